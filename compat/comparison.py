@@ -505,7 +505,8 @@ def _program(plan: Plan | Refused, name: str, side: Side) -> Program:
     if isinstance(plan, Refused):
         message = f"Flink refuses the program ({plan.error.stage}): {plan.error.message}"
         raise InputError(Failure(rule=Undecidable.PROGRAM_FAILED, message=message, name=name, side=side))
-    return facts_of(plan, name=name, kind="program")
+    program = facts_of(plan, name=name, kind="program")
+    return replace(program, kind="snapshot") if program.kept_by_store else program
 
 
 def _after(report: Report, comparison: Comparison, sources: Mapping[str, list[str]]) -> Report:

@@ -30,6 +30,7 @@ VERTEX_DESCRIPTION_MODE = "pipeline.vertex-description-mode"
 CHECKPOINT_INTERVAL = "execution.checkpointing.interval"
 CHECKPOINT_MODE = "execution.checkpointing.mode"
 UNALIGNED = "execution.checkpointing.unaligned.enabled"
+CHANGELOG = "state.changelog.enabled"
 UNALIGNED_FORCED = "execution.checkpointing.unaligned.forced"
 APPROXIMATE_RECOVERY = "execution.checkpointing.approximate-local-recovery"
 FILE_MERGING = "execution.checkpointing.file-merging.enabled"
@@ -185,6 +186,7 @@ class JobSettings:
             return parse_integer(key, given[key]) if key in given else default
 
         _require_state_backend(given.get(STATE_BACKEND))
+        boolean(CHANGELOG, False)  # no graph depends on it, but Flink refuses what is none
         timeout = parse_duration(given[BUFFER_TIMEOUT]) if BUFFER_TIMEOUT in given else 100
         return cls(
             job_name=given.get(JOB_NAME),

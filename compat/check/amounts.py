@@ -29,6 +29,12 @@ def lost(operator: Operator) -> str:
     return "" if known is None or known.startswith("0 ") else f" {known} would be lost."
 
 
+def nothing(states: Iterable[State] | None) -> bool:
+    """True where a snapshot tells that none of these states holds anything."""
+    known = list(states or ())
+    return bool(known) and all(state.bytes == 0 for state in known)
+
+
 def only_timers(operator: Operator) -> bool:
     """True for an operator whose only state is timer queues that its function never fills, or that are seen to be empty."""
     states = operator.states

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from compat.plan.connectors import KafkaSink, KafkaSource, OtherSink, OtherSource
+from collections.abc import Iterator
+from typing import TypeVar
+
+from compat.check.context import Check
+from compat.check.mapping import Pair
+from compat.plan.connectors import NUMBERS_SPLITS, Connector, FileSource, KafkaSink, KafkaSource, OtherSink, OtherSource
 from compat.plan.facts import Operator
 
+C = TypeVar("C", bound=Connector)
+
 _COMMITTER = "sink_committer"
+_FILE_SOURCE = "org.apache.flink.connector.file.src.FileSource"
+_PENDING = "org.apache.flink.connector.file.src.PendingSplitsCheckpointSerializer"
+_FILES, _NUMBERS = "FileSource", "NumberSequenceSource"
+_OF_NUMBERS = (_NUMBERS, "DataGeneratorSource")
+_UNTOLD = "another"
+"""The form of what a savepoint has of a source, where that is none of those that we read."""
+_READ_BY_US = (_FILES, _NUMBERS)
 
 
 def other_form(old: Operator, new: Operator) -> tuple[str, str] | None:
@@ -16,7 +30,8 @@ def other_form(old: Operator, new: Operator) -> tuple[str, str] | None:
     before, after = _form(old), _form(new)
     if before is None or after is None or before == after:
         return None
-    return _name(old), _name(new)
+    told = _are_told(before, after) and _are_told(after, before)
+    return (_name(old), _name(new)) if told else None
 
 
 def other_versions(old: Operator, new: Operator) -> tuple[str, ...]:
@@ -36,6 +51,12 @@ def other_versions(old: Operator, new: Operator) -> tuple[str, ...]:
 def _form(operator: Operator) -> object | None:
     """What tells the form of a connector's state, to be compared."""
     match operator.connector:
+        case FileSource():
+            return _FILES
+        case OtherSource(class_name=name) if name == _FILE_SOURCE:  # as older plans have it
+            return _FILES
+        case OtherSource(class_name=name, split_serializer=splits) if not name or splits == NUMBERS_SPLITS:
+            return _NUMBERS if name else _UNTOLD
         case OtherSource(split_serializer=splits, enumerator_serializer=enumerator):
             return splits, enumerator
         case OtherSink(committable_serializer=form) if operator.kind == _COMMITTER:
@@ -44,13 +65,33 @@ def _form(operator: Operator) -> object | None:
             return form
         case KafkaSource() | KafkaSink() as kafka:
             return type(kafka).__name__
-    return operator.detail.get("class")
+    known = operator.detail.get("class")
+    return _NUMBERS if known in _OF_NUMBERS else known
+
+
+def _are_told(one: object, other: object) -> bool:
+    """False where a form may be the other one: it is not known, or that of files with splits of its own."""
+    if one == _UNTOLD:
+        return other in _READ_BY_US
+    return not (one == _FILES and isinstance(other, tuple) and other[1] == _PENDING)
 
 
 def _name(operator: Operator) -> str:
     match operator.connector:
+        case FileSource():
+            return _FILES
+        case OtherSource(class_name=name) if not name:
+            return "source of another kind"
         case OtherSource(class_name=name) | OtherSink(class_name=name):
             return name.rpartition(".")[2]
         case KafkaSource() | KafkaSink() as kafka:
             return type(kafka).__name__
     return str(operator.detail.get("class"))
+
+
+def restored(check: Check, kind: type[C]) -> Iterator[tuple[Pair, C, C]]:
+    """The operators that find the state of their connector of this kind, with the connector before and after."""
+    for pair in check.right_pairs:
+        old, new = pair.old.connector, pair.new.connector
+        if isinstance(old, kind) and isinstance(new, kind):
+            yield pair, old, new

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from compat.check.findings import Direction, Finding, Fix, Level
+from compat.check.finishing import Finishing, find_finishing
 from compat.check.identity import find_rightful, named_before, takes_user_hash
 from compat.check.mapping import BY_GENERATED_ID, BY_USER_HASH, Pair, StateMapping, map_state
 from compat.check.rule import Rule
@@ -52,6 +53,21 @@ class Check:
     wrong_hands: Mapping[str, str]
     rebuilt: Mapping[str, Program] = field(default_factory=dict)
     answers: Answers | None = None
+
+    @property
+    def in_flink(self) -> bool:
+        """True where Flink restores; False where a store of this project has the state, or takes it over."""
+        return not (self.old.kept_by_store or self.new.kept_by_store)
+
+    @property
+    def snapshot_to_come(self) -> bool:
+        """True for two programs: the snapshot that Flink will take of OLD is still open."""
+        return self.in_flink and self.old.snapshot is None
+
+    @cached_property
+    def finishing(self) -> Finishing | None:
+        """How far OLD is when the snapshot is taken; None where nothing finishes before the rest."""
+        return find_finishing(self.old, to_come=self.snapshot_to_come)
 
     def answer(self, pair: Pair) -> Answer | None:
         """What Flink made of the state of a pair; None where it was not asked."""

@@ -35,7 +35,12 @@ def check(
     options = options or CheckOptions()
     mapping = map_state(old, new)
     context = Check(old, new, mapping, options, find_wrong_hands(mapping, new), rebuilt or {}, answers)
-    found = (finding for rule in RULES.values() if rule.find is not None for finding in rule.find(context))
+    found = (
+        finding
+        for rule in RULES.values()
+        if rule.find is not None and (context.in_flink or not rule.only_in_flink)
+        for finding in rule.find(context)
+    )
     findings = sorted(
         spelled(found, new),
         key=lambda finding: (finding.level.rank, finding.rule),

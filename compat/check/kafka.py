@@ -7,15 +7,9 @@ up to 5.0 takes partitions away that are not subscribed to any more (``KafkaSour
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import TypeVar
 
-from compat.check.context import Check
-from compat.check.mapping import Pair
-from compat.plan.connectors import Connector, KafkaPartition, KafkaSource
+from compat.plan.connectors import KafkaPartition, KafkaSource
 from compat.state.frozen import frozen
-
-C = TypeVar("C", bound=Connector)
 
 ON_FROM_THE_GROUP = (
     "To go on, take committed offsets of the same group with a reset strategy: they are of OLD's last checkpoints, and may not "
@@ -41,14 +35,6 @@ class Subscribed:
 
     def __bool__(self) -> bool:
         return bool(self.certain or self.by_pattern is not None)
-
-
-def restored(check: Check, kind: type[C]) -> Iterator[tuple[Pair, C, C]]:
-    """The operators that find the state of their connector of this kind, with the connector before and after."""
-    for pair in check.right_pairs:
-        old, new = pair.old.connector, pair.new.connector
-        if isinstance(old, kind) and isinstance(new, kind):
-            yield pair, old, new
 
 
 def only_in(one: KafkaSource, other: KafkaSource) -> Subscribed:

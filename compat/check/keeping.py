@@ -10,9 +10,7 @@ from enum import Enum
 
 from compat.check.context import Check
 from compat.check.mapping import Pair
-from compat.plan.as_run import KEPT_BY
-from compat.plan.as_run import STORE as KEPT_BY_STORE
-from compat.plan.facts import Program, State, StateKind, StateScope
+from compat.plan.facts import State, StateKind, StateScope
 from compat.state import names as framework
 from compat.state.compatibility import JAVA, PROCESS, STORE, THREAD, Compatibility, Dialect, resolve_map
 from compat.state.compatibility.answers import SAME, incompatible, worst
@@ -32,14 +30,9 @@ class KindChange(Enum):
     REFUSED = "refused"
 
 
-def is_kept_by_store(program: Program) -> bool:
-    """True for what was written to a store of this project, and not by Flink."""
-    return bool(program.settings.get(KEPT_BY) == KEPT_BY_STORE)
-
-
 def dialect_of(check: Check, pair: Pair) -> Dialect | None:
     """The way in which the state of a pair is kept; None if it is not the same one on both sides."""
-    if is_kept_by_store(check.old):
+    if check.old.kept_by_store:
         return STORE
     if "python" not in pair.new.detail:
         return JAVA

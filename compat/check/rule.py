@@ -38,7 +38,8 @@ class Rule:
     ``id`` is permanent. ``level`` is the usual one, ``other_levels`` are those that a finding can have as well, and ``when``
     says in which cases. ``fate`` is what the restore makes of the state of the operator that such a finding is about; under
     a mere warning or note the state is restored. ``old`` and ``new`` are the example: what changes from one version to the
-    next (the same text where nothing has to change). ``failure`` marks what leaves a check undecided instead of being a
+    next (the same text where nothing has to change). ``only_in_flink`` marks what jobs on Spark do otherwise, so that it says
+    nothing of a restore there. ``failure`` marks what leaves a check undecided instead of being a
     finding of one. ``find`` gives the findings of a check; None for a rule that is told where programs are loaded, refused
     or read.
     """
@@ -54,6 +55,7 @@ class Rule:
     fix: str
     other_levels: tuple[Level, ...] = ()
     when: str = ""
+    only_in_flink: bool = False
     failure: bool = False
     find: Callable[[Check], Iterator[Finding]] | None = None
 

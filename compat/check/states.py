@@ -136,6 +136,12 @@ def _alike(old: State, new: State) -> bool:
     return same_type and (old.kind, old.scope) == (new.kind, new.scope)
 
 
+def has_other_windows(pair: Pair) -> bool:
+    """Whether the windows of an operator became those of another class, which cannot be read."""
+    was, now = timers(pair.old.states), timers(pair.new.states)
+    return was is not None and now is not None and was.namespace_type != now.namespace_type
+
+
 def timers(states: tuple[State, ...] | None) -> State | None:
     """The timer queues among an operator's states; they carry the key and the namespace type."""
     return next((state for state in states or () if state.kind is StateKind.TIMERS), None)

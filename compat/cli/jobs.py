@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import click
@@ -60,10 +60,11 @@ def list_jobs(everything: bool, form: str, store: str, cluster: str | None, toke
     jobs = JobStore(store)
     entries = [(entry, jobs.alive(entry)) for entry in jobs.jobs()]
     entries = [
-        (entry if alive or entry.ended else replace(entry, epoch=jobs.checkpoint(entry)), alive)
+        (entry if alive or entry.ended else jobs.settled(entry), alive)
         for entry, alive in entries
         if everything or not entry.ended
     ]
+    entries = [(entry, alive) for entry, alive in entries if everything or not entry.ended]
     if form == "json":
         _print_listed(ListedJob.of(entry, alive=alive, interrupted=jobs.interrupted(entry)) for entry, alive in entries)
         return

@@ -111,6 +111,21 @@ class VersionedForm(Record, frozen=True, kw_only=True):
     digest: str | None = None
 
 
+NUMBERS = "org.apache.flink.api.connector.source.lib.NumberSequenceSource"
+"""The class of sources of ranges of numbers, in whose form data generators keep theirs as well."""
+NUMBERS_SPLITS = f"{NUMBERS}$SplitSerializer"
+
+
+class FileSource(Record, frozen=True, kw_only=True, tag="file-source"):
+    """A source of files (Flink: ``FileSource``): the paths below which it finds them, and whether it goes on looking for more.
+
+    ``paths`` is None where a savepoint alone tells of it.
+    """
+
+    paths: tuple[str, ...] | None
+    looks_for_more: bool
+
+
 class OtherSource(Record, frozen=True, kw_only=True, tag="source"):
     """A source of another connector: its class, and what writes its splits and its enumerator, in its ``forms``."""
 
@@ -129,4 +144,4 @@ class OtherSink(Record, frozen=True, kw_only=True, tag="sink"):
     forms: tuple[VersionedForm, ...] = ()
 
 
-Connector = KafkaSource | KafkaSink | OtherSource | OtherSink
+Connector = KafkaSource | KafkaSink | FileSource | OtherSource | OtherSink

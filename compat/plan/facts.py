@@ -10,6 +10,7 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from compat.plan.as_run import KEPT_BY, STORE
 from compat.plan.graphs import JobVertex
 from compat.plan.model import Language, Operator, Plan, Settings, SourceLine, State, StateKind, Statement, StateScope
 from compat.state.frozen import frozen
@@ -99,6 +100,11 @@ class Program:
     def built_by_flink(self) -> bool:
         """True for a job in Java or SQL, of which Flink's own classes told what its operators do."""
         return self.language in ("java", "sql")
+
+    @property
+    def kept_by_store(self) -> bool:
+        """True for a job whose state is in a store of this project, and not in Flink."""
+        return bool(self.settings.get(KEPT_BY) == STORE)
 
     @property
     def uids(self) -> frozenset[str]:

@@ -36,6 +36,14 @@ class StateKind(Enum):
     COORDINATOR = "coordinator"
 
 
+FUNCTIONS_OF_CONTENTS = {
+    StateKind.REDUCING: "reduce",
+    StateKind.AGGREGATING: "aggregate",
+    StateKind.LIST: "process",
+}
+"""The functions of windows in Java, by the kind of state in which Flink keeps what they were given."""
+
+
 class StateScope(Enum):
     """Whom a state belongs to: a key, a subtask (redistributed as a list or as a union), all subtasks alike."""
 
@@ -149,6 +157,9 @@ Detail = TypedDict(
         "records_in_flight": list[str],
         "contradicted_types": dict[str, str],
         "kryo_states": list[str],
+        "classes_made": list[str],
+        "classes_known": list[str],
+        "classes_pickled": dict[str, list[str]],
     },
     total=False,
 )
@@ -157,7 +168,8 @@ evictor and lateness in milliseconds, settings of its own, that a source comes t
 of the input that each of its inputs feeds (0 for the only one), the bounds of an interval join in milliseconds, whether it
 asks for state asynchronously, the fields that hold its states, a pattern of CEP, the names of the sources that it hears of.
 Of an operator of a savepoint: that it was recorded, without a name, how far it had finished, where records were in flight,
-what its serializers say against the declared types, and what Kryo wrote."""
+what its serializers say against the declared types, what Kryo wrote, and the classes that its pickles name. Of a function in
+Python with pickled states: the program's classes that it mentions, and all that are in its module, as ``module:name``."""
 
 
 class Operator(Record, frozen=True, kw_only=True):

@@ -8,6 +8,7 @@ from typing import Any
 from compat.plan.connectors import (
     Connector,
     DeliveryGuarantee,
+    FileSource,
     KafkaOffset,
     KafkaOffsets,
     KafkaPartition,
@@ -21,6 +22,10 @@ _RULES = frozenset(rule.value for rule in OffsetRule)
 
 def connector_of(function: Any) -> Connector | None:
     """The settings of a source or sink of PyFlink; None for one that says all by its class."""
+    if getattr(function, "connector", None) == "filesystem":
+        from compat.compiler.datastream.connectors import file_source
+
+        return _file_source(function) if isinstance(function, file_source.FileSource) else None
     if getattr(function, "connector", None) != "kafka":
         return None
     from compat.compiler.datastream.connectors import kafka
@@ -28,6 +33,10 @@ def connector_of(function: Any) -> Connector | None:
     if isinstance(function, kafka.KafkaSource):
         return _kafka_source(function.settings)
     return _kafka_sink(function.settings) if isinstance(function, kafka.KafkaSink) else None
+
+
+def _file_source(source: Any) -> FileSource:
+    return FileSource(paths=tuple(map(str, source.paths)), looks_for_more=not source.bounded)
 
 
 def _kafka_source(settings: Any) -> KafkaSource:

@@ -10,9 +10,9 @@ import re
 from dataclasses import dataclass
 
 from compat.state.flink.snapshots import SerializerSnapshot
+from compat.state.names import JAVA_GLOBAL_WINDOW
 
 VOID = "VoidNamespace"
-LEGACY_WINDOWS = "org.apache.flink.streaming.api.windowing.windows."
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ def _name(snapshot: SerializerSnapshot) -> str:
     array = _PRIMITIVE_ARRAY.search(name)
     if array is not None:
         return f"{array[1].lower()}[]"
-    if whole.startswith(LEGACY_WINDOWS) and name == "GlobalWindow":
-        return LEGACY_WINDOWS + name
+    if whole.partition("$")[0] == JAVA_GLOBAL_WINDOW:
+        return JAVA_GLOBAL_WINDOW
     name = name.removesuffix("Serializer").removesuffix("Snapshot")
     return _SHORT_NAMES.get(name, name)
 

@@ -7,19 +7,33 @@ The rules for PyFlink's operators were seen in real savepoints.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from types import CodeType, FunctionType
+from functools import partial
+from types import FunctionType
 from typing import Any
+
+import msgspec
 
 from compat.compiler.datastream._location import here
 from compat.compiler.datastream.served import in_programs_words
 from compat.compiler.errors import Location
-from compat.compiler.ours import is_our_file, is_our_module
+from compat.compiler.ours import is_our_file
 from compat.compiler.streamgraph.model import StreamNode, Task
 from compat.compiler.transformations import operators as ops
-from compat.compiler.transformations.operators import Call, Described, Operator, PythonFunction, PythonOperator
-from compat.plan.model import Detail, SourceLine, State, StateKind, StateScope
+from compat.compiler.transformations.operators import (
+    Call,
+    Contents,
+    Described,
+    Operator,
+    PythonFunction,
+    PythonOperator,
+    Windowing,
+)
+from compat.plan.asked import PER_WINDOW_CALLS, Asked, asked_while_processing
+from compat.plan.made import classes_known, classes_made
+from compat.plan.methods import names_used
+from compat.plan.model import FUNCTIONS_OF_CONTENTS, Detail, SourceLine, State, StateKind, StateScope
 from compat.state import names as framework
 from compat.state.time import milliseconds_of
 
@@ -31,12 +45,10 @@ _KEYED = frozenset(
         PythonOperator.KEYED_BROADCAST,
     }
 )
-_JAVA_KEYED_WITH_TIMERS = frozenset(
-    {Call.KEYED_PROCESS, Call.CONNECT_KEYED_PROCESS, Call.KEYED_BROADCAST_CONNECT, Call.WINDOW}
-)
+_JAVA_KEYED_WITH_TIMERS = frozenset({Call.KEYED_PROCESS, Call.CONNECT_KEYED_PROCESS, Call.KEYED_BROADCAST_CONNECT})
+_KINDS_OF_CONTENTS = {function: kind for kind, function in FUNCTIONS_OF_CONTENTS.items()}
 _STATEFUL_WRITERS = frozenset({"FileSink", "KafkaSink", "DeltaSink"})
 _TIMER_CALLS = frozenset({"register_event_time_timer", "register_processing_time_timer"})
-_PER_WINDOW_CALLS = frozenset({"window_state", "global_state"})
 _USER_CODE = (
     ops.KeyedMap
     | ops.KeyedFlatMap
@@ -118,20 +130,41 @@ def _built_in_described(node: StreamNode, operator: Described) -> list[State]:
             states.append(_built_in(framework.ASYNC_WAIT, StateKind.LIST, StateScope.OPERATOR))
         case Call.REDUCE | Call.SUM:
             states.append(_built_in(framework.REDUCE, StateKind.VALUE, StateScope.KEYED, key_type=key))
-        case Call.WINDOW | Call.WINDOW_ALL:
-            states.append(
-                _built_in(
-                    framework.WINDOW_CONTENTS, StateKind.LIST, StateScope.KEYED, key_type=key, namespace_type=node.name
-                )
-            )
         case Call.BROADCAST_CONNECT | Call.KEYED_BROADCAST_CONNECT if operator.states is None:
             states.append(_built_in("broadcast state", StateKind.MAP, StateScope.BROADCAST))
     if operator.call in _JAVA_KEYED_WITH_TIMERS:
         states.append(_built_in("timers", StateKind.TIMERS, StateScope.KEYED, key_type=key))
+    if operator.windowing is not None and operator.contents is not None:
+        states += _of_windows(operator.windowing, operator.contents, key)
+    return states
+
+
+def _of_windows(windowing: Windowing, contents: Contents, key: str | None) -> list[State]:
+    """What Flink keeps for windows (``WindowOperator``): their contents, the timers of both clocks, the set of windows that
+    melted, and what a trigger has counted."""
+    window = framework.JAVA_GLOBAL_WINDOW if windowing.assigner_class == "GlobalWindows" else "TimeWindow"
+    of_windows = partial(_built_in, scope=StateScope.KEYED, key_type=key, namespace_type=window)
+    states = [of_windows(framework.WINDOW_CONTENTS, _KINDS_OF_CONTENTS[contents.value])]
+    states += [of_windows(timers, StateKind.TIMERS) for timers in framework.WINDOW_TIMERS]
+    if windowing.merging:
+        states.append(_built_in(framework.MERGING_WINDOWS, StateKind.LIST, StateScope.KEYED, key_type=key))
+    if windowing.counted:
+        states.append(of_windows(framework.TRIGGER_COUNT, StateKind.REDUCING, type="Long"))
     return states
 
 
 def _java_detail(operator: Operator) -> Detail:
+    if isinstance(operator, Described) and operator.windowing is not None and operator.contents is not None:
+        windowing = operator.windowing
+        return {
+            "window": windowing.assigner,
+            "window_class": windowing.assigner_class,
+            "window_clock": "event time" if windowing.event_time else "processing time",
+            "window_merging": windowing.merging,
+            "window_function": operator.contents.value,
+            "trigger": windowing.trigger,
+            "evictor": windowing.evictor,
+        }
     return {} if operator.function is None else {"class": type(operator.function).__name__}
 
 
@@ -165,6 +198,9 @@ def _python(node: StreamNode, operator: PythonFunction, opening: Opening | None)
         states += found
         states += _built_in_python(operator, key)
     has_state = keyed or bool(states)
+    if any("Pickled" in (state.type or "") for state in states if not state.built_in):
+        detail["classes_made"] = classes_made(operator.function)
+        detail["classes_known"] = classes_known(operator.function)
     if unknown is not None:
         detail["known_states"] = [state.name for state in states]
     return Discovery(None if unknown else tuple(states), unknown, has_state, detail)
@@ -174,7 +210,7 @@ def _python_detail(operator: PythonFunction) -> Detail:
     detail: Detail = {"python": operator.python.value}
     if operator.function is not None:
         detail["function"] = _function_name(operator.function)
-        detail["timers"] = bool(_names_used(operator.function) & _TIMER_CALLS)
+        detail["timers"] = bool(names_used(operator.function) & _TIMER_CALLS)
     if isinstance(operator, ops.Window):
         detail.update(_assigner_detail(operator.assigner))
         detail["window_function"] = operator.call.value
@@ -244,13 +280,28 @@ def _of_function(operator: PythonFunction, key: str | None, opening: Opening | N
         said = f"{type(error).__name__}: {in_programs_words(error, str(error))}"
         return [], f"open() of {_function_name(function)} failed: {said}"
     states = [_described(descriptor, key, StateScope.KEYED, place) for descriptor, place in context.descriptors]
-    if any(value is context for value in vars(function).values() if hasattr(function, "__dict__")):
-        return states, (
-            f"{_function_name(function)} keeps its runtime context, so it may ask for state while it processes"
-        )
-    if isinstance(operator, ops.Window) and _names_used(function) & _PER_WINDOW_CALLS:
-        return states, f"{_function_name(function)} asks for state while it processes a window"
+    kept = frozenset(name for name, value in getattr(function, "__dict__", {}).items() if value is context)
+    in_windows = isinstance(operator, ops.Window) and bool(names_used(function) & PER_WINDOW_CALLS)
+    if kept or in_windows:
+        asked = asked_while_processing(function, kept)
+        if asked is None:
+            name = _function_name(function)
+            return states, (
+                f"{name} keeps its runtime context, so it may ask for state while it processes"
+                if kept
+                else f"{name} asks for state while it processes a window"
+            )
+        known = {state.name for state in states}
+        states += [_asked(each, operator, key) for each in asked if each.descriptor.name not in known]
     return states, None
+
+
+def _asked(asked: Asked, operator: PythonFunction, key: str | None) -> State:
+    """A state that is asked for while records are processed; one of a window lies under that."""
+    state = _described(asked.descriptor, key, StateScope.KEYED)
+    if not (asked.per_window and isinstance(operator, ops.Window)):
+        return state
+    return msgspec.structs.replace(state, namespace_type=_namespace(operator.window_serializer))
 
 
 def _described(descriptor: Any, key: str | None, scope: StateScope, asked: Location | None = None) -> State:
@@ -345,29 +396,3 @@ def _function_name(function: Any) -> str:
     if isinstance(function, FunctionType):
         return function.__qualname__
     return type(function).__qualname__
-
-
-def _names_used(function: Any) -> set[str]:
-    """All names that the methods of a function object mention."""
-    names: set[str] = set()
-    owners = [] if isinstance(function, FunctionType) else type(function).__mro__
-    codes = [one.__code__ for one in _unwrapped(function)]
-    for owner in owners:
-        if is_our_module(owner.__module__):
-            continue
-        codes += [one.__code__ for member in vars(owner).values() for one in _unwrapped(member)]
-    while codes:
-        code = codes.pop()
-        names.update(code.co_names)
-        codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-    return names
-
-
-def _unwrapped(member: Any) -> Iterator[FunctionType]:
-    """A function, and those that it wraps by its own account."""
-    seen = set[int]()
-    while member is not None and id(member) not in seen:
-        seen.add(id(member))
-        if isinstance(member, FunctionType):
-            yield member
-        member = getattr(member, "__dict__", {}).get("__wrapped__")

@@ -1,7 +1,8 @@
 """What the state of a source or a sink tells of its settings: read from the bytes that the connector wrote, without it.
 
 Read from the sources of flink-connector-kafka 3.0 to 5.0: ``KafkaPartitionSplitSerializer`` has one version, 0;
-``KafkaWriterStateSerializer`` has 1, of the prefix alone, and 2, which only the exactly-once writer uses.
+``KafkaWriterStateSerializer`` has 1, of the prefix alone, and 2, which only the exactly-once writer uses. What a source of
+files writes is in :mod:`compat.state.flink.file_splits`.
 """
 
 from __future__ import annotations
@@ -11,19 +12,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from compat.plan.connectors import (
+    NUMBERS,
+    NUMBERS_SPLITS,
     Connector,
     DeliveryGuarantee,
+    FileSource,
     KafkaOffset,
     KafkaOffsets,
     KafkaPartition,
     KafkaSink,
     KafkaSource,
     OffsetRule,
+    OtherSource,
     TransactionNaming,
 )
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError
+from compat.state.flink.file_splits import enumerator_of, read_pending
 from compat.state.flink.lists import Versioned
+from compat.state.flink.model import OperatorState
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 """What Kafka takes as the name of a topic."""
@@ -76,6 +83,91 @@ class KafkaWriters:
             transactional_id_prefix=self.prefix if told else new.transactional_id_prefix,
             naming=self.naming,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class FilesLeft:
+    """What a source of files has begun to read, or found: ``looks_for_more`` is None where it has neither."""
+
+    looks_for_more: bool | None
+
+    def source(self, named: Connector | None, new: Connector | None) -> FileSource:
+        """The source as it was, as far as its state tells, and the program that is named for it, if there is one."""
+        known = named if isinstance(named, FileSource) else new if isinstance(new, FileSource) else None
+        looks = self.looks_for_more
+        if looks is None:
+            looks = known is not None and known.looks_for_more
+        return FileSource(paths=known.paths if known is not None and known is named else None, looks_for_more=looks)
+
+
+@dataclass(frozen=True, slots=True)
+class NumbersLeft:
+    """Ranges of numbers that are still to be made."""
+
+    def source(self) -> OtherSource:
+        """The source."""
+        return OtherSource(
+            class_name=NUMBERS, split_serializer=NUMBERS_SPLITS, enumerator_serializer=f"{NUMBERS}$CheckpointSerializer"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class OtherLeft:
+    """What a source left that has neither to do with Kafka nor with files or ranges of numbers."""
+
+    def source(self) -> OtherSource:
+        """The source, of which no more is known than that."""
+        return OtherSource(class_name="", split_serializer="", enumerator_serializer="")
+
+
+Left = KafkaSplits | KafkaWriters | FilesLeft | NumbersLeft | OtherLeft
+
+
+def source_left(operator: OperatorState, splits: Sequence[Versioned]) -> Left | None:
+    """What a source left behind, with the splits of its readers; None where that may be any source's."""
+    kafka = kafka_splits(splits)
+    try:
+        enumerator = None if kafka is not None else enumerator_of(operator, version=None)
+    except SavepointError:
+        return None
+    if enumerator is None:
+        return kafka
+    written = enumerator.raw(enumerator.remaining, "what is still to be read")
+    if not splits and not any(written):
+        return None
+    try:
+        enumerator_of(operator)
+    except SavepointError:  # of another version than those that are read here
+        return OtherLeft()
+    for read in (_files_left, _numbers_left):
+        try:
+            return read(ByteReader(written, "what is still to be read"), splits)
+        except SavepointError:
+            continue
+    return OtherLeft()
+
+
+def _files_left(enumerator: ByteReader, splits: Sequence[Versioned]) -> Left:
+    """Only a source that looks for more notes which files it has found."""
+    pending = read_pending(enumerator)
+    begun = bool(splits or pending.splits)
+    return FilesLeft(True if pending.found else False if begun else None)
+
+
+def _numbers_left(enumerator: ByteReader, splits: Sequence[Versioned]) -> Left:
+    """Flink: ``NumberSequenceSource.CheckpointSerializer``, and ``SplitSerializer`` in the readers."""
+    for _ in range(enumerator.count("ranges", 18)):
+        _range(enumerator)
+    left = [enumerator, *(ByteReader(split.data, "a range") for split in splits)]
+    for reader in left[1:]:
+        _range(reader)
+    if any(reader.remaining for reader in left):
+        enumerator.damaged("bytes behind ranges of numbers")
+    return NumbersLeft()
+
+
+def _range(reader: ByteReader) -> None:
+    reader.utf(), reader.long(), reader.long()
 
 
 def kafka_splits(elements: Sequence[Versioned]) -> KafkaSplits | None:

@@ -4,17 +4,19 @@ In process mode a savepoint has bytes and no types. But not every bytes are of e
 ``String`` begins with its length. What contradicts the declared type is certain. What does not may still be of another
 type of the same form: 8 bytes are a ``Long``, a ``Double`` or a ``Timestamp``. There the values tell, if only one of these
 types has such values in practice: 30 is no time in milliseconds, and as a ``Double`` it would be the smallest there is. A text
-is never told from bytes that happen to be one. Nothing is unpickled.
+is never told from bytes that happen to be one. In thread mode tuples and rows are pickled, too. Nothing is unpickled.
 """
 
 from __future__ import annotations
 
 import math
+import pickletools
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from compat.plan.shapes import Shape, of_type
+from compat.state.types import ListTypeInfo, MapTypeInfo, RowTypeInfo, TupleTypeInfo, TypeInformation
 
 _SIZES = {"Byte": 1, "Boolean": 1, "Short": 2, "Integer": 4, "Float": 4, "Long": 8, "BigInteger": 8, "Double": 8}
 _WITH_LENGTH = frozenset({"String", "Character"})
@@ -28,6 +30,9 @@ _TIMES = range(10**11, 10**14)
 """Milliseconds from 1973 to 5138: a number of this size may be a time."""
 _LARGEST_COUNT = 2**52
 _REAL = 1e-9, 1e15
+_MADE_BY = {TupleTypeInfo.kind: "a tuple", RowTypeInfo.kind: "a row"}
+_ROW_MADE_BY = ["pyflink.common.types", "_create_row"]
+_MEMO = frozenset({"MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"})
 _FLOATS = {"Float": struct.Struct(">f"), "Double": struct.Struct(">d")}
 
 
@@ -72,20 +77,93 @@ def judge(declared: str | None, container: str, values: Iterable[bytes]) -> Evid
     if shape is None or declared is None:
         return Evidence()
     witness = _Witness(_PICKLED in declared)
+    together = set[int]()
     try:
         for value in values:
             end = _pass(shape, value, 0, witness)
             # Elements that were added to a list together are written together.
+            number = 1
             while container == "list" and 0 < end < len(value):
                 end = _pass(shape, value, end, witness)
+                number += 1
+            together.add(number)
             if end != len(value):
                 raise _Contradiction(f"{len(value)} bytes, of which {shape} takes {end}")
     except _Contradiction as found:
         return Evidence(contradiction=str(found))
     except _Untold:
         return Evidence()
-    told = container != "map" and not witness.doubtful and witness.told >= set(_leaves(shape, ()))
+    # As many in each as in all others may be the fields of one element.
+    apart = len(together) != 1 or together == {1}
+    told = container != "map" and apart and not witness.doubtful and witness.told >= set(_leaves(shape, ()))
     return Evidence(told=told)
+
+
+def pickles_tell(declared: TypeInformation, pickles: Sequence[bytes]) -> bool:
+    """Whether values that thread mode keeps pickled can be of no other declared type than this one.
+
+    A tuple is declared as one, and a row as one; of a list PyFlink's thread mode keeps nothing that it could read. A type
+    that is pickled in all modes may have any values. Nothing is unpickled: the last thing that a pickle makes is looked at.
+    """
+    if declared.kind in _MADE_BY:
+        return bool(pickles) and all(_made_by(each) == _MADE_BY[declared.kind] for each in pickles)
+    if isinstance(declared, MapTypeInfo):
+        return not any(_is_pickled_in_thread_mode(part) for part in declared.children())
+    return not isinstance(declared, ListTypeInfo)
+
+
+def _is_pickled_in_thread_mode(type_info: TypeInformation) -> bool:
+    return type_info.kind in (*_MADE_BY, ListTypeInfo.kind) or any(
+        map(_is_pickled_in_thread_mode, type_info.children())
+    )
+
+
+def _made_by(pickle: bytes) -> str | None:
+    """What makes the object of a pickle: a tuple, the function that makes PyFlink's rows, or None for anything else."""
+    names: list[str] = []
+    last = ""
+    try:
+        for opcode, argument, _ in pickletools.genops(pickle):
+            if opcode.name == "STOP":
+                break
+            if opcode.name in _MEMO:
+                continue
+            last = opcode.name
+            if isinstance(argument, str) and len(names) < len(_ROW_MADE_BY):
+                names.append(argument)
+    except ValueError:
+        return None
+    if last in ("TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "EMPTY_TUPLE"):
+        return "a tuple"
+    return "a row" if last == "REDUCE" and names == _ROW_MADE_BY else None
+
+
+def classes_named(pickle: bytes) -> set[str]:
+    """The classes and functions that a pickle finds by name, as ``module:name``; none for bytes that are no pickle."""
+    if pickle[:1] != b"\x80":
+        return set()
+    found: set[str] = set()
+    pushed: list[str | None] = []
+    memo: dict[object, str | None] = {}
+    try:
+        for opcode, argument, _ in pickletools.genops(pickle):
+            if opcode.name == "MEMOIZE":
+                memo[len(memo)] = pushed[-1]
+            elif opcode.name in ("BINPUT", "LONG_BINPUT"):
+                memo[argument] = pushed[-1]
+            elif opcode.name in ("BINGET", "LONG_BINGET"):
+                pushed.append(memo.get(argument))
+            elif opcode.name == "STACK_GLOBAL":
+                found.add(f"{pushed[-2]}:{pushed[-1]}")
+                pushed.append(None)
+            elif opcode.name == "GLOBAL":
+                found.add(str(argument).replace(" ", ":", 1))
+                pushed.append(None)
+            else:
+                pushed.append(argument if isinstance(argument, str) else None)
+    except (ValueError, IndexError):
+        return set()
+    return found
 
 
 def _leaves(shape: Shape, place: tuple[int, ...]) -> Iterator[tuple[int, ...]]:

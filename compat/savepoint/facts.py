@@ -17,18 +17,18 @@ from msgspec.structs import replace
 from compat.plan.claims import partners
 from compat.plan.connectors import Connector
 from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, StateFile, StateKind, StateScope
-from compat.plan.model import Detail, Settings
+from compat.plan.model import FUNCTIONS_OF_CONTENTS, Detail, Settings
 from compat.plan.recorded_states import RecordedState, kept_by_flink
-from compat.plan.shapes import LEGACY_WINDOWS, Shape, of_type
-from compat.savepoint.connectors import KafkaSplits, KafkaWriters
-from compat.savepoint.evidence import Evidence, judge
+from compat.plan.shapes import Shape, of_type
+from compat.savepoint.connectors import FilesLeft, KafkaSplits, KafkaWriters, NumbersLeft, OtherLeft
+from compat.savepoint.evidence import Evidence, classes_named, judge, pickles_tell
 from compat.savepoint.kinds import is_python, kind_of, served
 from compat.savepoint.names import Names
 from compat.savepoint.recorded import Recorded, RecordedOperator
 from compat.state import names as framework
 from compat.state.assignment import Recorded as Assignable
 from compat.state.compatibility import THREAD as THREAD_DIALECT
-from compat.state.types import ListTypeInfo
+from compat.state.types import ListTypeInfo, MapTypeInfo
 from compat.state.types.spelling import parse_type
 
 EXECUTION_MODE: Final = "python.execution-mode"
@@ -153,9 +153,13 @@ class _Translation:
         )
 
     def connector(self) -> Connector | None:
-        """The source or sink of Kafka that left its state behind."""
+        """The source that left its state behind, or the sink of Kafka; none where the class in a named program tells it."""
         new = None if self.partner is None else self.partner.connector
-        match self.recorded.kafka:
+        match self.recorded.connector:
+            case FilesLeft() as files:
+                return files.source(None if self.known is None else self.known.connector, new)
+            case (NumbersLeft() | OtherLeft()) as left if self.known is None:
+                return left.source()
             case KafkaSplits() as splits:
                 return splits.source(new)
             case KafkaWriters() as writers:
@@ -175,9 +179,14 @@ class _Translation:
                 now = None if partner is None else partner.detail.get("window_function")
                 told = _COMBINING if _keeps_one(contents) else _COLLECTING
                 detail["window_function"] = now if now in told else told[0]
+            elif self.mode is None and contents is not None and contents.kind in FUNCTIONS_OF_CONTENTS:
+                detail["window_function"] = FUNCTIONS_OF_CONTENTS[contents.kind]
             if window is not None:
-                text = self.namespace(window)
+                text, merging = self.namespace(window), self.merging()
                 same = partner is not None and _namespaces(partner) <= {text}
+                if merging is not None:
+                    detail["window_merging"] = merging
+                    same = same and partner is not None and partner.detail.get("window_merging") in (None, merging)
                 detail["window"] = partner.detail.get("window") if partner is not None and same else f"{text}s"
         timers = [state.bytes for state in recorded.states if state.timers]
         if timers:
@@ -193,6 +202,11 @@ class _Translation:
         contradictions = self.contradictions() if self.mode == PROCESS else {}
         if contradictions:
             detail["contradicted_types"] = contradictions
+        pickled = {
+            self.declared_name(state): sorted(names) for state in recorded.states if (names := self.classes(state))
+        }
+        if pickled:
+            detail["classes_pickled"] = pickled
         kryo = [self.declared_name(state) for state in recorded.states if state.kryo]
         if kryo:
             detail["kryo_states"] = kryo
@@ -213,6 +227,18 @@ class _Translation:
                 found[twin.name] = why
         return found
 
+    def classes(self, state: RecordedState) -> set[str]:
+        """The classes that the pickles in a state name; in process mode each is behind its length."""
+        begin = 4 if self.mode == PROCESS else 0
+        return set().union(*(classes_named(each[begin:]) for each in state.elements))
+
+    def merging(self) -> bool | None:
+        """Whether the windows melt into each other: PyFlink keeps a set of those that did; None if that cannot be told."""
+        names = {self.declared_name(state) for state in self.recorded.states}
+        if self.mode != PROCESS or framework.WINDOW_CONTENTS not in names:
+            return None
+        return framework.MERGING_WINDOWS in names
+
     def evidence(self, state: RecordedState, twin: State) -> Evidence:
         """The evidence of a state's stored bytes about the type that NEW declares under the same name.
 
@@ -227,14 +253,29 @@ class _Translation:
         container = StateKind.VALUE if combined else twin.kind
         return judge(twin.type, container.value, state.elements) if state.elements else Evidence()
 
+    def pickles_tell(self, state: RecordedState, twin: State) -> bool:
+        """Whether what thread mode keeps pickled is of the type that is declared for it."""
+        whole = parse_type(twin.type) if twin.type is not None else None
+        if whole is None or state.bytes == 0:
+            return True
+        if isinstance(whole, ListTypeInfo) and twin.kind is StateKind.LIST and not twin.built_in:
+            return pickles_tell(whole.element_type, state.elements)
+        if isinstance(whole, MapTypeInfo) and twin.kind is StateKind.MAP:
+            return pickles_tell(whole.key_type, ()) and pickles_tell(whole.value_type, state.elements)
+        return pickles_tell(whole, state.elements)
+
     def is_python_window(self, state: RecordedState) -> bool:
         """Whether it is what PyFlink keeps in windows, of which it shows Flink bytes only."""
         return self.mode == PROCESS and self.declared_name(state) == framework.WINDOW_CONTENTS
 
     def kept_in_windows(self, state: RecordedState) -> str | None:
-        """The type of what windows hold, where the stored bytes tell that it is the one that NEW keeps there."""
-        states = () if self.partner is None else self.partner.states or ()
+        """The type of what windows hold: what the program that wrote the savepoint keeps there, else what NEW does, where the
+        stored bytes tell that they are of that."""
+        writer = self.known or self.partner
+        states = () if writer is None else writer.states or ()
         twin = next((one for one in states if one.built_in and one.name == framework.WINDOW_CONTENTS), None)
+        if self.known is not None and twin is not None:
+            return twin.type
         return twin.type if twin is not None and self.evidence(state, twin).told else None
 
     def in_windows(self, state: RecordedState) -> State | None:
@@ -343,7 +384,7 @@ class _Translation:
             if declared is None or declared in (recorded.value, elements):
                 return twin.type
             if self.mode == THREAD and not _kept_in_thread_mode(twin.type).isdisjoint((recorded.value, elements)):
-                return twin.type
+                return twin.type if self.pickles_tell(recorded, twin) else None
         return str(recorded.value)
 
     def ttl(self, recorded: RecordedState, twin: State | None) -> int | None:
@@ -369,10 +410,11 @@ class _Translation:
 
     def namespace(self, window: Shape) -> str:
         """The windows' type as the plan of a program for this version of Flink has it."""
-        before_2 = self.new.flink.startswith("1.")
-        if window.name == LEGACY_WINDOWS + "GlobalWindow" and before_2:
+        python = self.known or self.partner
+        python_before_2 = self.new.flink.startswith("1.") and python is not None and is_python(python)
+        if window.name == framework.JAVA_GLOBAL_WINDOW and python_before_2:
             return "GlobalWindow"
-        if window.name == "GlobalWindow" and before_2:
+        if window.name == "GlobalWindow" and python_before_2:
             return "org.apache.flink.table.runtime.operators.window.GlobalWindow"
         return str(window)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from compat.plan.facts import StateKind, StateScope
 from compat.plan.recorded_states import RecordedState, recorded_state
 from compat.plan.shapes import BYTES, Shape, of_snapshot
-from compat.savepoint.connectors import KafkaSplits, KafkaWriters, kafka_splits, kafka_writers
+from compat.savepoint.connectors import Left, kafka_writers, source_left
 from compat.savepoint.folders import newer_snapshot
 from compat.state import names as framework
 from compat.state.flink import (
@@ -35,9 +35,9 @@ class RecordedOperator:
     """An operator of a savepoint.
 
     ``states`` are all that could be read; ``unreadable`` says why there may be more. ``finished`` is ``fully``, ``partly``
-    or None. ``channels`` tells whether there are records in flight before it and behind it. ``kafka`` is what Kafka's source
-    or sink left behind. ``raw_keyed`` tells whether there is keyed state that the operator wrote by itself: checkpoints of
-    RocksDB have timers of the heap there.
+    or None. ``channels`` tells whether there are records in flight before it and behind it. ``connector`` is what a source left
+    behind, or a sink of Kafka. ``raw_keyed`` tells whether there is keyed state that the operator wrote by itself: checkpoints
+    of RocksDB have timers of the heap there.
     """
 
     id: str
@@ -54,7 +54,7 @@ class RecordedOperator:
     channels: tuple[bool, bool]
     format: KeyedFormat | None
     bytes: int
-    kafka: KafkaSplits | KafkaWriters | None = None
+    connector: Left | None = None
     raw_keyed: bool = False
 
     @property
@@ -134,15 +134,13 @@ def _operator(
         format=keyed_format(savepoint, operator, headers),
         raw_keyed=any(subtask.raw_keyed is not None for subtask in operator.subtasks),
         bytes=totals.bytes,
-        kafka=_kafka(savepoint, operator, headers, {meta.name for meta in found.lists}),
+        connector=_connector(savepoint, operator, headers, {meta.name for meta in found.lists}),
     )
 
 
-def _kafka(
-    savepoint: Savepoint, operator: OperatorState, headers: HeaderReader, names: set[str]
-) -> KafkaSplits | KafkaWriters | None:
+def _connector(savepoint: Savepoint, operator: OperatorState, headers: HeaderReader, names: set[str]) -> Left | None:
     if framework.SOURCE_READER in names:
-        return kafka_splits(read_versioned(savepoint, operator, framework.SOURCE_READER, headers))
+        return source_left(operator, read_versioned(savepoint, operator, framework.SOURCE_READER, headers))
     if framework.SINK_WRITER in names:
         return kafka_writers(read_versioned(savepoint, operator, framework.SINK_WRITER, headers))
     return None
@@ -154,14 +152,18 @@ def _finished(operator: OperatorState) -> str | None:
     return PARTLY if any(subtask.finished for subtask in operator.subtasks) else None
 
 
-_ARRAYS = {StateKind.LIST: (Shape("List", (BYTES,)), 0), StateKind.MAP: (Shape("Map", (BYTES, BYTES)), 1)}
+_NULLS = {StateKind.VALUE: 0, StateKind.LIST: 0, StateKind.MAP: 1}
+"""By kind of state, the bytes before a value that say whether it is null."""
 _TIME = 8
 
 
 def _with_elements(state: RecordedState, samples: tuple[bytes, ...]) -> RecordedState:
     """The state with the byte arrays inside the stored values, if it is one of byte arrays."""
-    shape, nulls = _ARRAYS.get(state.kind, (None, 0)) if state.kind is not None else (None, 0)
-    if shape is None or state.value != shape or state.scope is not StateScope.KEYED:
+    nulls = None if state.kind is None else _NULLS.get(state.kind)
+    value = state.value
+    if value is not None and value.name in ("List", "Map") and state.kind is not StateKind.VALUE and value.parts:
+        value = value.parts[-1]
+    if nulls is None or value != BYTES or state.scope is not StateScope.KEYED:
         return state
     return replace(state, elements=tuple(_arrays(samples, nulls + _TIME * state.ttl)))
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from compat.compiler.configuration import PYTHON_EXECUTION_MODE
 from compat.compiler.datastream._location import here
-from compat.compiler.datastream.common.typeinfo import RowTypeInfo, TypeInformation, Types
+from compat.compiler.datastream.common.typeinfo import ExternalTypeInfo, RowTypeInfo, TypeInformation, Types
 from compat.compiler.transformations.model import (
     OneInputTransformation,
     Partition,
@@ -36,6 +36,19 @@ def output_type_of(given: Any) -> Any:
     if isinstance(given, TypeInformation):
         return given
     raise TypeError(f"output_type is None, a list of types or a TypeInformation, not {type(given).__name__}.")
+
+
+def type_in_python(type: Any) -> Any:
+    """The type of a stream's records, where PyFlink makes it a type of Python.
+
+    Raises TypeError for ``RowData``, of which it has none (PyFlink: ``_from_java_type``).
+    """
+    if isinstance(type, ExternalTypeInfo) and type.internal:
+        raise TypeError(
+            f"The java type info: {type} is not supported in PyFlink currently: these are rows of the Table API, as formats of "
+            "files give them. Put a map or process with an output_type before it."
+        )
+    return type
 
 
 def require(value: object, kind: type, what: str) -> None:

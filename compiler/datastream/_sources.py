@@ -53,6 +53,7 @@ class Sources:
             _build.pickled(),
             bounded=True,
             parallel=False,
+            max_parallelism=1,
         )
         read = _build.one_input(
             self._environment(),

@@ -95,7 +95,7 @@ class DataStream(StreamOutputs, OperatorSettings):
 
     def get_type(self) -> TypeInformation:
         """The type of the records."""
-        return self._transformation.output_type  # type: ignore[no-any-return]
+        return _build.type_in_python(self._transformation.output_type)  # type: ignore[no-any-return]
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
         return self._environment
@@ -151,7 +151,7 @@ class DataStream(StreamOutputs, OperatorSettings):
     def filter(self, func: Callable[[Any], Any] | FilterFunction) -> DataStream:
         """The records for which ``func`` is true."""
         _build.require(func, FilterFunction, "filter")
-        return self._python("Filter", ops.Filter, func, self._transformation.output_type)
+        return self._python("Filter", ops.Filter, func, self.get_type())
 
     def process(self, func: ProcessFunction, output_type: TypeInformation | None = None) -> DataStream:
         """The records that a process function yields for each record."""
@@ -167,7 +167,7 @@ class DataStream(StreamOutputs, OperatorSettings):
         from compat.compiler.datastream.common.typeinfo import Types
 
         _build.require(key_selector, KeySelector, "key_by")
-        value_type: TypeInformation = self._transformation.output_type
+        value_type = self.get_type()
         key_type = _build.pickled() if key_type is None else key_type
         with_key = self._python(
             KEY_BY_MAP,
@@ -295,7 +295,7 @@ class DataStream(StreamOutputs, OperatorSettings):
 
         _build.require(partitioner, Partitioner, "partition_custom")
         _build.require(key_selector, KeySelector, "partition_custom")
-        value_type = self._transformation.output_type
+        value_type = self.get_type()
         with_target = self._python(
             PARTITION_CUSTOM_MAP,
             ops.PartitionCustomMap,

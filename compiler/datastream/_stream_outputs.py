@@ -31,7 +31,7 @@ class StreamOutputs(OperatorSettings):
         """Some fields of a stream of tuples."""
         from compat.compiler.datastream.common.typeinfo import TupleTypeInfo, Types
 
-        tuple_type = self._transformation.output_type
+        tuple_type = _build.type_in_python(self._transformation.output_type)
         if not isinstance(tuple_type, TupleTypeInfo):
             raise TypeError(f"Only streams of tuples can be projected, and this one has the type {tuple_type}.")
         types = tuple_type.get_field_types()
@@ -57,7 +57,7 @@ class StreamOutputs(OperatorSettings):
         assigner = getattr(watermark_strategy, "_timestamp_assigner", None)
         if assigner is None:
             return self._watermarked(watermark_strategy)
-        value_type = self._transformation.output_type
+        value_type = _build.type_in_python(self._transformation.output_type)
         timed = self._as_stream()._python(
             "Extract-Timestamp", ops.ExtractTimestamp, assigner, Types.TUPLE([value_type, Types.LONG()])
         )

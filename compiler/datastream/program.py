@@ -12,6 +12,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from itertools import count
 
 from compat.compiler.configuration import normal_key
@@ -19,6 +20,12 @@ from compat.compiler.errors import ProgramError
 from compat.compiler.job import Executor
 from compat.compiler.transformations.pipeline import IdCounter
 from compat.compiler.versions import LATEST_FLINK
+
+
+@cache
+def _cores() -> int:
+    """The processors of this machine: a program asks for them again and again."""
+    return os.cpu_count() or 1
 
 
 class Program:
@@ -47,7 +54,7 @@ class Program:
     @property
     def parallelism(self) -> int:
         """The parallelism where the program and its options set none."""
-        return self._parallelism or os.cpu_count() or 1
+        return self._parallelism or _cores()
 
     def set_local_parallelism(self, parallelism: int) -> None:
         """The program itself says what holds where nothing else does."""

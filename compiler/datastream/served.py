@@ -85,6 +85,7 @@ class Served(ModuleType):
     def __init__(self, name: str, names: Names | None) -> None:
         super().__init__(name, "Served by compat in the place of PyFlink.")
         self._known = names
+        self._behind: ModuleType | None = None
 
     def _names(self) -> Names:
         if self._known is None:
@@ -100,8 +101,10 @@ class Served(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
         if home != self.__name__:
             return getattr(import_module(home), name)
+        if self._behind is None:
+            self._behind = import_module(ours(home))
         try:
-            return getattr(import_module(ours(home)), name)
+            return getattr(self._behind, name)
         except AttributeError:
             raise NeedsPyFlink(
                 f"{home}.{name} is an inner part of PyFlink that compat does not have: only PyFlink itself builds "

@@ -40,6 +40,8 @@ class ExecutionState(Enum):
     CANCELED = "CANCELED"
     FAILED = "FAILED"
 
+    __hash__ = object.__hash__  # each is itself only, and enumerations hash their names slowly
+
     @property
     def terminal(self) -> bool:
         """True if nothing can follow."""

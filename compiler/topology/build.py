@@ -14,7 +14,7 @@ from compat.compiler.topology.parse import Entry, parse_entries, parse_settings
 from compat.compiler.topology.sinks import SINK_TOPOLOGIES
 from compat.compiler.topology.streams import Stream, apply_attributes
 from compat.compiler.transformations import model
-from compat.compiler.transformations.operators import Call, ChainingStrategy, Described
+from compat.compiler.transformations.operators import Call, ChainingStrategy, Contents, Described
 from compat.compiler.transformations.partitioners import (
     BROADCAST,
     FORWARD,
@@ -216,8 +216,19 @@ class _Builder:
         self._require_key(entry, inputs[0])
         window = _choice(entry, "window", WINDOWS, "tumbling_processing_time")
         function = _choice(entry, "function", WINDOW_FUNCTIONS, "reduce")
-        description = f"Window({window.description}, {function})"
-        return self.one_input(entry, inputs[0], name=window.name, description=description)
+        parts = filter(None, (window.assigner, window.trigger, window.evictor, function.description))
+        operator = self.operator(
+            entry,
+            windowing=window,
+            contents=Contents.ALL if window.evictor is not None else function.contents,
+        )
+        return self.one_input(
+            entry,
+            inputs[0],
+            operator=operator,
+            name=window.assigner_class,
+            description=f"Window({', '.join(parts)})",
+        )
 
     def window_all(self, entry: Entry, inputs: list[Stream]) -> Stream:
         stream = inputs[0]
@@ -234,7 +245,12 @@ class _Builder:
         return self.one_input(
             entry,
             keyed,
-            operator=self.operator(entry, factory=factory),
+            operator=self.operator(
+                entry,
+                factory=factory,
+                windowing=WINDOWS["tumbling_processing_time"],
+                contents=Contents.REDUCED,
+            ),
             description=description,
             parallelism=1,
             parallelism_configured=True,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from compat.compiler.transformations.operators import Contents, Windowing
+
 UNBOUNDED_INPUTS = 1_000_000
 
 
@@ -82,30 +84,57 @@ DEFAULT_NAMES: dict[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
-    """A window assigner as Flink names and describes it, with what triggers and evicts."""
-
-    name: str
-    description: str
-
-
-WINDOWS: dict[str, Window] = {
-    "tumbling_processing_time": Window(
-        "TumblingProcessingTimeWindows", "TumblingProcessingTimeWindows(5000), ProcessingTimeTrigger"
+WINDOWS: dict[str, Windowing] = {
+    "tumbling_processing_time": Windowing(
+        assigner_class="TumblingProcessingTimeWindows",
+        assigner="TumblingProcessingTimeWindows(5000)",
+        trigger="ProcessingTimeTrigger",
     ),
-    "tumbling_event_time": Window("TumblingEventTimeWindows", "TumblingEventTimeWindows(5000), EventTimeTrigger"),
-    "sliding_event_time": Window("SlidingEventTimeWindows", "SlidingEventTimeWindows(10000, 5000), EventTimeTrigger"),
-    "session_processing_time": Window(
-        "ProcessingTimeSessionWindows", "ProcessingTimeSessionWindows(5000), ProcessingTimeTrigger"
+    "tumbling_event_time": Windowing(
+        assigner_class="TumblingEventTimeWindows",
+        assigner="TumblingEventTimeWindows(5000)",
+        trigger="EventTimeTrigger",
+        event_time=True,
     ),
-    "count": Window("GlobalWindows", "GlobalWindows(trigger=NeverTrigger), PurgingTrigger"),
-    "count_slide": Window("GlobalWindows", "GlobalWindows(trigger=NeverTrigger), CountTrigger, CountEvictor"),
+    "sliding_event_time": Windowing(
+        assigner_class="SlidingEventTimeWindows",
+        assigner="SlidingEventTimeWindows(10000, 5000)",
+        trigger="EventTimeTrigger",
+        event_time=True,
+    ),
+    "session_processing_time": Windowing(
+        assigner_class="ProcessingTimeSessionWindows",
+        assigner="ProcessingTimeSessionWindows(5000)",
+        trigger="ProcessingTimeTrigger",
+        merging=True,
+    ),
+    "count": Windowing(
+        assigner_class="GlobalWindows",
+        assigner="GlobalWindows(trigger=NeverTrigger)",
+        trigger="PurgingTrigger",
+        counted=True,
+    ),
+    "count_slide": Windowing(
+        assigner_class="GlobalWindows",
+        assigner="GlobalWindows(trigger=NeverTrigger)",
+        trigger="CountTrigger",
+        evictor="CountEvictor",
+        counted=True,
+    ),
 }
 
-WINDOW_FUNCTIONS: dict[str, str] = {
-    "reduce": "Reducer, PassThroughWindowFunction",
-    "process": "WinProc",
-    "aggregate": "Agg, PassThroughWindowFunction",
-    "sum": "SumAggregator, PassThroughWindowFunction",
+
+@dataclass(frozen=True, slots=True)
+class WindowFunction:
+    """A function of windows, as Flink describes it, and what is kept for it where nothing is evicted."""
+
+    description: str
+    contents: Contents
+
+
+WINDOW_FUNCTIONS: dict[str, WindowFunction] = {
+    "reduce": WindowFunction("Reducer, PassThroughWindowFunction", Contents.REDUCED),
+    "process": WindowFunction("WinProc", Contents.ALL),
+    "aggregate": WindowFunction("Agg, PassThroughWindowFunction", Contents.AGGREGATED),
+    "sum": WindowFunction("SumAggregator, PassThroughWindowFunction", Contents.REDUCED),
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from compat.check import writing
+from compat.check import amounts, writing
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import BY_GENERATED_ID, Pair
@@ -57,12 +57,15 @@ def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], cause: str
                 code=uid_call(new, check),
             ),
         )
-    silent = new.has_state
+    silent, empty = new.has_state, amounts.nothing(old.states)
     return check.finding(
         RULE,
         f"the state of {old.label} goes to {new.label}, which is another operator",
+        level=Level.WARNING if empty else Level.ERROR,
         consequence=(
-            "Flink restores this without an error; the operator goes on with state that is not its own."
+            "Flink restores this without an error. That state is empty in this snapshot, and may not be in the next one."
+            if empty
+            else "Flink restores this without an error; the operator goes on with state that is not its own."
             if silent
             else "Flink restores this without an error, and the state is lost: the operator does not use it."
         ),
@@ -104,6 +107,8 @@ RULE = Rule(
     id="CMP103",
     name="state-to-another-operator",
     level=Level.ERROR,
+    other_levels=(Level.WARNING,),
+    when="warning where the snapshot tells that the state is empty",
     fate=Fate.WRONG_HANDS,
     summary="An id of OLD belongs to another operator in NEW, which would get state that is not its own.",
     why="A generated id knows where an operator stands, not what it is. When two alike branches change places, "

@@ -1,7 +1,4 @@
-"""Jobs in batch mode, on either side: Flink gives them no state, and takes none from them.
-
-What is kept in a store of this project is restored by its own rules, in both modes.
-"""
+"""Jobs in batch mode, on either side: Flink gives them no state, and takes none from them."""
 
 from __future__ import annotations
 
@@ -9,12 +6,11 @@ from collections.abc import Iterator
 
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.keeping import is_kept_by_store
 from compat.check.rule import Rule
 
 
 def _find(check: Check) -> Iterator[Finding]:
-    if is_kept_by_store(check.old) or not any(operator.has_state for operator in check.old.operators):
+    if not any(operator.has_state for operator in check.old.operators):
         return
     if check.new.batch:
         yield check.finding(
@@ -62,5 +58,6 @@ RULE = Rule(
     old="env.from_source(numbers, no_watermarks(), 'numbers')",
     new="env.set_runtime_mode(RuntimeExecutionMode.BATCH)\nenv.from_source(numbers, no_watermarks(), 'numbers')",
     fix="Set execution.runtime-mode to STREAMING. A job that is meant to run as a batch starts without old state.",
+    only_in_flink=True,
     find=_find,
 )

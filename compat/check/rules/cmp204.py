@@ -6,68 +6,28 @@ finished when the snapshot is taken: it may be all that reads only from sources 
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 from functools import cached_property
 
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.finishing import Finishing, Progress
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
-from compat.plan.facts import Program, Vertex
-
-
-class Progress(Enum):
-    """How far the subtasks of an operator, or of a chain, had come when the snapshot was taken."""
-
-    RUNNING = "running"
-    PARTLY = "partly finished"
-    FULLY = "finished"
+from compat.plan.facts import Vertex
 
 
 def _find(check: Check) -> Iterator[Finding]:
-    if any("finished" in operator.detail for operator in check.old.operators):
-        told = {"fully": Progress.FULLY, "partly": Progress.PARTLY}
-        progress = {old.id: told.get(old.detail.get("finished", ""), Progress.RUNNING) for old in check.old.operators}
-        yield from _Finished(check, progress, certain=True).findings()
-    elif check.old.snapshot is None and not check.old.batch and (ending := _ending(check.old)):
-        yield from _Finished(check, dict.fromkeys(ending, Progress.FULLY), certain=False).findings()
-
-
-def _ending(program: Program) -> set[str]:
-    """The operators that read only from sources that end before others do.
-
-    Some sources have no end. Where all have one, those whose records are written in the program are the first to be there;
-    which of the others is, cannot be told.
-    """
-    readers: dict[str, list[str]] = defaultdict(list)
-    for operator in program.operators:
-        for source in operator.inputs:
-            readers[source].append(operator.id)
-    sources = [each for each in program.operators if not each.inputs]
-    pending = [each.id for each in sources if not each.detail.get("bounded")]
-    pending = pending or [each.id for each in sources if each.kind != "collection"]
-    if not pending:
-        return set()
-    going_on = set(pending)
-    while pending:
-        for reader in readers[pending.pop()]:
-            if reader not in going_on:
-                going_on.add(reader)
-                pending.append(reader)
-    return {operator.id for operator in program.operators} - going_on
+    if check.finishing is not None:
+        yield from _Finished(check, check.finishing).findings()
 
 
 @dataclass
 class _Finished:
-    """``progress`` is how far the operators of OLD are, by id; not ``certain`` if that is what may be by then."""
-
     check: Check
-    progress: Mapping[str, Progress]
-    certain: bool
+    progress: Finishing
 
     @cached_property
     def taken(self) -> dict[str, Pair]:
@@ -92,21 +52,21 @@ class _Finished:
 
     @property
     def level(self) -> Level:
-        return Level.ERROR if self.certain else Level.UNKNOWN
+        return Level.ERROR if self.progress.certain else Level.UNKNOWN
 
     @property
     def when(self) -> str:
-        return "" if self.certain else "If the snapshot is taken after that, "
+        return "" if self.progress.certain else "If the snapshot is taken after that, "
 
     @property
     def why(self) -> str:
-        if self.certain:
+        if self.progress.certain:
             return "The snapshot was taken after some subtasks had finished"
         return "It reads only from sources that end, beside others that do not"
 
     def of_operator(self, id: str) -> Progress:
         pair = self.taken.get(id)
-        return Progress.RUNNING if pair is None else self.progress.get(pair.old.id, Progress.RUNNING)
+        return Progress.RUNNING if pair is None else self.progress.of(pair.old.id)
 
     def of_vertex(self, vertex: Vertex) -> Progress | None:
         """None for a chain that mixes: that is a finding of its own."""
@@ -121,7 +81,7 @@ class _Finished:
         return self.check.finding(
             RULE,
             f"{culprit.label} is {members[running].value}, and {finished.label} of the same chain is {members[done].value}"
-            if self.certain
+            if self.progress.certain
             else f"once {finished.label} has finished, {culprit.label} cannot be in its chain",
             level=self.level,
             consequence=f"{self.when}Flink refuses the restore: a vertex cannot contain mixed operator finished state.",
@@ -143,7 +103,7 @@ class _Finished:
         return self.check.finding(
             RULE,
             f"{head.label} is {now.value}, and reads from {feeder.label}, which is {before.value}"
-            if self.certain
+            if self.progress.certain
             else f"once {head.label} has finished, it cannot read from {feeder.label}",
             level=self.level,
             consequence=f"{self.when}Flink refuses the restore: illegal modification of the job graph.",

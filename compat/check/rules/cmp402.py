@@ -26,6 +26,7 @@ def _find(check: Check) -> Iterator[Finding]:
             yield check.finding(
                 RULE,
                 f"the state {old.name!r}{amounts.of(old)} of {change.pair.new.label} is called {new.name!r} now",
+                level=_level(old),
                 consequence=f"Flink restores this without an error; {new.name!r} starts empty, and the values of "
                 f"{old.name!r} stay behind.",
                 reason="States are found by their names.",
@@ -50,6 +51,7 @@ def _moved(pair: Pair, old: State, new: State, check: Check) -> Finding:
         RULE,
         f"the state {old.name!r}{amounts.of(old)} of {pair.new.label} was {old.scope.value} state and is "
         f"{new.scope.value} state",
+        level=_level(old),
         consequence=f"Flink restores this without an error; {new.name!r} starts empty, and its old values stay behind.",
         reason="States are found by their names, those that belong to keys apart from those that belong to subtasks.",
         old=pair.old,
@@ -60,10 +62,16 @@ def _moved(pair: Pair, old: State, new: State, check: Check) -> Finding:
     )
 
 
+def _level(old: State) -> Level:
+    return Level.WARNING if amounts.nothing([old]) else Level.ERROR
+
+
 RULE = Rule(
     id="CMP402",
     name="state-renamed",
     level=Level.ERROR,
+    other_levels=(Level.WARNING,),
+    when="warning where the snapshot tells that the old state is empty",
     fate=Fate.LOST,
     summary="A state went and one of the same type came, in the same operator; or keyed state became operator state.",
     why="States are found by name. Under the new name there is nothing, so it starts empty for every key, while "

@@ -11,8 +11,8 @@ from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
 from compat.check.similarity import recorded
-from compat.check.states import timers
-from compat.plan.facts import Operator, StateKind
+from compat.check.states import changes, has_other_windows
+from compat.plan.facts import Operator, State, StateKind
 
 _CLOCKS = (("_timer_state/event_", "event time"), ("_timer_state/processing_", "processing time"))
 _TIME_WINDOW = "TimeWindow"
@@ -23,7 +23,7 @@ def _find(check: Check) -> Iterator[Finding]:
         before, after = pair.old.detail.get("window"), pair.new.detail.get("window")
         if before is None or after is None:
             continue
-        refused, stranded = _other_type(pair), _stranded(pair, check)
+        refused, stranded = has_other_windows(pair), _stranded(pair, check)
         if before == after and stranded is None:
             continue
         if refused:
@@ -45,16 +45,41 @@ def _find(check: Check) -> Iterator[Finding]:
             fixes=(
                 Fix(
                     text="Keep the assigner, or give the new windows an operator with a uid of its own.",
-                    code=(None if check.new.built_by_flink else writing.window(before)) or uid_call(pair.new, check),
+                    code=(writing.window(before) if "python" in pair.new.detail else None) or uid_call(pair.new, check),
                 ),
             ),
             silent=stranded is not None and not refused,
         )
+    yield from _states_of_windows(check)
 
 
-def _other_type(pair: Pair) -> bool:
-    was, now = timers(pair.old.states), timers(pair.new.states)
-    return was is not None and now is not None and was.namespace_type != now.namespace_type
+def _states_of_windows(check: Check) -> Iterator[Finding]:
+    """States that a window's function asks for, which each window had and all windows of a key share now, or the other way."""
+    for change in changes(check):
+        if "window" not in change.pair.new.detail or change.asked:
+            continue
+        for old, new in change.kept:
+            if (old.namespace_type is None) == (new.namespace_type is None):
+                continue
+            yield check.finding(
+                RULE,
+                f"the state {old.name!r} of {change.pair.new.label} belonged to {_owner(old)} and belongs to {_owner(new)}",
+                consequence="The task fails at the first access: the state was registered for another namespace.",
+                reason="Windows are part of the state's address.",
+                old=change.pair.old,
+                new=change.pair.new,
+                state=old.name,
+                fixes=(
+                    Fix(
+                        text=f"Ask for {old.name!r} by the same method as before, or give the new state another name.",
+                        code=writing.under_another_name(new),
+                    ),
+                ),
+            )
+
+
+def _owner(state: State) -> str:
+    return "all windows of a key" if state.namespace_type is None else "each window"
 
 
 def _stranded(pair: Pair, check: Check) -> str | None:
@@ -67,7 +92,7 @@ def _stranded(pair: Pair, check: Check) -> str | None:
     if None not in (merged, merges) and merged != merges:
         return "windows that are open at the savepoint are not found any more"
     was, now = pair.old.detail.get("window_clock"), pair.new.detail.get("window_clock")
-    if check.new.built_by_flink and recorded(pair.old):
+    if "python" not in pair.new.detail and recorded(pair.old):
         was = _clock(pair.old)
     if None not in (was, now) and was != now:
         return f"windows that are open at the savepoint wait for {was}, and NEW looks at {now} only"
@@ -92,7 +117,8 @@ RULE = Rule(
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
     when="error also from merging (session) windows to others and back, and between event and processing time: open "
-    "windows never end; warning if only the size, slide or gap changed: open windows of the old size end beside the new",
+    "windows never end; and for a state of one window that all windows of a key share now, or the other way; warning if only "
+    "the size, slide or gap changed: open windows of the old size end beside the new",
     fate=Fate.REFUSED,
     summary="The window assigner makes windows of another type.",
     why="Each window's state lies under the window itself. Time windows, count windows and the global window are "

@@ -45,5 +45,6 @@ RULE = Rule(
     old="keyed.sum(1)",
     new='keyed.process(Sum()).uid("sum")   # with ValueStateDescriptor("sum", Types.LONG())',
     fix="Write it as a KeyedProcessFunction with a state of your own name.",
+    only_in_flink=True,
     find=_find,
 )

@@ -9,7 +9,8 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.keeping import dialect_of
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
-from compat.state.compatibility import THREAD
+from compat.check.states import has_other_windows
+from compat.state.compatibility import JAVA, THREAD
 
 _SILENT = "Flink restores this without an error"
 _INCREMENTAL = frozenset({"reduce", "aggregate"})
@@ -18,12 +19,16 @@ _INCREMENTAL = frozenset({"reduce", "aggregate"})
 def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
         before, after = pair.old.detail.get("window_function"), pair.new.detail.get("window_function")
-        if before is None or after is None:
+        if before is None or after is None or has_other_windows(pair):
             continue
-        if check.new.built_by_flink:
-            became = _in_java(before, after)
-        else:
-            became = _in_thread_mode(before, after) if dialect_of(check, pair) is THREAD else _in_python(before, after)
+        dialect = dialect_of(check, pair)
+        became = (
+            _in_java(before, after)
+            if dialect is JAVA
+            else _in_thread_mode(before, after)
+            if dialect is THREAD
+            else _in_python(before, after)
+        )
         if became is None:
             continue
         level, consequence = became

@@ -8,6 +8,7 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
+from compat.check.states import has_other_windows
 from compat.state.frozen import frozen
 from compat.state.names import OF_TRIGGERS, WINDOW_CONTENTS
 
@@ -47,7 +48,7 @@ def _changes(pair: Pair) -> Iterator[_Change]:
     before, after = pair.old.detail, pair.new.detail
     was, now = before.get("trigger"), after.get("trigger")
     clocks = {before.get("window_clock"), after.get("window_clock")} - {None}
-    if len(clocks) > 1:
+    if len(clocks) > 1 or has_other_windows(pair):
         return  # the windows are others altogether
     if was is not None and now is not None and was != now:
         yield _Change(

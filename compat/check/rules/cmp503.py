@@ -115,5 +115,6 @@ RULE = Rule(
     old="state.backend.type: hashmap   (savepoint --type native)",
     new="state.backend.type: rocksdb",
     fix="Take the savepoint with --type canonical, or keep the backend.",
+    only_in_flink=True,
     find=_find,
 )

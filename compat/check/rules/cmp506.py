@@ -21,9 +21,10 @@ _WITHOUT_ENDS = frozenset({"GlobalWindows", "CountTumblingWindowAssigner", "Coun
 def _find(check: Check) -> Iterator[Finding]:
     snapshot = check.old.snapshot
     if snapshot is None:
-        yield from _of_programs(check)
+        if check.snapshot_to_come:
+            yield from _of_programs(check)
         return
-    to_heap = _keeps_timers_on_heap(check.new)
+    to_heap = check.in_flink and _keeps_timers_on_heap(check.new)
     for pair in check.right_pairs:
         left_out = pair.old.id in snapshot.without_timers
         passed_over = to_heap and snapshot.formats.get(pair.old.id) in OWN_FORMATS[ROCKSDB] and _has_queue(pair.old)

@@ -49,5 +49,6 @@ RULE = Rule(
     old="python.execution-mode: process",
     new="python.execution-mode: thread",
     fix="Keep the mode of the job that wrote the state.",
+    only_in_flink=True,
     find=_find,
 )

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from compat.check import writing
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.keeping import is_kept_by_store
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
@@ -23,7 +22,7 @@ _Version = tuple[int, int]
 
 def _find(check: Check) -> Iterator[Finding]:
     old, new = _of_old(check), version_of(check.new.flink)
-    if old is None or new is None or is_kept_by_store(check.old):
+    if old is None or new is None:
         return
     if old[0] < new[0] == 2:
         yield from _kryo(check)
@@ -172,5 +171,6 @@ RULE = Rule(
     new="FlinkKafkaConsumer('orders', schema, properties)   # --flink 2.3",
     fix="Copy what Kryo wrote into states of types that Flink knows, under Flink 1; take sources and sinks of the new kind; "
     "go back with a savepoint of before the upgrade.",
+    only_in_flink=True,
     find=_find,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.check import kafka
+from compat.check.connectors import restored
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.pinning import uid_call
@@ -13,7 +14,7 @@ from compat.plan.connectors import KafkaSource
 
 
 def _find(check: Check) -> Iterator[Finding]:
-    for pair, old, new in kafka.restored(check, KafkaSource):
+    for pair, old, new in restored(check, KafkaSource):
         gone = kafka.only_in(old, new)
         if not gone:
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.check import kafka
+from compat.check.connectors import restored
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
@@ -13,7 +14,7 @@ from compat.plan.connectors import KafkaSource, OffsetRule
 
 
 def _find(check: Check) -> Iterator[Finding]:
-    for pair, old, new in kafka.restored(check, KafkaSource):
+    for pair, old, new in restored(check, KafkaSource):
         added = kafka.only_in(new, old)
         if not added or new.starting.rule is OffsetRule.EARLIEST:
             continue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.check import kafka
+from compat.check.connectors import restored
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
@@ -14,7 +14,7 @@ from compat.plan.connectors import KafkaSource
 
 
 def _find(check: Check) -> Iterator[Finding]:
-    for pair, old, new in kafka.restored(check, KafkaSource):
+    for pair, old, new in restored(check, KafkaSource):
         if old.group_id != new.group_id:
             yield _finding(check, pair, "group", f"group {old.group_id!r}", f"{new.group_id!r}", _GROUP)
         if old.starting != new.starting:

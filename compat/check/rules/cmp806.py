@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.check import kafka
+from compat.check.connectors import restored
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
@@ -14,7 +14,7 @@ _NONE, _AT_LEAST_ONCE, _EXACTLY_ONCE = DeliveryGuarantee
 
 
 def _find(check: Check) -> Iterator[Finding]:
-    for pair, old, new in kafka.restored(check, KafkaSink):
+    for pair, old, new in restored(check, KafkaSink):
         if pair.new.kind != "sink_writer" or old.guarantee is new.guarantee:
             continue
         consequence = _consequence(old.guarantee, new.guarantee, checkpoints=bool(check.new.settings.get(_INTERVAL)))

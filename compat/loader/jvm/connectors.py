@@ -14,6 +14,7 @@ from compat.loader.jvm.usercode import classes_of
 from compat.plan.connectors import (
     Connector,
     DeliveryGuarantee,
+    FileSource,
     KafkaOffset,
     KafkaOffsets,
     KafkaPartition,
@@ -27,6 +28,7 @@ from compat.plan.connectors import (
 )
 
 _KAFKA = FLINK + "connector.kafka."
+_FILE_SOURCE = FLINK + "connector.file.src.FileSource"
 _SOURCE_FACTORY = FLINK + "streaming.api.operators.SourceOperatorFactory"
 _SINK_FACTORIES = ("SinkWriterOperatorFactory", "CommitterOperatorFactory")
 _SINKS = FLINK + "streaming.runtime.operators.sink."
@@ -55,6 +57,10 @@ def connector_of(factory: Java) -> Connector | None:
 def _source(source: Java) -> Connector:
     if class_name(source) == _KAFKA + "source.KafkaSource":
         return _kafka_source(source)
+    if class_name(source) == _FILE_SOURCE:
+        return FileSource(
+            paths=tuple(str(path) for path in member(source, "inputPaths")), looks_for_more=not _is_bounded(source)
+        )
     splits, enumerator = source.getSplitSerializer(), source.getEnumeratorCheckpointSerializer()
     return OtherSource(
         class_name=str(source.getClass().getName()),
@@ -62,6 +68,10 @@ def _source(source: Java) -> Connector:
         enumerator_serializer=class_name(enumerator) or "",
         forms=_forms(splits, enumerator),
     )
+
+
+def _is_bounded(source: Java) -> bool:
+    return str(source.getBoundedness()) == "BOUNDED"
 
 
 def _kafka_source(source: Java) -> KafkaSource:
@@ -78,7 +88,7 @@ def _kafka_source(source: Java) -> KafkaSource:
         group_id=text_or_none(member(source, "props").getProperty("group.id")),
         starting=_offsets(member(source, "startingOffsetsInitializer")),
         stopping=None if endless else _offsets(ends),
-        bounded=str(source.getBoundedness()) == "BOUNDED",
+        bounded=_is_bounded(source),
     )
 
 

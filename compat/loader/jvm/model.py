@@ -157,7 +157,7 @@ class Traits(Struct, frozen=True, kw_only=True):
     """What an operator does, told by the objects that the program gave to it.
 
     ``timers`` is whether the function's code registers any, None if that cannot be told. ``bounds`` are those of an interval
-    join, in milliseconds.
+    join, in milliseconds. ``ends`` is whether it is a source whose records come to an end.
     """
 
     window: Window | None = None
@@ -165,6 +165,7 @@ class Traits(Struct, frozen=True, kw_only=True):
     timers: bool | None = None
     asynchronous: bool = False
     bounds: tuple[int, int] | None = None
+    ends: bool = False
 
 
 class EdgeId(Struct, frozen=True, kw_only=True):

@@ -185,6 +185,8 @@ def _detail(node: Node, states: tuple[model.State, ...], around: _Around) -> mod
         detail["uid_drawn"] = node.drawn
     if traits.asynchronous:
         detail["asynchronous"] = True
+    if traits.ends:
+        detail["bounded"] = True
     if traits.bounds is not None:
         detail["join_bounds"] = traits.bounds
     if traits.pattern is not None:

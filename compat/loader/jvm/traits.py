@@ -27,6 +27,7 @@ _FUNCTIONS: dict[str, WindowFunction] = {
     "AggregatingStateDescriptor": "aggregate",
     "ListStateDescriptor": "process",
 }
+_ENDING_FUNCTIONS = frozenset({"FromElementsFunction", "FromIteratorFunction", "FromSplittableIteratorFunction"})
 _PATTERN_OPTIONS = ("windowTime", "windowTimes", "timeoutHandling")
 _TABLE = f"{FLINK}table."
 
@@ -43,7 +44,15 @@ def traits_of(factory: Java, operator: Java) -> Traits:
         timers=None if what is None or _has_its_own_timers(made) else _registers_timers(what),
         asynchronous=is_a(made, *_ASYNCHRONOUS),
         bounds=_bounds(made),
+        ends=_ends(factory, what),
     )
+
+
+def _ends(factory: Java, function: Java) -> bool:
+    """Whether it is a source that comes to an end, as it says itself or as the functions do that Flink has for collections."""
+    if is_a(factory, "streaming.api.operators.SourceOperatorFactory"):
+        return str(member(factory, "source").getBoundedness()) == "BOUNDED"
+    return (class_name(function) or "").rpartition(".")[2] in _ENDING_FUNCTIONS
 
 
 def given_of(factory: Java, operator: Java) -> Java:

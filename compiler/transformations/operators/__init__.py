@@ -5,7 +5,7 @@ which only the call is known.
 """
 
 from compat.compiler.transformations.operators.base import ChainingStrategy, Operator, PythonOperator
-from compat.compiler.transformations.operators.described import Call, Described
+from compat.compiler.transformations.operators.described import Call, Contents, Described, Windowing
 from compat.compiler.transformations.operators.flink import (
     CacheWrite,
     Collect,
@@ -79,6 +79,7 @@ __all__ = [
     "CoProcess",
     "Collect",
     "Collection",
+    "Contents",
     "Described",
     "ExtractTimestamp",
     "FileCompactor",
@@ -125,4 +126,5 @@ __all__ = [
     "TimestampsAndWatermarks",
     "Window",
     "WindowCall",
+    "Windowing",
 ]

@@ -39,12 +39,38 @@ class Call(Enum):
     PRINT = "print"
 
 
+class Contents(Enum):
+    """What Flink keeps of a window's records under the window: the value is the word of plans for the functions that do so."""
+
+    REDUCED = "reduce"
+    AGGREGATED = "aggregate"
+    ALL = "process"
+
+
+@frozen
+class Windowing:
+    """How an operator cuts windows and ends them, as Flink names and describes it; ``counted`` where its trigger counts."""
+
+    assigner_class: str
+    assigner: str
+    trigger: str
+    evictor: str | None = None
+    event_time: bool = False
+    merging: bool = False
+    counted: bool = False
+
+
 @frozen
 class Described(Operator):
-    """An operator of which the call is known; ``states`` are those that the topology declares, None where it says nothing."""
+    """An operator of which the call is known; ``states`` are those that the topology declares, None where it says nothing.
+
+    Window operators have how their windows are cut, and what they keep of their records.
+    """
 
     call: Call
     states: tuple[Mapping[str, Any], ...] | None = field(default=None, compare=False)
+    windowing: Windowing | None = None
+    contents: Contents | None = None
 
     @property
     def kind(self) -> str:

@@ -9,6 +9,7 @@ import pytest
 from compat.check.connectors import other_form
 from compat.plan.connectors import (
     DeliveryGuarantee,
+    FileSource,
     KafkaOffsets,
     KafkaSink,
     KafkaSource,
@@ -16,12 +17,25 @@ from compat.plan.connectors import (
     OtherSink,
     OtherSource,
 )
+from compat.savepoint.connectors import NumbersLeft, OtherLeft
 from tests.compat.builders import operator
 
 KAFKA = KafkaSource(topics=("t",), starting=KafkaOffsets(rule=OffsetRule.EARLIEST))
 KAFKA_SINK = KafkaSink(guarantee=DeliveryGuarantee.NONE)
 FILES = OtherSource(class_name="a.FileSource", split_serializer="a.FileSplits", enumerator_serializer="a.Pending")
 RENAMED = OtherSource(class_name="b.OwnFileSource", split_serializer="a.FileSplits", enumerator_serializer="a.Pending")
+READ_ONCE = FileSource(paths=("in",), looks_for_more=False)
+LOOKING = FileSource(paths=("in",), looks_for_more=True)
+_OF_FILES = "org.apache.flink.connector.file.src."
+OLDER_PLAN = OtherSource(
+    class_name=f"{_OF_FILES}FileSource", split_serializer="a.Splits", enumerator_serializer="a.Pending"
+)
+OF_DELTA = OtherSource(
+    class_name="io.DeltaSource",
+    split_serializer="io.DeltaSplits",
+    enumerator_serializer=f"{_OF_FILES}PendingSplitsCheckpointSerializer",
+)
+OF_NUMBERS, UNTOLD = NumbersLeft().source(), OtherLeft().source()
 FILE_SINK = OtherSink(class_name="a.FileSink", writer_serializer="a.Buckets", committable_serializer="a.Files")
 NEXT_SINK = OtherSink(class_name="a.NextSink", writer_serializer="a.Buckets", committable_serializer="a.Parts")
 
@@ -34,6 +48,18 @@ NEXT_SINK = OtherSink(class_name="a.NextSink", writer_serializer="a.Buckets", co
         ({"connector": FILES}, {"connector": RENAMED}, None),
         ({"connector": KAFKA}, {"connector": KAFKA}, None),
         ({"connector": FILES}, {}, None),
+        ({"connector": READ_ONCE}, {"connector": LOOKING}, None),
+        ({"connector": OLDER_PLAN}, {"connector": READ_ONCE}, None),
+        ({"connector": READ_ONCE}, {"detail": {"class": "HybridSource"}}, ("FileSource", "HybridSource")),
+        ({"connector": READ_ONCE}, {"connector": OF_DELTA}, None),
+        ({"connector": OF_DELTA}, {"connector": RENAMED}, ("DeltaSource", "OwnFileSource")),
+        ({"connector": OF_NUMBERS}, {"connector": READ_ONCE}, ("NumberSequenceSource", "FileSource")),
+        ({"connector": OF_NUMBERS}, {"detail": {"class": "NumberSequenceSource"}}, None),
+        ({"connector": OF_NUMBERS}, {"detail": {"class": "DataGeneratorSource"}}, None),
+        ({"connector": OF_NUMBERS}, {"detail": {"class": "HybridSource"}}, ("NumberSequenceSource", "HybridSource")),
+        ({"connector": UNTOLD}, {"connector": READ_ONCE}, ("source of another kind", "FileSource")),
+        ({"connector": UNTOLD}, {"connector": RENAMED}, None),
+        ({"connector": UNTOLD}, {"detail": {"class": "HybridSource"}}, None),
         ({"detail": {"class": "FileSource"}}, {"connector": KAFKA}, ("FileSource", "KafkaSource")),
         ({"detail": {"class": "FileSource"}}, {"detail": {"class": "FileSource"}}, None),
     ],

@@ -6,6 +6,7 @@ import pytest
 
 from compat.check.decision import check
 from compat.check.findings import Level
+from compat.plan.connectors import FileSource
 from compat.plan.facts import Vertex
 from tests.compat.builders import hash_of, operator, program
 
@@ -84,3 +85,64 @@ def test_both_ways_from_one_chain_to_another_the_stricter_counts():
 def test_a_loop_ends():
     loop = (chain("a", "a", reads=[("b", POINTWISE)]), chain("b", "b", reads=[("a", POINTWISE)]))
     assert not refused({"a": FULLY, "b": FULLY}, ("a", "b"), *loop)
+
+
+def again(old, new, *chains):
+    """What is said of sources that are read again."""
+    found = check(program("savepoint", *old, kind="savepoint"), program("new.py", *new, vertices=chains)).findings
+    return [(finding.level, finding.new.name) for finding in found if finding.rule == "CMP206"]
+
+
+def source(name, uid, **given):
+    return operator(f"Source: {name}", uid=uid, kind="source", has_state=False, states=(), **given)
+
+
+def test_a_source_that_finished_under_another_id_is_read_again():
+    old, same = source("history", "a", detail={"finished": FULLY}), source("history", "a")
+    moved, other = source("history", "b"), source("present", "b")
+    assert again([old], [moved]) == [(Level.ERROR, "Source: history")]
+    assert again([old], [same]) == []
+    assert again([old], [same, source("history", "b")]) == [], "the old one is there, too"
+    assert again([old], [other]) == [], "another one"
+    assert again([source("history", "a", detail={"finished": PARTLY})], [moved]) == [], "its splits are recorded"
+    assert again([source("history", "a")], [moved]) == [], "it had not finished"
+
+
+def test_sources_without_a_name_of_their_own_may_be_others():
+    name = "Collection Source"
+    assert again([source(name, "a", detail={"finished": FULLY})], [source(name, "b")]) == [
+        (Level.UNKNOWN, f"Source: {name}")
+    ]
+
+
+FILES, MORE = (FileSource(paths=("in",), looks_for_more=more) for more in (False, True))
+
+
+@pytest.mark.parametrize(
+    ("finished", "now", "rules"),
+    [
+        (FULLY, MORE, {"CMP207"}),
+        (FULLY, FILES, set()),
+        (PARTLY, MORE, {"CMP809"}),
+        (None, MORE, {"CMP809"}),
+    ],
+)
+def test_a_source_that_finished_does_not_run_again_without_an_end(finished, now, rules):
+    detail = {} if finished is None else {"finished": finished}
+    files = {"name": "files", "uid": "a", "kind": "source", "states": ()}
+    old = operator(**files, detail=detail, connector=FILES, has_state=finished is not FULLY)
+    new = operator(**files, connector=now)
+    found = check(program("savepoint", old, kind="savepoint"), program("new.py", new)).findings
+    assert {finding.rule for finding in found if finding.level is Level.ERROR} == rules
+
+
+def test_what_flink_refuses_is_not_said_to_be_read_again():
+    behind = operator("behind", uid="behind", detail={"finished": FULLY}, has_state=False)
+    chains = (
+        Vertex(id="c", name="c", operators=(hash_of("b"), hash_of("behind")), parallelism=1, max_parallelism=128),
+    )
+    old, new = (
+        [source("history", "a", detail={"finished": FULLY}), behind],
+        [source("history", "b", vertex="c"), behind],
+    )
+    assert again(old, new, *chains) == []

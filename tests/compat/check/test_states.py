@@ -223,3 +223,17 @@ def test_what_python_cannot_write_has_other_code(old: State, new: State, detail:
     (finding,) = [one for one in report.findings if one.rule == rule]
     assert finding.level is Level.ERROR
     assert [fix.code is not None for fix in finding.fixes] == [True]
+
+
+@pytest.mark.parametrize(("bytes", "level"), [(0, Level.WARNING), (8, Level.ERROR), (None, Level.ERROR)])
+def test_a_renamed_state_that_is_empty_is_no_loss(bytes: int | None, level: Level) -> None:
+    found = findings(state("Long", bytes=bytes), replace(state("Long"), name="renamed"))
+    assert found["CMP402"].level is level
+
+
+@pytest.mark.parametrize(("bytes", "level"), [(0, Level.WARNING), (8, Level.ERROR), (None, Level.ERROR)])
+def test_an_empty_state_in_wrong_hands_is_no_loss(bytes: int | None, level: Level) -> None:
+    old = operator("Count", uid="one", states=(state("Long", bytes=bytes),))
+    new = operator("Lines", uid="one", kind="legacy_source", states=())
+    (found,) = (each for each in check(program("old", old), program("new", new)).findings if each.rule == "CMP103")
+    assert found.level is level

@@ -35,6 +35,7 @@ def sections() -> dict[str, list[str]]:
 def test_the_short_output_is_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
     (shown,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
     monkeypatch.chdir(ROOT)
+    monkeypatch.setattr("compat.report.following._is_installed", lambda module: False)  # the command installs no extra
     command = sections()["Two commands"][0].rpartition(".venv/bin/compat ")[2]
     result = CliRunner().invoke(main, shlex.split(command))
     assert result.exit_code == 1

@@ -27,11 +27,14 @@ from click.testing import CliRunner, Result
 from compat.cli import main
 from compat.compiler.datastream.program import Program, start
 from compat.compiler.executiongraph.executions import VertexStatus
+from compat.compiler.spark.driver import classes
 from compat.compiler.spark.driver.executor import SparkExecutor
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.task.epochs import InProcessRunner
 from compat.execution.narration import Narrator, Progress
 from compat.execution.program import Run, run_program
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.rows import write_rows
 
 ROOT = Path(__file__).parents[3]
 PROGRAM = """
@@ -114,6 +117,30 @@ def test_a_job_that_finishes(compat: Any, tmp_path: Path) -> None:
     assert first == f"Job {entry.job_id} started (counting all of it)"
     assert last == f"Job {entry.job_id} finished: 90 records"
     assert counts(result.stdout) == {"0": 30, "1": 30, "2": 30}
+
+
+def test_a_job_is_listed_as_its_log_says_that_it_ended(compat: Any) -> None:
+    store = JobStore(".compat")
+    entry = JobEntry(job_id="ab" * 16, name="counting", status="RESTARTING", pid=1)
+    store.write(entry)
+    log = SnapshotLog.create(store.state(entry.job_id))
+    log.commit(1, [write_rows(log.path, [], 1)], {})
+    assert "(INTERRUPTED, checkpoint 1)" in compat("list").stdout
+    log.end("FINISHED", None)
+    assert "No running jobs" in compat("list").stdout
+    assert "(FINISHED, checkpoint 1)" in compat("list", "--all").stdout
+
+
+def test_a_run_that_leaves_an_archive_to_be_made_says_so(
+    compat: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only where it ran Spark itself, and where one is made."""
+    job, told = program(tmp_path / "job.py"), []
+    for ran, made in ((True, True), (True, False), (False, True)):
+        monkeypatch.setattr(SparkExecutor, "close", lambda self, ran=ran: setattr(self, "ran_here", ran))
+        monkeypatch.setattr(classes, "make_later", lambda made=made: made)
+        told.append("COMPAT_CLASS_ARCHIVE=off" in compat("run", job).stderr.splitlines()[-1])
+    assert told == [True, False, False]
 
 
 def test_events_as_json(compat: Any, tmp_path: Path) -> None:
@@ -325,7 +352,9 @@ def test_what_state_cannot_do(compat: Any, tmp_path: Path, arguments: list[str],
 def test_check_and_inspect_read_a_savepoint(compat: Any, tmp_path: Path) -> None:
     job = program(tmp_path / "job.py")
     path = compat("run", job, "--epochs", "1", "--epoch-records", "30").stdout.splitlines()[-1]
-    assert compat("check", path, job).exit_code == 0
+    fits = compat("check", path, job)
+    assert fits.exit_code == 0
+    assert fits.stdout.splitlines()[-1] == f"Next: compat run {job} -s {path}", "Flink does not read it"
     other = program(tmp_path / "other.py", state="renamed")
     result = compat("check", path, other)
     assert (result.exit_code, "CMP402" in result.output) == (1, True)
@@ -544,6 +573,7 @@ def interrupted(compat: Any, job: str) -> JobEntry:
     assert compat("run", job, "--epochs", "2", "--epoch-records", "30").exit_code == 0
     (entry,) = store.jobs()
     entry = replace(entry, status="RUNNING", ended=None)
+    Path(store.directory(entry.job_id), "job.json").unlink()  # of a job that is over nobody writes anything else
     store.write(entry)
     return entry
 

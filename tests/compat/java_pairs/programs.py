@@ -747,7 +747,34 @@ PATTERNS = [
     ),
 ]
 
-JAVA_PAIRS = [*IDENTITY, *DRAWN, *QUERIES, *INPUTS, *MORE, *STATES, *TIMERS, *WINDOWS, *PATTERNS]
+_FILES = """  FileSource<String> lines = FileSource.forRecordStreamFormat(new TextLineInputFormat(), {0}){1}.build();
+  end(env.fromSource(lines, WatermarkStrategy.noWatermarks(), "lines").uid("lines").map(String::length).uid("length"));
+  end(s.keyBy(new Mod(3)).process(new Count("a")).uid("count"));"""
+_IN, _IN_BOTH = 'new Path("/in")', 'new Path("/in"), new Path("/more")'
+_LOOKING = ".monitorContinuously(Duration.ofSeconds(1))"
+FILES = [
+    JavaPair(
+        name="files_read_once_and_looked_for",
+        old=_FILES.format(_IN, ""),
+        new=_FILES.format(_IN, _LOOKING),
+        verdict=WRONG,
+        rules=("CMP809",),
+    ),
+    JavaPair(name="files_looked_for_and_read_once", old=_FILES.format(_IN, _LOOKING), new=_FILES.format(_IN, "")),
+    JavaPair(
+        name="files_read_once_from_two_folders",
+        old=_FILES.format(_IN, ""),
+        new=_FILES.format(_IN_BOTH, ""),
+        rules=("CMP810",),
+    ),
+    JavaPair(
+        name="files_looked_for_in_two_folders",
+        old=_FILES.format(_IN, _LOOKING),
+        new=_FILES.format(_IN_BOTH, _LOOKING),
+    ),
+]
+
+JAVA_PAIRS = [*IDENTITY, *DRAWN, *QUERIES, *INPUTS, *MORE, *STATES, *TIMERS, *WINDOWS, *PATTERNS, *FILES]
 
 JAVA_NEAR_MISSES = {
     "CMP108": ("uid_drawn_random_by_a_helper", "uid_computed"),

@@ -105,3 +105,11 @@ def test_values_are_not_told(plans):
     assert [[value.name for value in function.captured] for function in counts] == [["label"], ["label"]]
     assert counts[0].captured != counts[1].captured
     assert b'"c"' not in msgspec.json.encode(counts)
+
+
+def test_sources_say_whether_they_come_to_an_end(plans):
+    def ends(name):
+        return {one.uid: one.detail.get("bounded") for one in plans[name, "old"].operators if not one.inputs}
+
+    assert ends("legacy_source_kept") == {"old": None}
+    assert set(ends("uids_kept").values()) == {True}

@@ -108,6 +108,40 @@ _WRITING = [
     ("kafka_none_to_at_least_once", _guarantee("NONE"), _guarantee("AT_LEAST_ONCE"), OK),
 ]
 
+_READ_ONCE, _LOOKING = "", ".monitor_continuously(Duration.of_millis({}))"
+_OF_LINES = "FileSource.for_record_stream_format({format}, {paths}){looking}.build()"
+_TEXT, _CSV = (
+    "StreamFormat.text_line_format()",
+    'CsvReaderFormat.for_schema(CsvSchema.builder().add_string_column("n").build())',
+)
+_READS = """import time
+
+from pyflink.common import Duration
+from pyflink.datastream.connectors.file_system import FileSource, StreamFormat
+from pyflink.datastream.formats.csv import CsvReaderFormat, CsvSchema
+"""
+
+
+def reading_files(looking: str = "", paths: str = '"in"', format: str = _TEXT) -> str:
+    """A counter of the lines of files."""
+    program = value("L").replace("import time\n", _READS, 1)
+    source = _OF_LINES.format(format=format, paths=paths, looking=looking)
+    program = program.replace("NumberSequenceSource(1, 10000000)", source)
+    return program.replace("map(slow, ", "map(len, ")
+
+
+_READING_FILES = [
+    ("files_read_once_and_looked_for", (_READ_ONCE,), (_LOOKING.format(1000),), BROKEN, "CMP809"),
+    ("files_looked_for_and_read_once", (_LOOKING.format(1000),), (_READ_ONCE,), OK),
+    ("files_looked_for_less_often", (_LOOKING.format(1000),), (_LOOKING.format(60_000),), OK),
+    ("files_looked_for_as_before", (_LOOKING.format(1000),), (_LOOKING.format(1000),), OK),
+    ("files_read_once_from_two_folders", (_READ_ONCE,), (_READ_ONCE, '"in", "more"'), OK, "CMP810"),
+    ("files_read_once_from_one_of_two", (_READ_ONCE, '"in", "more"'), (_READ_ONCE,), OK),
+    ("files_looked_for_in_two_folders", (_LOOKING.format(1000),), (_LOOKING.format(1000), '"in", "more"'), OK),
+    ("lines_read_as_csv", (_READ_ONCE,), (_READ_ONCE, '"in"', _CSV), OK),
+]
+_OF_FILES = "restores of jobs that read files are in tests/golden/random_restores"
+
 _FILE_IMPORT = """import time
 
 from pyflink.common import Encoder
@@ -217,6 +251,10 @@ CONNECTORS = [
     *(
         pair(name, reading(*old), reading(*new), verdict, *rules, unrecorded=_NO_CLUSTER)
         for name, old, new, verdict, *rules in _READING
+    ),
+    *(
+        pair(name, reading_files(*old), reading_files(*new), verdict, *rules, unrecorded=_OF_FILES)
+        for name, old, new, verdict, *rules in _READING_FILES
     ),
     *(
         pair(name, writing(old), writing(new), verdict, *rules, unrecorded=_NO_CLUSTER)

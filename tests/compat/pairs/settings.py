@@ -70,7 +70,7 @@ SETTINGS = [
         "CMP607",
         unrecorded=_FORST,
     ),
-    pair("backend_from_forst", _with_backend("forst"), _with_backend("rocksdb"), OK, "CMP607", unrecorded=_FORST),
+    pair("backend_from_forst", _with_backend("forst"), _with_backend("rocksdb"), OK, unrecorded=_FORST),
     pair("streaming_mode", set_by(), run_as("STREAMING"), OK, unrecorded=_OVER_SOON),
     pair("chaining_disabled", set_by(), set_by(_UNCHAINED), OK, "CMP601"),
     pair("chaining_set_to_its_default", set_by(), set_by(_CHAINED), OK),

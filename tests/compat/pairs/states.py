@@ -119,6 +119,19 @@ def opening(path: str) -> str:
     return value("L").replace("descriptor = Value", f'open("{path}").close()\n        descriptor = Value')
 
 
+def holding(kept: str) -> str:
+    """A pickled state of objects of a class of the program."""
+    made = f"class {kept}:\n    def __init__(self, n):\n        self.n = n\n\n"
+    made += "    def __repr__(self):\n        return str(self.n)"
+    return value("Types.PICKLED_BYTE_ARRAY()", f"{kept}(value)").replace(
+        "\nclass Keep(", f"\n{made}\n\n\nclass Keep(", 1
+    )
+
+
+OBJECTS = [
+    pair("pickled_class_same", holding("Account"), holding("Account"), OK),
+    pair("pickled_class_renamed", holding("Account"), holding("Customer"), UNKNOWN, "CMP430"),
+]
 DISCOVERY = [
     pair(
         "states_that_open_does_not_tell",

@@ -17,7 +17,7 @@ from tests.compat.pairs.scaling import SCALING
 from tests.compat.pairs.settings import SETTINGS
 from tests.compat.pairs.shape import SHAPE
 from tests.compat.pairs.snapshots import SNAPSHOTS
-from tests.compat.pairs.states import DISCOVERY, KINDS, NAMES, REDISTRIBUTION, TTL
+from tests.compat.pairs.states import DISCOVERY, KINDS, NAMES, OBJECTS, REDISTRIBUTION, TTL
 from tests.compat.pairs.stored_types import TYPES
 from tests.compat.pairs.windows import WINDOWS
 
@@ -31,6 +31,7 @@ PAIRS = [
     *TTL,
     *REDISTRIBUTION,
     *DISCOVERY,
+    *OBJECTS,
     *KEYS,
     *WINDOWS,
     *BROADCAST,
@@ -61,6 +62,8 @@ NEAR_MISSES = {
     "CMP203": ("iterations_with_checkpoints", "iterations_without_checkpoints"),
     "CMP204": ("operator_put_into_a_finished_chain", "operator_put_behind_a_finished_chain"),
     "CMP205": ("exchange_with_records_in_flight_gone", "exchange_with_records_in_flight_kept"),
+    "CMP206": ("finished_source_renamed", "finished_source_kept"),
+    "CMP207": ("finished_source_without_end", "finished_source_kept"),
     "CMP301": ("max_parallelism_set", "max_parallelism_as_it_was"),
     "CMP302": ("parallelism_above_max", "parallelism_at_max"),
     "CMP303": ("chain_of_different_key_groups", "chains_of_different_key_groups"),
@@ -82,6 +85,7 @@ NEAR_MISSES = {
     "CMP414": ("window_process_to_reduce", "window_same"),
     "CMP417": ("ttl_shorter", "ttl_same"),
     "CMP429": ("thread_sessions", "thread_window_same"),
+    "CMP430": ("pickled_class_renamed", "pickled_class_same"),
     "CMP501": ("savepoint_cut", "savepoint_whole"),
     "CMP502": ("savepoint_without_a_file", "savepoint_with_all_files"),
     "CMP503": ("native_format_of_rocksdb_on_heap", "native_format_of_rocksdb"),
@@ -100,6 +104,8 @@ NEAR_MISSES = {
     "CMP805": ("kafka_prefix_changed", "kafka_prefix_same"),
     "CMP806": ("kafka_at_least_once_to_none", "kafka_at_least_once_same"),
     "CMP807": ("files_left_behind", "files_kept"),
+    "CMP809": ("files_read_once_and_looked_for", "files_looked_for_as_before"),
+    "CMP810": ("files_read_once_from_two_folders", "files_looked_for_in_two_folders"),
     "CMP901": ("program_fails", "program_does_not_fail"),
     "CMP902": ("program_waits_for_long", "program_waits"),
     "CMP903": ("no_job", "a_job"),

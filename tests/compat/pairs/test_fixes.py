@@ -19,6 +19,7 @@ CASES = pytest.mark.parametrize("pair", [pytest.param(pair, id=pair.name) for pa
 FAILING = {"error": {Level.ERROR}, "warning": {Level.ERROR, Level.UNKNOWN, Level.MIGRATE, Level.WARNING}}
 
 REPAIRED = {
+    "finished_source_renamed": 1,
     "uid_changed": 1,
     "uid_twice": 1,
     "user_hash_no_hash": 1,
@@ -29,6 +30,7 @@ REPAIRED = {
 
 REPAIRED_TO_THE_LAST_WARNING = {
     "no_uids": 1,
+    "chain_that_ends_renamed": 1,
     "user_hash_of_an_old_id": 1,
     "parallelism_at_max": 1,
     "derived_max_parallelism_moves": 1,
@@ -82,8 +84,9 @@ def test_the_repair_leads_to_success_and_changes_only_the_lines_needed(
     given = comparison_of(pair, tmp_path / "programs")
     before = Path(given.new).read_text(encoding="utf-8").splitlines()
     cluster = [argument for key, value in CLUSTER.items() for argument in ("-D", f"{key}={value}")]
+    names = [] if given.names is None else ["--names", given.names]
     result = CliRunner().invoke(
-        main, ["check", given.old, given.new, "--fix", "--fail-on", level, "--flink", pair.flink, *cluster]
+        main, ["check", given.old, given.new, *names, "--fix", "--fail-on", level, "--flink", pair.flink, *cluster]
     )
     assert result.exit_code == 0, result.output
     after = Path(given.new).read_text(encoding="utf-8").splitlines()

@@ -9,8 +9,26 @@ _NO_WINDOW = """
 triples = numbers.map(lambda x: (x % 3, 0, x), Types.TUPLE([L, L, L]))
 triples.key_by(lambda t: t[0], L).process(Keep(), S).uid("window").print().uid("out")
 """
+
+
+def remembering(asked: str, of: str = "context.window_state()") -> str:
+    """A window whose function keeps the last element in a state that it asks for at each firing, and tells that."""
+    use = f"s = {of}.get_state({asked})\n        before = s.value()\n        s.update(held[-1])"
+    return window(DAY).replace(
+        'yield f"{key}|{held[:-1]}|{held}"', f'{use}\n        yield f"{{key}}|{{before}}|{{held[-1]}}"'
+    )
+
+
+_LAST = 'ValueStateDescriptor("last", Types.LONG())'
+_GLOBAL = "context.global_state()"
 WINDOWS = [
     pair("window_same", window(DAY), window(DAY), OK),
+    pair("window_state_same", remembering(_LAST), remembering(_LAST), OK),
+    pair("window_state_renamed", remembering(_LAST), remembering(_LAST.replace("last", "latest")), BROKEN, "CMP402"),
+    pair("window_state_retyped", remembering(_LAST), remembering(_LAST.replace("LONG", "STRING")), BROKEN, "CMP404"),
+    pair("window_state_to_global", remembering(_LAST), remembering(_LAST, _GLOBAL), BROKEN, "CMP407"),
+    pair("window_global_state_same", remembering(_LAST, _GLOBAL), remembering(_LAST, _GLOBAL), OK),
+    pair("window_global_state_to_a_windows", remembering(_LAST, _GLOBAL), remembering(_LAST), BROKEN, "CMP407"),
     pair(
         "window_size_changed",
         window(DAY),

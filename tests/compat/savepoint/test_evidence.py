@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import pickle
 import struct
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -11,7 +14,7 @@ from hypothesis import strategies as st
 
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import LoadOptions
-from compat.savepoint.evidence import judge
+from compat.savepoint.evidence import classes_named, judge, pickles_tell
 from compat.state.flink import HeaderReader, read_metadata, sample_values
 from compat.state.types import Types
 from tests.compat.savepoint.conftest import saved
@@ -190,3 +193,51 @@ def test_what_windows_hold_is_held_against_the_type_that_new_keeps_there(kept, v
     (report,) = compare(Comparison(str(savepoint), str(path), load=settings)).outcomes
     assert report.verdict.value == verdict
     assert {finding.rule for finding in report.findings} == rules
+
+
+A_TUPLE = pickle.dumps((2611, "2611"))
+A_ROW = base64.b64decode(
+    "gASVWAAAAAAAAACMFHB5ZmxpbmsuY29tbW9uLnR5cGVzlIwLX2NyZWF0ZV9yb3eUk5RdlCiMAWGUjAFjlGVNSAqMBDI2MzKUhpRoAIwHUm93S2luZJSTlEsA"
+    "hZRSlIeUUpQu"
+)
+"""As PyFlink 2.3 keeps a row in thread mode."""
+
+
+@pytest.mark.parametrize(
+    ("declared", "pickles", "told"),
+    [
+        (PAIR, [A_TUPLE, pickle.dumps(())], True),
+        (PAIR, [A_TUPLE, A_ROW], False),
+        (PAIR, [pickle.dumps([1, 2])], False),
+        (PAIR, [b"\x80\x04nonsense"], False),
+        (PAIR, [], False),
+        (ROW, [A_ROW], True),
+        (ROW, [A_TUPLE], False),
+        (ROW, [pickle.dumps(Decimal(1))], False),
+        (LONGS, [A_TUPLE], False),
+        (PICKLED, [A_TUPLE], True),
+        (LONG, [], True),
+        (Types.MAP(STRING, LONG), [], True),
+        (Types.MAP(STRING, PAIR), [], False),
+        (Types.MAP(STRING, Types.MAP(STRING, LONGS)), [], False),
+    ],
+)
+def test_what_thread_mode_keeps_pickled_tells_tuples_and_rows_apart(declared, pickles, told):
+    assert pickles_tell(declared, pickles) is told
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+def test_a_pickle_names_its_classes(protocol):
+    pickled = pickle.dumps([Decimal(1), {"a": Decimal(2)}, Path("a")], protocol)
+    assert {"decimal:Decimal", "pathlib:PosixPath"} <= classes_named(pickled)
+
+
+def test_classes_of_rows_and_of_what_is_no_pickle():
+    assert classes_named(A_ROW) == {"pyflink.common.types:_create_row", "pyflink.common.types:RowKind"}
+    assert classes_named(A_TUPLE) == classes_named(b"\x80\x04nonsense") == classes_named(b"") == set()
+
+
+def test_three_numbers_in_each_value_may_be_one_element_of_three_fields():
+    assert judge(str(LONGS), "list", [long(1), long(2) + long(3)]).told
+    assert judge(str(LONGS), "list", [long(1), long(2)]).told
+    assert not judge(str(LONGS), "list", [long(1) + long(2) + long(3), long(4) + long(5) + long(6)]).told

@@ -12,9 +12,10 @@ from compat.check.decision import check as decide
 from compat.check.findings import Level, Report, Verdict
 from compat.loader.inputs import LoadOptions, load, opened
 from compat.plan.facts import StateKind, facts_of
-from compat.plan.shapes import LEGACY_WINDOWS, Shape
+from compat.plan.shapes import Shape
 from compat.savepoint import facts
 from compat.savepoint.recorded import read
+from compat.state.names import JAVA_GLOBAL_WINDOW
 from tests.compat.savepoint.conftest import CLUSTER, saved
 
 
@@ -89,7 +90,7 @@ def test_the_global_windows_of_flink_1_20_are_another_class_in_2_3(flink, refuse
     written = saved("windows_no_uid_p3_canonical")
     new = loaded(written["program"], tmp_path, flink)
     recorded = read(str(written["path"]))
-    legacy = Shape(LEGACY_WINDOWS + "GlobalWindow")
+    legacy = Shape(JAVA_GLOBAL_WINDOW)
     operators = tuple(
         replace(
             operator,

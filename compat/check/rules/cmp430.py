@@ -1,0 +1,73 @@
+"""Pickled states whose objects are of classes of the program that NEW does not have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.context import Check
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.mapping import Pair
+from compat.check.rule import Rule
+from compat.check.states import changes
+
+_FAILS = "the task fails at the first record of an old key."
+
+
+def _find(check: Check) -> Iterator[Finding]:
+    for change in changes(check):
+        for old, new in change.kept:
+            if old.type is None or old.type != new.type or "Pickled" not in old.type:
+                continue
+            gone, certain = _gone(change.pair, old.name)
+            if not gone:
+                continue
+            yield check.finding(
+                RULE,
+                f"the pickled state {old.name!r} of {change.pair.new.label} "
+                f"{'holds' if certain else 'may hold'} objects of {' and '.join(gone)}, which NEW does not have",
+                level=None if certain else Level.UNKNOWN,
+                consequence=f"Flink restores this without an error; {_FAILS}"
+                if certain
+                else f"If such an object is in it, {_FAILS}",
+                reason="A pickle has the names of classes, and finds them by these when it is loaded.",
+                old=change.pair.old,
+                new=change.pair.new,
+                state=old.name,
+                fixes=(
+                    Fix(
+                        text=f"Keep the old name in its module, too: {gone[0]} = NEW_NAME.",
+                        code=f"{gone[0]} = NEW_NAME",
+                    ),
+                ),
+                silent=True,
+            )
+
+
+def _gone(pair: Pair, state: str) -> tuple[list[str], bool]:
+    """The program's classes that old pickles name, or may name, and NEW does not have; and whether they are known to."""
+    known = pair.new.detail.get("classes_known")
+    if known is None:
+        return [], False
+    modules = {"__main__", *(name.partition(":")[0] for name in known)}
+    pickled = pair.old.detail.get("classes_pickled", {}).get(state)
+    named = pair.old.detail.get("classes_made", []) if pickled is None else pickled
+    gone = [name.partition(":")[2] for name in named if name.partition(":")[0] in modules and name not in known]
+    return gone, pickled is not None
+
+
+RULE = Rule(
+    id="CMP430",
+    name="pickled-class-gone",
+    level=Level.ERROR,
+    other_levels=(Level.UNKNOWN,),
+    when="error where pickles in a savepoint name such a class; unknown for two programs, where OLD's function mentions one, "
+    "which it need not put into the state",
+    fate=Fate.REFUSED,
+    summary="A class of the program, whose objects are in a pickled state, is gone or has another name.",
+    why="Types.PICKLED_BYTE_ARRAY writes objects as pickles, which have the module and the name of their class and not the "
+    "class itself. If NEW has no class of that name, the old values cannot be loaded: Flink sees bytes only and restores them.",
+    old='class Account: …\nself.account.update(Account(value))   # ValueStateDescriptor("account", Types.PICKLED_BYTE_ARRAY())',
+    new="class Customer: …\nself.account.update(Customer(value))",
+    fix="Keep the old name in its module, as another name of the new class.",
+    find=_find,
+)

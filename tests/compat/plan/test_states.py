@@ -1,0 +1,73 @@
+"""The states of operators of which a program only tells the call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compat.loader.topology import plan_of
+from compat.plan.model import Operator, Plan, StateKind
+from compat.state.names import JAVA_GLOBAL_WINDOW, WINDOW_TIMERS
+
+TIME = "TimeWindow"
+CONTENTS = {
+    "reduce": StateKind.REDUCING,
+    "sum": StateKind.REDUCING,
+    "aggregate": StateKind.AGGREGATING,
+    "process": StateKind.LIST,
+}
+
+
+def window(**fields: Any) -> Operator:
+    """The window operator of a topology."""
+    ops = [
+        {"id": "numbers", "kind": "source"},
+        {"id": "by", "kind": "key_by", "inputs": ["numbers"], "keyType": "long"},
+        {"id": "window", "kind": "window", "inputs": ["by"], **fields},
+        {"id": "out", "kind": "print", "inputs": ["window"]},
+    ]
+    plan = plan_of({"ops": ops}, "2.3", {})
+    assert isinstance(plan, Plan), plan
+    return next(operator for operator in plan.operators if "window_class" in operator.detail)
+
+
+@pytest.mark.parametrize(
+    ("assigner", "type", "more"),
+    [
+        ("tumbling_processing_time", TIME, set()),
+        ("sliding_event_time", TIME, set()),
+        ("session_processing_time", TIME, {("merging-window-set", None)}),
+        ("count", JAVA_GLOBAL_WINDOW, {("count", JAVA_GLOBAL_WINDOW)}),
+    ],
+)
+@pytest.mark.parametrize("function", CONTENTS)
+def test_what_flink_keeps_for_windows(assigner: str, type: str, more: set[Any], function: str) -> None:
+    operator = window(window=assigner, function=function)
+    states = {(state.name, state.namespace_type): state.kind for state in operator.states or ()}
+    expected = {
+        ("window-contents", type): CONTENTS[function],
+        **{(name, type): StateKind.TIMERS for name in WINDOW_TIMERS},
+    }
+    assert {key: states.pop(key) for key in expected} == expected
+    assert states.keys() == more
+
+
+def test_windows_with_an_evictor_keep_all_records() -> None:
+    operator = window(window="count_slide", function="reduce")
+    (contents,) = (state for state in operator.states or () if state.name == "window-contents")
+    assert contents.kind is StateKind.LIST
+    assert operator.detail["window_function"] == "process"
+
+
+@pytest.mark.parametrize(
+    ("assigner", "clock", "merging"),
+    [
+        ("tumbling_event_time", "event time", False),
+        ("session_processing_time", "processing time", True),
+        ("count", "processing time", False),
+    ],
+)
+def test_how_windows_end(assigner: str, clock: str, merging: bool) -> None:
+    detail = window(window=assigner).detail
+    assert (detail["window_clock"], detail["window_merging"]) == (clock, merging)
