@@ -10,6 +10,8 @@ from hypothesis import settings
 settings.register_profile("compat", deadline=None)  # a loaded machine is no failure
 settings.load_profile("compat")
 
+os.environ.setdefault("COMPAT_CLASS_ARCHIVE", "off")  # no run of a test leaves a process that makes one
+
 
 @pytest.fixture(scope="module")
 def s3() -> Iterator[str]:

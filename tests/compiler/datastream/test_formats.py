@@ -17,6 +17,8 @@ from compat.compiler.datastream.common.serialization import (
     SimpleStringSchema,
 )
 from compat.compiler.datastream.common.types import Row
+from compat.compiler.datastream.common.watermark_strategy import WatermarkStrategy
+from compat.compiler.datastream.connectors.file_system import FileSource
 from compat.compiler.datastream.formats.avro import (
     AvroBulkWriters,
     AvroInputFormat,
@@ -38,6 +40,7 @@ from compat.compiler.datastream.formats.parquet import (
     ParquetBulkWriters,
     ParquetColumnarRowInputFormat,
 )
+from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 from compat.state.types import Types
 
 ORDER = Types.ROW_NAMED(
@@ -186,6 +189,26 @@ def test_csv_files() -> None:
     )
     with pytest.raises(ValueError, match="single char"):
         CsvSchema.builder().set_quote_char("''")
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda rows: rows.filter(bool),
+        lambda rows: rows.key_by(len),
+        lambda rows: rows.partition_custom(lambda key, count: 0, len),
+        lambda rows: rows.get_type(),
+        lambda rows: rows.project(0),
+    ],
+)
+def test_rows_of_csv_files_have_no_type_in_python(use) -> None:
+    schema = CsvSchema.builder().add_string_column("n").build()
+    source = FileSource.for_record_stream_format(CsvReaderFormat.for_schema(schema), "in").build()
+    env = StreamExecutionEnvironment.get_execution_environment()
+    rows = env.from_source(source, WatermarkStrategy.no_watermarks(), "rows")
+    with pytest.raises(TypeError, match="is not supported in PyFlink"):
+        use(rows)
+    use(rows.map(lambda row: (row[0],), Types.TUPLE([Types.STRING()])))
 
 
 def test_avro_schemas_become_row_types() -> None:
