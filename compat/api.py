@@ -131,7 +131,7 @@ def plan(
     programs = []
     for each in plans:
         if isinstance(each, Refused):
-            raise _unusable(argument, f"Flink refuses the program ({each.error.stage}): {each.error.message}")
+            raise _unusable(argument, each.error.told)
         programs.append(facts_of(each, name=argument, kind=given.kind))
     return tuple(programs)
 

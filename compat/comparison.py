@@ -503,8 +503,11 @@ def _nothing(comparison: Comparison) -> Program:
 
 def _program(plan: Plan | Refused, name: str, side: Side) -> Program:
     if isinstance(plan, Refused):
-        message = f"Flink refuses the program ({plan.error.stage}): {plan.error.message}"
-        raise InputError(Failure(rule=Undecidable.PROGRAM_FAILED, message=message, name=name, side=side))
+        raise InputError(
+            Failure(
+                rule=Undecidable.PROGRAM_FAILED, message=plan.error.told, name=name, side=side, source=plan.error.source
+            )
+        )
     program = facts_of(plan, name=name, kind="program")
     return replace(program, kind="snapshot") if program.kept_by_store else program
 

@@ -155,7 +155,7 @@ def _print(item: Plan | Refused, form: str, layer: str | None) -> None:
 
 def _complain(error: Refusal) -> None:
     where = f"{error.source.file}:{error.source.line}: " if error.source else ""
-    click.echo(f"{where}refused ({error.stage}): {error.class_name}: {error.message}", err=True)
+    click.echo(f"{where}{error.told}", err=True)
 
 
 def _write(path: str, plans: tuple[Plan | Refused, ...], job: str) -> None:

@@ -269,6 +269,13 @@ class Refusal(Record, frozen=True, kw_only=True):
     operator: str | None = written(None)
     source: SourceLine | None = written(None)
 
+    @property
+    def told(self) -> str:
+        """What is said of it; that Flink refuses the program only where an exception of Flink's stands for it."""
+        if "." in self.class_name:
+            return f"Flink refuses the program ({self.stage}): {self.message}"
+        return f"No job can be made of it: {self.message}"
+
 
 Line = tuple[Index, str]
 """A line of a program: its number, from 1, and its text."""

@@ -36,7 +36,6 @@ def _plan(plan: Plan | Refused | Failure, name: str, context: ReportContext) -> 
     if isinstance(plan, Failure):
         return check_section(Undecided(failures=(plan,)), context)
     if isinstance(plan, Refused):
-        message = f"Flink refuses the program ({plan.error.stage}): {plan.error.message}"
-        failure = Failure(rule=Undecidable.PROGRAM_FAILED, message=message, name=name, source=plan.error.source)
+        failure = Failure(rule=Undecidable.PROGRAM_FAILED, message=plan.error.told, name=name, source=plan.error.source)
         return check_section(Undecided(failures=(failure,)), context)
     return plan_section(facts_of(plan, name=name, kind="program"), plan, context)

@@ -97,3 +97,28 @@ def test_a_refusal_that_no_rule_is_about_is_no_finding() -> None:
     plan = refusal_of([])
     assert plan.error.code == ErrorCode.ILLEGAL_STATE.value
     assert refused(plan, "new.py", NOTHING) is None
+
+
+@pytest.mark.parametrize(
+    ("ops", "said"),
+    [
+        (
+            '{"id": "in", "kind": "source"},\n  {"id": "on", "kind": "mapp", "inputs": ["in"]}',
+            "No job can be made of it: ",
+        ),
+        (
+            '{"id": "in", "kind": "source"},\n  {"id": "on", "kind": "map", "uidHash": "no hash", "inputs": ["in"]}',
+            "Flink refuses the program (build): ",
+        ),
+    ],
+    ids=["not a topology", "refused"],
+)
+def test_only_what_flink_refuses_is_said_to_be_refused_by_flink(tmp_path: Path, ops: str, said: str) -> None:
+    job = tmp_path / "job.json"
+    job.write_text(f'{{"ops": [\n  {ops}\n]}}\n')
+    shown = CliRunner().invoke(main, ["plan", str(job)])
+    assert shown.stderr.startswith(f"{job}:3: {said}")
+    checked = CliRunner().invoke(main, ["check", str(job), str(job)])
+    assert (shown.exit_code, checked.exit_code) == (2, 2)
+    assert f"CMP901 program-failed: {said}" in checked.output
+    assert f"source: {job}:3" in checked.output
