@@ -23,8 +23,8 @@ from compat.compiler.versions import LATEST_FLINK
 
 
 @cache
-def _cores() -> int:
-    """The processors of this machine: a program asks for them again and again."""
+def processors() -> int:
+    """The processors of this machine, the parallelism where nothing says another: programs ask for them again and again."""
     return os.cpu_count() or 1
 
 
@@ -54,7 +54,7 @@ class Program:
     @property
     def parallelism(self) -> int:
         """The parallelism where the program and its options set none."""
-        return self._parallelism or _cores()
+        return self._parallelism or processors()
 
     def set_local_parallelism(self, parallelism: int) -> None:
         """The program itself says what holds where nothing else does."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from itertools import zip_longest
 
+from compat.compiler.configuration import PARALLELISM
+from compat.compiler.datastream.program import processors
 from compat.compiler.errors import ProgramError
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import FlinkJars, Input, InputError, InputKind, LoadOptions, pyfiles_of
@@ -141,8 +143,11 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
         java = find_java()
     except JvmError as error:
         raise InputError(refused(error, given.argument, side)) from error
-    options = JvmOptions(options=dict(load.options), call_open=load.call_open, timeout=load.timeout)
-    return FlinkLoading(given, program, Setup(flink, java, options), jvms)
+    options = dict(load.options)
+    if given.kind is InputKind.PROGRAM and flink.configuration is None:
+        options = {PARALLELISM: str(processors()), **options}  # as without a JVM
+    settings = JvmOptions(options=options, call_open=load.call_open, timeout=load.timeout)
+    return FlinkLoading(given, program, Setup(flink, java, settings), jvms)
 
 
 def _places(jars: FlinkJars) -> FlinkPlaces:

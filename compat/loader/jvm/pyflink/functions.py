@@ -5,6 +5,7 @@ This file is loaded by :mod:`compat.loader.jvm.pyflink.client`, in an interprete
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import types
 import typing
@@ -96,7 +97,8 @@ def describe(payload: bytes, where: typing.Any, keyed: bool, call_open: bool) ->
         return {**told, "unknown": "open() was not called (--no-open)"}
     context = _Recorder(where)
     try:
-        function.open(context)
+        with _places_of_descriptors(where):
+            function.open(context)
         states = [_state(descriptor, place) for descriptor, place in context.found]
     except Exception as error:
         return {**told, "unknown": f"open() of {told['name']} failed: {type(error).__name__}: {error}"}
@@ -104,6 +106,24 @@ def describe(payload: bytes, where: typing.Any, keyed: bool, call_open: bool) ->
     told["states"] = [one for one in states if not one["name"].startswith(_REDUCE)]
     told["unknown"] = _later(users, context, window is not None, str(told["name"]))
     return told
+
+
+@contextlib.contextmanager
+def _places_of_descriptors(where: typing.Any) -> typing.Iterator[None]:
+    """Meanwhile, what makes a descriptor of a state notes the line of the program that does."""
+    from pyflink.datastream.state import StateDescriptor
+
+    original = StateDescriptor.__init__
+
+    def noting(self: typing.Any, *given: typing.Any, **named: typing.Any) -> None:
+        original(self, *given, **named)
+        self.made_at = where.frame(sys._getframe(1))
+
+    StateDescriptor.__init__ = noting
+    try:
+        yield
+    finally:
+        StateDescriptor.__init__ = original
 
 
 def _later(users: typing.Any, context: _Recorder, in_window: bool, name: str) -> str:
@@ -123,7 +143,7 @@ def _state(descriptor: typing.Any, place: typing.Any) -> Told:
         "kind": next(one for one in _KINDS if kind == one + _SUFFIX).lower(),
         "type": _type(descriptor),
         "ttl": None if ttl is None else ttl.get_ttl().to_milliseconds(),
-        "source": place,
+        "source": getattr(descriptor, "made_at", None) or place,
     }
 
 

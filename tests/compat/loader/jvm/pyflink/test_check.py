@@ -109,6 +109,22 @@ def test_a_savepoint_that_a_job_of_the_table_api_wrote(tmp_path, monkeypatch, py
     assert [fix["code"] for fix in told if "--names" in fix["text"]] == ["--names OLD.py"] * (not names)
 
 
+def test_a_program_without_a_parallelism_has_the_same_one_either_way(pyflink, build, tmp_path):
+    job = tmp_path / "job.py"
+    job.write_text(
+        "from pyflink.datastream import StreamExecutionEnvironment\n"
+        "env = StreamExecutionEnvironment.get_execution_environment()\n"
+        "env.from_collection([1, 2]).map(str).print()\n"
+        "env.execute()\n"
+    )
+    options = LoadOptions(timeout=200, exact=True)
+    options = replace(options, jars=replace(options.jars, pyflink=pyflink.python))
+    with opened(str(job)) as given:
+        for said in ({}, {"parallelism.default": "7"}):
+            exact, fast = replace(options, options=said), LoadOptions(options=said)
+            assert load(given, exact) == load(given, fast)
+
+
 def test_the_fast_way_is_proved(pyflink, build):
     options = LoadOptions(timeout=200, exact=True)
     options = replace(options, jars=replace(options.jars, pyflink=pyflink.python))
