@@ -19,6 +19,7 @@ from typing import Any
 from compat.compiler.ours import is_our_file, is_our_module
 from compat.loader import shown
 from compat.loader.absent.late import LateWatch
+from compat.loader.absent.table import TABLE_API
 from compat.loader.absent.values import AbsentModule
 from compat.loader.crashes import crash_of, fault_of
 from compat.loader.descendants import end_all_below, keep_orphans
@@ -98,6 +99,8 @@ def run(request: Request) -> Loaded:
         if _asks_for_java(error):
             return _needing(error, request, show_path)
         refused = watch.refusals if watch is not None else ()
+        if refused and refused[0].module == TABLE_API:
+            return _needing(refused[0], request, show_path)
         if not isinstance(error, SystemExit) or error.code not in (None, 0):
             crash = crash_of(error, show_path, layout, request.flink)
         elif refused:
@@ -130,8 +133,11 @@ def _run_program(request: Request, layout: Layout, watch: LateWatch | None) -> b
     """Run the file; gives whether another start must give the same."""
     missing = None
     if watch is not None:
+        from compat.loader.imports import let_table_api_stand
+
         missing = watch.find_spec
         sys.meta_path.append(watch)
+        let_table_api_stand(watch.find_spec)
     ran = run_as_main(layout, request.arguments, missing=missing)
     return is_steady(ran.code, [module for module in ran.imported if not _is_ours(module)])
 

@@ -15,20 +15,23 @@ from compat.compiler.datastream.served import serve
 from compat.compiler.errors import NeedsPyFlink
 from compat.compiler.ours import ROOT, hide_checkout
 from compat.compiler.versions import LATEST_FLINK
+from compat.loader.absent.table import TABLE_API, needs_planner, root_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from compat.loader.copies import CopiedModules
 
-_TABLE = (
-    "{name} is a part of the Table API: its operators are made by Flink's planner, which only a JVM has. compat check and "
-    "compat plan build such programs by PyFlink itself."
-)
 _AT_START = frozenset(map(os.path.abspath, sys.path))
 """What this process searched before the program began."""
 
 
 class PyFlinkFinder:
     """Refuses what is asked for of PyFlink and not among the modules that are served."""
+
+    def __init__(self) -> None:
+        self.stand_in: Callable[[str], ModuleSpec | None] = lambda _: None
+        """Gives what stands for a module of the Table API in a program that may not use it."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
@@ -38,8 +41,11 @@ class PyFlinkFinder:
         if package != "pyflink":
             return None
         tree = rest.partition(".")[0]
-        if tree == "table":
-            raise NeedsPyFlink(_TABLE.format(name=name))
+        if root_of(name) == TABLE_API:
+            spec = self.stand_in(name)
+            if spec is None:
+                raise NeedsPyFlink(needs_planner(name))
+            return spec
         if tree not in ("common", "datastream", "metrics"):
             raise NeedsPyFlink(
                 f"{name} is an inner part of PyFlink that compat does not have: only PyFlink itself builds programs "
@@ -122,6 +128,13 @@ def _added_paths(folders: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ..
     own = [path for path in paths if path not in known and os.path.exists(path)]
     ahead = dict.fromkeys([*folders, *(path for path in own if path in paths[:start])])
     return tuple(ahead), tuple(path for path in dict.fromkeys(own) if path not in ahead)
+
+
+def let_table_api_stand(stand_in: Callable[[str], ModuleSpec | None]) -> None:
+    """From now on, imports of the Table API give what ``stand_in`` gives; those for which it gives None are refused."""
+    for finder in sys.meta_path:
+        if isinstance(finder, PyFlinkFinder):
+            finder.stand_in = stand_in
 
 
 def serve_pyflink(flink: str = LATEST_FLINK) -> None:

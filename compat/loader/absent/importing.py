@@ -6,6 +6,7 @@ import sys
 from types import FrameType
 
 from compat.compiler.ours import is_library, is_machinery
+from compat.loader.absent.table import TABLE_API, root_of
 
 _SERVED = ("pyflink", "compat")
 
@@ -13,10 +14,10 @@ _SERVED = ("pyflink", "compat")
 def importers_in_program(name: str, frame: FrameType | None) -> list[FrameType]:
     """The frames that wait for the import of a module, innermost first, if a line of the program is the innermost; else none.
 
-    None, too, for modules that never have a stand-in: Python's own, PyFlink's and ours.
+    None, too, for modules that never have a stand-in: Python's own, ours, and PyFlink's but for the Table API.
     """
     top = name.partition(".")[0]
-    if top in sys.stdlib_module_names or top in _SERVED:
+    if top in sys.stdlib_module_names or (top in _SERVED and root_of(name) != TABLE_API):
         return []
     found: list[FrameType] = []
     while frame is not None:

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from compat.loader.absent.importing import importers_in_program
+from compat.loader.absent.table import TABLE_API
 from compat.loader.absent.values import NotInstalled
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ class LateWatch:
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """The modules that stand-ins are for."""
-        return () if self._watch is None else tuple(self._watch.modules)
+        """The modules that stand-ins are for, and that could be installed."""
+        return () if self._watch is None else tuple(one for one in self._watch.modules if one != TABLE_API)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None

@@ -12,12 +12,15 @@ from collections.abc import Callable, Sequence
 from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
+from compat.loader.absent.table import TABLE_API, needs_planner, root_of
+
 
 class NotInstalled(BaseException):
     """Building the job uses a value of a module that is not installed; no ``except Exception`` of the program takes it."""
 
     def __init__(self, module: str, what: str, use: str) -> None:
-        super().__init__(f"{what}, {use}, and the module {module!r} is not installed.")
+        lacks = f"{what}, {use}, and the module {module!r} is not installed."
+        super().__init__(needs_planner(f"{what}, {use}: it") if module == TABLE_API else lacks)
         self.module = module
         self.what = what
 
@@ -201,7 +204,7 @@ for _name, _use in {
 
 def stand_in(module: str, name: str) -> AbsentType:
     """What stands for a name of a module that is not installed."""
-    return _made(module.partition(".")[0], module, name)
+    return _made(root_of(module), module, name)
 
 
 def is_stand_in(value: Any) -> bool:
@@ -236,7 +239,7 @@ def described(value: Any, attributes: Sequence[str] = ()) -> str:
 def module_of(value: Any) -> str:
     """The module that would have to be installed for a stand-in."""
     if isinstance(value, AbsentModule):
-        return value.__name__.partition(".")[0]
+        return root_of(value.__name__)
     return str(value.absent_module)
 
 

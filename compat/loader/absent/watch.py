@@ -18,9 +18,11 @@ from importlib.machinery import ModuleSpec
 from types import BuiltinFunctionType, CodeType, FrameType, ModuleType
 from typing import Any, NoReturn
 
+from compat.compiler.errors import NeedsPyFlink
 from compat.compiler.ours import is_library, is_machinery
 from compat.loader.absent.importing import importers_in_program, is_programs_file
 from compat.loader.absent.sources import Load, Use, source_of
+from compat.loader.absent.table import TABLE_API, needs_planner, root_of
 from compat.loader.absent.values import (
     AbsentModule,
     AbsentType,
@@ -84,7 +86,7 @@ class Watch:
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
         """The stand-in."""
-        self.modules[spec.name.partition(".")[0]] = None
+        self.modules[root_of(spec.name)] = None
         return AbsentModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
@@ -93,7 +95,7 @@ class Watch:
     def _may_stand_in(self, name: str) -> bool:
         """Whether a module is one of those that packages bring; a part that a package lacks is an error of the program."""
         parent, _, _ = name.rpartition(".")
-        if not parent:
+        if not parent or name == TABLE_API:
             return True
         package = sys.modules.get(parent)
         if isinstance(package, AbsentModule):
@@ -132,9 +134,13 @@ class Watch:
             fromlist: Sequence[str] | None = (),
             level: int = 0,
         ) -> Any:
-            if level == 0 and name.partition(".")[0] in self.modules:
+            asked = (name, *(f"{name}.{one}" for one in fromlist or ())) if level == 0 else ()
+            hidden = next((one for one in asked if root_of(one) in self.modules), None)
+            if hidden is not None:
                 file = (globals or {}).get("__file__")
                 if not isinstance(file, str) or not is_programs_file(file):
+                    if root_of(hidden) == TABLE_API:
+                        raise NeedsPyFlink(needs_planner(hidden))
                     raise ModuleNotFoundError(f"No module named {name!r}", name=name)
             return original(name, globals, locals, fromlist or (), level)
 

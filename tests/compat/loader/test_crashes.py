@@ -164,7 +164,7 @@ def test_a_runtime_context_has_the_name_of_pyflinks() -> None:
     [
         "from pyflink.java_gateway import get_gateway",
         "env._j_stream_execution_environment.getConfig()",
-        "from pyflink.table import StreamTableEnvironment",
+        "import pyflink.table; pyflink.table.StreamTableEnvironment.create(env)",
     ],
 )
 def test_the_line_that_needs_pyflink_itself_is_told(line: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,9 +45,18 @@ def test_what_pyflink_does_not_have_is_refused(tmp_path: Path, line: str) -> Non
 @pytest.mark.parametrize(
     ("source", "needs"),
     [
-        ("import pyflink.table", True),
-        ("from pyflink.table.expressions import col", True),
-        ("from pyflink import table", True),
+        ("import pyflink.table", False),
+        ("from pyflink.table.expressions import col", False),
+        ("from pyflink import table", False),
+        ("from pyflink.table import *", True),
+        ("try:\n    import pyflink.table\nexcept ImportError:\n    pass", True),
+        ("__import__('pyflink.table')", True),
+        ("import pyflink.table.udf\n@pyflink.table.udf.udf(result_type='INT')\ndef one(it):\n    return it", False),
+        ("from pyflink.table.udf import ScalarFunction\nclass One(ScalarFunction):\n    pass", False),
+        ("from pyflink.table import Table\ndef rows(table: Table) -> list[Table]:\n    return table.execute()", False),
+        ("from pyflink.table.udf import ScalarFunction\nclass One(ScalarFunction):\n    pass\nOne()", True),
+        ("from pyflink import table\nif table:\n    pass", True),
+        ("from pyflink.table import DataTypes as T\ntry:\n    T.ROW([])\nexcept Exception:\n    pass", True),
         ("def job():\n    from pyflink.java_gateway import get_gateway\njob()", True),
         ("def job():\n    import pyflink.table", False),
         ("import pyflink.datastream, pyflink.common", False),
@@ -66,7 +75,16 @@ def test_what_only_pyflink_itself_has_is_told_from_a_program_that_fails(
 @pytest.mark.parametrize(
     ("source", "line", "asked"),
     [
-        ("import sys\nfrom pyflink.table import EnvironmentSettings", 2, "pyflink.table is a part of the Table API"),
+        (
+            "import sys\nfrom pyflink.table import EnvironmentSettings\nEnvironmentSettings.new_instance()",
+            3,
+            "EnvironmentSettings.new_instance, which building the job uses: it is a part of the Table API",
+        ),
+        (
+            "from pyflink.table import *",
+            1,
+            "pyflink.table",
+        ),
         (
             "def job():\n    from pyflink.java_gateway import get_gateway\n\njob()",
             2,
