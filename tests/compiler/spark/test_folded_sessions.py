@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from compat.compiler.spark.state.backend import KeyedBackend, Unhashable
+from compat.compiler.spark.state.backend import KeyedBackend, plain_key
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import Memory
-from compat.compiler.spark.state.sessions import Session, Sessions
+from compat.compiler.spark.state.sessions import END, SLOT, START, VALUE, Sessions
 from compat.state.delta.replica import MemoryReplica, Position, entry_of
 from compat.state.delta.rows import Kind, Row
 from compat.state.descriptors import MapStateDescriptor, ReducingStateDescriptor
@@ -34,6 +34,7 @@ class Subtask:
         self.random = random.Random(seed)
         self.value_type, self.key_type = value_type, key_type
         self.epoch = 0
+        self.watermark = -1
         self.log: list[Row] = []
         self.restart()
 
@@ -52,20 +53,21 @@ class Subtask:
         self.sessions = self.opened()
 
     def opened(self) -> Sessions:
-        return Sessions(self.backend, ReducingStateDescriptor("window-contents", joined, self.value_type), joined)
+        return Sessions(self.backend, ReducingStateDescriptor("window-contents", joined, self.value_type), joined, GAP)
 
     def add(self, key: Any, time: int, value: Any) -> None:
         self.backend.set_key(key)
-        session = self.sessions.at(self.backend.slot, time, time + GAP)
-        if session is None:
-            self.sessions.begin(self.backend.slot, Session(time, time + GAP, value))
-        else:
-            session.value = joined(session.value, value)
+        self.sessions.add([self.backend.slot], [value], [time], joined, True, self.watermark, self.late)
+
+    @staticmethod
+    def late(value: Any, time: int) -> None:
+        raise AssertionError(f"{value} at {time} is not late")
 
     def fired(self, watermark: int) -> list[tuple[int, Any, int, Any]]:
+        self.watermark = watermark
         return [
-            (session.end, slot.key if type(slot) is Unhashable else slot, session.start, session.value)
-            for slot, session in self.sessions.due(watermark)
+            (session[END], plain_key(session[SLOT]), session[START], session[VALUE])
+            for session in self.sessions.due(watermark)
         ]
 
     def end_epoch(self) -> Changes:
@@ -169,7 +171,7 @@ def test_what_is_not_of_their_kind_is_left_to_the_states() -> None:
         subtask.log = odd
         subtask.restart()
         assert subtask.sessions.spilled
-        assert not subtask.sessions.by_key
+        assert not subtask.sessions.last
     subtask.log = rows
     subtask.restart()
     assert not subtask.sessions.spilled
