@@ -44,7 +44,11 @@ class Sessions:
 
     ``_begun`` are those that began since the last watermark, and all others are in ``_waiting``, by the time at which to look
     for their end: it is where a span of time begins that it is in, of which none may have come, or their end itself.
-    ``spilled`` when they were too large for the memory, or are not all such as end with their windows.
+
+    Where they are too large for the memory, those that no record comes to are left to the replica until one does, or they end:
+    all that end in the same span of time, which is as long as the gap. ``_left`` are these spans, and for each span of time
+    ``_covered`` has those in which sessions end that reach into it. ``spilled`` when that was not enough, or not all are such
+    as end with their windows: then they are states and timers like others.
     """
 
     def __init__(self, backend: KeyedBackend, descriptor: Any, merge: Callable[[Any, Any], Any], gap: int) -> None:
@@ -57,6 +61,9 @@ class Sessions:
         self._times: list[int] = []
         self._waiting: dict[int, list[Session]] = {}
         self._looked_up_to = MIN_TIMESTAMP
+        self._touched = frozenset[int]()
+        self._left: dict[int, range] = {}
+        self._covered: dict[int, list[int]] = {}
         self._changed: list[Session] = []
         self._gone: list[tuple[Any, Logged]] = []
         self._unsaved: dict[int, Session] = {}
@@ -81,6 +88,8 @@ class Sessions:
         ``fold`` makes one of what a session has and a value; where it ``reduces``, a value alone is what a session has that had
         nothing. Raises FoldFailed.
         """
+        if self._left:
+            self._have_back_for(times)
         last, last_of, gap = self.last, self.last.get, self._gap
         begun, changed = self._begun, self._changed
         rest = iter(values)
@@ -130,6 +139,8 @@ class Sessions:
     def due(self, watermark: int) -> list[Session]:
         """The sessions that end with a watermark, in order, taken out."""
         limit = watermark + 1
+        for span in [span for span in self._left if span * self._gap <= limit]:
+            self._have_back(span)
         begun, self._begun = self._begun, []
         ended = [session for session in begun if session[END] <= limit and session[STATE] == _BEGUN]
         just_begun = len(ended)
@@ -263,6 +274,7 @@ class Sessions:
         self._begun = []
         changed = [session for session in self._changed if session[STATE] == _CHANGED]
         self._changed = []
+        self._touched = frozenset(session[END] // self._gap for session in changed)
         before = [session[LOGGED] for session in changed]
         for session in changed:
             self._settle(session)
@@ -315,29 +327,73 @@ class Sessions:
         return len(self.last) * PLACE + sampled(self.last, _size)
 
     def shrink(self) -> None:
-        """Leave them to the replica: from now on they are states and timers like others."""
+        """Leave to the replica those that end in spans of time in which none does that the last epoch touched; all of them,
+        where those are not half."""
+        sessions = [each for waiting in self._waiting.values() for each in waiting if each[STATE] != _OVER]
+        cold: dict[int, int] = {}
+        hot: list[Session] = []
+        for session in sessions:
+            span = session[END] // self._gap
+            if span in self._touched:
+                hot.append(session)
+            else:
+                cold[span] = min(session[START], cold.get(span, session[START]))
+        if 2 * len(hot) > len(sessions):
+            self._spill()
+            return
+        self._clear()
+        for span, start in cold.items():
+            self._left[span] = range(start // self._gap, span + 1)
+            for each in self._left[span]:
+                self._covered.setdefault(each, []).append(span)
+        for session in hot:
+            session[EARLIER] = None
+            self._have(session)
+
+    def _spill(self) -> None:
+        self._clear()
+        self._left.clear()
+        self._covered.clear()
+        self.spilled = True
+
+    def _clear(self) -> None:
         for part in (self.last, self._begun, self._times, self._waiting):
             part.clear()
-        self.spilled = True
+
+    def _have_back_for(self, times: list[int]) -> None:
+        """Have all sessions back that records of some times may be parts of."""
+        gap, covered = self._gap, self._covered
+        touched = {time // gap for time in times}
+        for span in {span for each in touched for there in (each, each + 1) for span in covered.get(there, ())}:
+            self._have_back(span)
+
+    def _have_back(self, span: int) -> None:
+        """Have the sessions again that end in a span of time, and were left to the replica."""
+        for each in self._left.pop(span):
+            self._covered[each].remove(span)
+            if not self._covered[each]:
+                del self._covered[each]
+        for slot, logged, value in self._entries.stored(span * self._gap, (span + 1) * self._gap):
+            assert logged is not None
+            self._have([*logged.window, value, slot, None, logged, _QUIET])
 
     def _load(self) -> None:
         count = 0
         for slot, logged, value in self._entries.stored():
             self._replica_is_empty = False
             if logged is None:
-                self.shrink()  # it was kept for records that come late, or by a trigger
+                self._spill()  # it was kept for records that come late, or by a trigger
                 return
-            self._have(slot, logged, value)
+            self._have([*logged.window, value, slot, None, logged, _QUIET])
             count += 1
         if count != self._entries.count():
-            self.shrink()
+            self._spill()
 
-    def _have(self, slot: Any, logged: Logged, value: Any) -> None:
-        """Have a session that the replica has."""
-        session: Session = [*logged.window, value, slot, None, logged, _QUIET]
-        last = self.last.get(slot)
+    def _have(self, session: Session) -> None:
+        """Have a session that the log has, too."""
+        last = self.last.get(session[SLOT])
         if last is None:
-            self.last[slot] = session
+            self.last[session[SLOT]] = session
         elif last[START] < session[START]:
             earlier, last[EARLIER] = last[EARLIER] or [], None
             earlier.append(last)
