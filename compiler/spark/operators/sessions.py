@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import repeat
+from collections.abc import Callable
+from itertools import compress, repeat
 from typing import TYPE_CHECKING, Any
 
 from compat.compiler.datastream.window import TimeWindow
@@ -10,8 +11,8 @@ from compat.compiler.spark.operators.base import NO_RECORD
 from compat.compiler.spark.operators.keyed import can_be_hashed
 from compat.compiler.spark.state.backend import plain_key
 from compat.compiler.spark.state.changes import Changes
-from compat.compiler.spark.state.sessions import Session, Sessions
-from compat.compiler.spark.task.elements import MIN_TIMESTAMP, Timestamps, Values
+from compat.compiler.spark.state.sessions import END, SLOT, START, VALUE, FoldFailed, Session, Sessions
+from compat.compiler.spark.task.elements import BUFFER_RECORDS, MIN_TIMESTAMP, Timestamps, Values
 
 if TYPE_CHECKING:
     from compat.compiler.spark.operators.windows import WindowOperator
@@ -23,55 +24,80 @@ _MOST_HELD = 50_000
 class FoldedSessions:
     """The sessions in memory, where each fires once, when the watermark passes its end, and holds one value."""
 
-    def __init__(self, operator: WindowOperator, sessions: Sessions, gap: int) -> None:
-        self._operator, self._sessions, self._gap = operator, sessions, gap
+    def __init__(self, operator: WindowOperator, sessions: Sessions) -> None:
+        self._operator, self._sessions = operator, sessions
 
     def add(self, keys: Values, values: Values, timestamps: Timestamps) -> None:
         """Put records into the sessions of their keys; those that come behind the end of theirs are too late."""
-        operator, gap, watermark = self._operator, self._gap, self._operator.timers.watermark
-        at, begin = self._sessions.at, self._sessions.begin
-        reduces, fold = operator.folder()
-        hashable, backend = can_be_hashed(keys), operator.backend
-        value: Any = NO_RECORD
-        try:
-            for key, value, given in zip(keys, values, timestamps or repeat(None), strict=False):
-                if not hashable:
-                    backend.set_key(key)
-                    key = backend.slot
+        operator = self._operator
+        slots = keys if can_be_hashed(keys) else list(map(self._slot, keys))
+        late: Callable[[Any, int], None]
+        if timestamps is None or None in timestamps:
+            for slot, value, given in zip(slots, values, timestamps or repeat(None), strict=False):
                 time = MIN_TIMESTAMP if given is None else given
-                session = at(key, time, time + gap)
-                if session is not None:
-                    present = session.value
-                    session.value = value if reduces and present is None else fold(present, value)
-                elif time + gap - 1 <= watermark:
-                    operator.too_late(value, time, given)
-                else:
-                    begin(key, Session(time, time + gap, value if reduces else fold(None, value)))
-        except Exception as error:
-            operator.fail(value, error)
+                late = lambda value, time, given=given: operator.too_late(value, time, given)  # type: ignore[misc] # noqa: E731
+                self._fold([slot], [value], [time], late)
+        else:
+            late = lambda value, time: operator.too_late(value, time, time)  # noqa: E731
+            self._fold(slots, values, timestamps, late)  # type: ignore[arg-type]
         operator.emitter.flush()
+
+    def _slot(self, key: Any) -> Any:
+        self._operator.backend.set_key(key)
+        return self._operator.backend.slot
+
+    def _fold(self, slots: Values, values: Values, times: list[int], late: Callable[[Any, int], None]) -> None:
+        reduces, fold = self._operator.folder()
+        try:
+            self._sessions.add(slots, values, times, fold, reduces, self._operator.timers.watermark, late)
+        except FoldFailed as failed:
+            self._operator.fail(failed.value, failed.__cause__ or failed)
 
     def fire(self, watermark: int) -> None:
         """Fire the sessions that end with a watermark."""
-        operator, result = self._operator, self._operator.result()
-        emitter, call, clear = operator.emitter, operator.call, operator.clearing()
+        operator = self._operator
+        ended = self._sessions.due(watermark)
         try:
-            for slot, session in self._sessions.due(watermark):
-                time = session.end - 1
-                made = None if session.value is None else result(session.value)
-                if operator.function is None:
-                    if made is not None:
-                        emitter.take((made,), time)
-                    continue
-                window = TimeWindow(session.start, session.end)
-                operator.backend.set_key(plain_key(slot))
-                operator.select(window)
-                if session.value is not None:
-                    emitter.take(call(window, [made]), time)
-                clear()
+            if operator.function is None and not operator.output.tagged:
+                self._emit(ended)
+            else:
+                self._call(ended)
         except Exception as error:
             operator.fail(NO_RECORD, error)
-        emitter.flush()
+        operator.emitter.flush()
+
+    def _emit(self, ended: list[Session]) -> None:
+        """Emit what sessions hold, so many at once as others hand over."""
+        operator = self._operator
+        result = operator.result()
+        for start in range(0, len(ended), BUFFER_RECORDS):
+            some = ended[start : start + BUFFER_RECORDS]
+            made = [session[VALUE] for session in some]
+            if result is not None:
+                made = [None if value is None else result(value) for value in made]
+            times: list[int | None] = [session[END] - 1 for session in some]
+            is_there = [value is not None for value in made]
+            if not all(is_there):
+                made, times = list(compress(made, is_there)), list(compress(times, is_there))
+            operator.output.records(made, times)
+
+    def _call(self, ended: list[Session]) -> None:
+        """Have the program's function called for each, or look for side outputs among what they hold."""
+        operator, result = self._operator, self._operator.result()
+        emitter, call, clear = operator.emitter, operator.call, operator.clearing()
+        for session in ended:
+            value, time = session[VALUE], session[END] - 1
+            made = value if value is None or result is None else result(value)
+            if operator.function is None:
+                if made is not None:
+                    emitter.take((made,), time)
+                continue
+            window = TimeWindow(session[START], session[END])
+            operator.backend.set_key(plain_key(session[SLOT]))
+            operator.select(window)
+            if value is not None:
+                emitter.take(call(window, [made]), time)
+            clear()
 
     def snapshot(self, changes: Changes) -> None:
         """Add what the epoch changed."""

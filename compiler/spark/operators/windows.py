@@ -85,7 +85,7 @@ class WindowOperator(KeyedOperator[Window]):
             if sessions is None:
                 self._held = HeldSessions(self, *self._assigner.arguments)
             else:
-                self._folded_sessions = FoldedSessions(self, sessions, *self._assigner.arguments)
+                self._folded_sessions = FoldedSessions(self, sessions)
 
     def _open_panes(self, descriptor: StateDescriptor) -> Panes | None:
         """The windows in memory, where each fires once, when the watermark passes its end, and holds one value by key."""
@@ -112,7 +112,7 @@ class WindowOperator(KeyedOperator[Window]):
             return None
         found = self.context.opened.sessions
         if found is None or found.memory is not self.context.memory:
-            found = Sessions(self.backend, descriptor, self.contents.fold)
+            found = Sessions(self.backend, descriptor, self.contents.fold, *self._assigner.arguments)
             self.context.opened.sessions = found
             self.sessions()  # so that what describes the states knows of them
         return None if found.spilled else found
@@ -259,22 +259,23 @@ class WindowOperator(KeyedOperator[Window]):
     def _fire_pane(self, pane: Pane) -> None:
         result, time = self.result(), pane.end - 1
         if self.function is None:
-            self.emitter.take([result(value) for _, value in pane.contents()], time)
+            values = [value for _, value in pane.contents()]
+            self.emitter.take(values if result is None else map(result, values), time)
         else:
             window, call, clear = TimeWindow(pane.start, pane.end), self.call, self.clearing()
             for slot, value in pane.contents():
                 self.backend.set_key(slot.key if type(slot) is Unhashable else slot)
                 self.select(window)
-                self.emitter.take(call(window, [result(value)]), time)
+                self.emitter.take(call(window, [value if result is None else result(value)]), time)
                 clear()
         self.emitter.flush()
 
-    def result(self) -> Callable[[Any], Any]:
-        """What the window function is given of what was folded."""
+    def result(self) -> Callable[[Any], Any] | None:
+        """Makes what the window function is given of what was folded; None where that is the same."""
         descriptor = self.operator.state_descriptor
         if isinstance(descriptor, AggregatingStateDescriptor):
             return descriptor.get_agg_function().get_result  # type: ignore[no-any-return]
-        return lambda value: value
+        return None
 
     def clearing(self) -> Callable[[], None]:
         """What the program does when a window is gone."""

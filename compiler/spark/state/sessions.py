@@ -1,335 +1,410 @@
 """Sessions of event time that are folded, by key. Flink: ``MergingWindowSet``, and the state of ``WindowOperator``.
 
-In the log and in the replica they are what they always are: for each window of a key the one that its contents are under, these
-contents, and a timer for its end. In memory a session is one object, so that a record costs one look at the sessions of its
-key; one that begins and ends within an epoch is nowhere else.
+In the log and in the replica they are what they always are (:mod:`compat.compiler.spark.state.session_entries`). In memory a
+session is one list, so that a record costs one look for the last session of its key; one that begins and ends within an epoch
+is nowhere else.
 """
 
 from __future__ import annotations
 
 import heapq
-from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator
-from itertools import repeat
-from operator import attrgetter
-from typing import Any, NamedTuple
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
+from operator import itemgetter, length_hint
+from typing import Any
 
-import numpy as np
-import pyarrow as pa
-
-from compat.compiler.spark.state.backend import VOID, KeyedBackend, Unhashable, plain_key
-from compat.compiler.spark.state.changes import Changes, Column
-from compat.compiler.spark.state.columns import ValueColumns
-from compat.compiler.spark.state.groups import key_groups_of
+from compat.compiler.spark.state.backend import KeyedBackend
+from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import PLACE, Memory, sampled, size_of
-from compat.state.delta.entries import entry_column, fixed, repeated, timer_column, timer_values
-from compat.state.delta.replica import entry_key, map_entry, split_timer, split_timestamp, state_prefix
-from compat.state.delta.rows import BYTES, Kind
-from compat.state.names import MERGING_WINDOWS, TIMERS
-from compat.state.serializers import codec_of, key_codec_of
+from compat.compiler.spark.state.session_entries import Logged, SessionEntries
+from compat.compiler.spark.task.elements import MIN_TIMESTAMP
 
-Bounds = tuple[int, int]
-"""Start and end of a window."""
-_SESSION_BYTES = 400
-_START = attrgetter("start")
-
-
-class Logged(NamedTuple):
-    """Where the log has a session: the window that it was, and the one that its contents are under."""
-
-    window: Bounds
-    contents: Bounds
+Session = list[Any]
+"""A session of a key; its fields are at the places below. A list, as half of all records may begin one: it is made in a
+fifth of the time of an object."""
+START, END, VALUE, SLOT, EARLIER, LOGGED, STATE = range(7)
+"""``VALUE`` is None for no contents. ``EARLIER`` are the other sessions of the key in the order of time, or None; only the last
+one has them. ``LOGGED`` is where the log has it, or None."""
+_BEGUN, _QUIET, _CHANGED, _OVER = range(4)
+"""States: begun since the last watermark; in the log as it is; to be logged; fired, or part of another session."""
+_SESSION_BYTES = 350
+_START, _END = itemgetter(START), itemgetter(END)
 
 
-class Session:
-    """A session of a key; ``is_over`` when it has fired, or became part of another. A value of None is no contents."""
+class FoldFailed(Exception):
+    """The program's function failed on ``value``; why is the cause."""
 
-    __slots__ = ("end", "is_changed", "is_over", "logged", "start", "value")
-
-    def __init__(self, start: int, end: int, value: Any) -> None:
-        self.start, self.end, self.value = start, end, value
-        self.logged: Logged | None = None
-        self.is_changed = self.is_over = False
-
-
-class _Place(NamedTuple):
-    """A window of a slot, in the log or the replica."""
-
-    slot: Any
-    window: Bounds
+    def __init__(self, value: Any) -> None:
+        super().__init__(value)
+        self.value = value
 
 
 class Sessions:
-    """All sessions of an operator in a subtask, in the order of time for each key, none of which touch.
+    """All sessions of an operator in a subtask, none of which touch.
 
-    ``spilled`` when they were too large for the memory, or are not all such as end with their windows.
+    ``_begun`` are those that began since the last watermark, and all others are in ``_waiting``, by the time at which to look
+    for their end: it is where a span of time begins that it is in, of which none may have come, or their end itself.
+
+    Where they are too large for the memory, those that no record comes to are left to the replica until one does, or they end:
+    all that end in the same span of time, which is as long as the gap. ``_left`` are these spans, and for each span of time
+    ``_covered`` has those in which sessions end that reach into it. ``spilled`` when that was not enough, or not all are such
+    as end with their windows: then they are states and timers like others.
     """
 
-    def __init__(self, backend: KeyedBackend, descriptor: Any, merge: Callable[[Any, Any], Any]) -> None:
-        self._backend, self._merge = backend, merge
-        self._values = ValueColumns(descriptor.name, descriptor.type_info)
-        self._names, self._windows = key_codec_of(None), codec_of(None)
-        self._contents = state_prefix(backend.operator_id, Kind.VALUE, descriptor.name)
-        self._sets = state_prefix(backend.operator_id, Kind.MAP, MERGING_WINDOWS)
-        self._timers = state_prefix(backend.operator_id, Kind.EVENT_TIMER, TIMERS)
+    def __init__(self, backend: KeyedBackend, descriptor: Any, merge: Callable[[Any, Any], Any], gap: int) -> None:
+        self._merge, self._gap = merge, gap
+        self._entries = SessionEntries(backend, descriptor)
         self.memory: Memory = backend.memory
         self.spilled = False
-        self.by_key: dict[Any, list[Session]] = {}
-        self._ends: list[int] = []
-        self._ending: dict[int, list[tuple[Any, Session]]] = {}
-        self._changed: dict[Session, Any] = {}
+        self.last: dict[Any, Session] = {}
+        self._begun: list[Session] = []
+        self._times: list[int] = []
+        self._waiting: dict[int, list[Session]] = {}
+        self._looked_up_to = MIN_TIMESTAMP
+        self._touched = frozenset[int]()
+        self._left: dict[int, range] = {}
+        self._covered: dict[int, list[int]] = {}
+        self._changed: list[Session] = []
         self._gone: list[tuple[Any, Logged]] = []
-        self._unsaved: dict[Session, Any] = {}
-        self._gone_from_replica: list[tuple[_Place, _Place | None]] = []
+        self._unsaved: dict[int, Session] = {}
+        self._gone_from_replica: list[tuple[Any, Logged]] = []
+        self._left_in_replica: list[tuple[Any, Logged]] = []
         self._replica_is_empty = True
         self._load()
         self.memory.hold(self)
 
-    def at(self, slot: Any, start: int, end: int) -> Session | None:
-        """The session that a window is a part of, which joins those that it touches; None if it touches none."""
-        sessions = self.by_key.get(slot)
-        if sessions is None:
-            return None
-        first = last = len(sessions) if sessions[-1].start <= end else bisect_right(sessions, end, key=_START)
-        while first and sessions[first - 1].end >= start:
+    def add(
+        self,
+        slots: list[Any],
+        values: list[Any],
+        times: list[int],
+        fold: Callable[[Any, Any], Any],
+        reduces: bool,
+        watermark: int,
+        late: Callable[[Any, int], None],
+    ) -> None:
+        """Put records into the sessions of their keys; ``late`` has those that come behind the end of theirs.
+
+        ``fold`` makes one of what a session has and a value; where it ``reduces``, a value alone is what a session has that had
+        nothing. Raises FoldFailed.
+        """
+        if self._left:
+            self._have_back_for(times)
+        last, last_of, gap = self.last, self.last.get, self._gap
+        begun, changed = self._begun, self._changed
+        rest = iter(values)
+        try:
+            for value, slot, time in zip(rest, slots, times, strict=True):
+                session = last_of(slot)
+                if session is None or time > session[END]:
+                    end = time + gap
+                    if end - 1 <= watermark:
+                        late(value, time)
+                        continue
+                    if session is None:
+                        earlier = None
+                    else:
+                        earlier = session[EARLIER]
+                        if earlier is None:
+                            earlier = [session]
+                        else:
+                            earlier.append(session)
+                            session[EARLIER] = None
+                    first = value if reduces else fold(None, value)
+                    last[slot] = session = [time, end, first, slot, earlier, None, _BEGUN]
+                    begun.append(session)
+                    continue
+                if time >= session[START]:
+                    end = time + gap
+                    if end > session[END]:
+                        session[END] = end
+                else:
+                    joined = self._joined(session, time, time + gap)
+                    if joined is None:
+                        if time + gap - 1 <= watermark:
+                            late(value, time)
+                        else:
+                            first = value if reduces else fold(None, value)
+                            self._precede(session, [time, time + gap, first, slot, None, None, _BEGUN])
+                        continue
+                    session = joined
+                if session[STATE] == _QUIET:
+                    session[STATE] = _CHANGED
+                    changed.append(session)
+                present = session[VALUE]
+                session[VALUE] = value if reduces and present is None else fold(present, value)
+        except Exception as error:
+            raise FoldFailed(values[len(values) - length_hint(rest) - 1]) from error
+
+    def due(self, watermark: int) -> list[Session]:
+        """The sessions that end with a watermark, in order, taken out."""
+        limit = watermark + 1
+        for span in [span for span in self._left if span * self._gap <= limit]:
+            self._have_back(span)
+        begun, self._begun = self._begun, []
+        ended = [session for session in begun if session[END] <= limit and session[STATE] == _BEGUN]
+        just_begun = len(ended)
+        self._looked_up_to = limit
+        if just_begun < len(begun):
+            for session in begun:
+                if session[END] > limit:
+                    self._keep(session)
+        while self._times and self._times[0] <= limit:
+            for session in self._waiting.pop(heapq.heappop(self._times)):
+                if session[STATE] == _OVER:
+                    continue
+                if session[END] <= limit:
+                    ended.append(session)
+                else:
+                    self._await(session)
+        for session in ended[just_begun:]:
+            session[STATE] = _OVER
+            if session[LOGGED] is not None:
+                self._end_logged(session)
+        self._take_out(ended, limit)
+        ended.sort(key=_END)
+        return ended
+
+    def _take_out(self, ended: list[Session], limit: int) -> None:
+        """Forget the sessions that have ended, which are all up to a limit."""
+        if len(ended) < len(self.last) // 4:
+            for session in ended:
+                self._forget(session)
+            return
+        self.last = {slot: last for slot, last in self.last.items() if last[END] > limit}
+        for last in self.last.values():
+            if last[EARLIER] is not None:
+                last[EARLIER] = [each for each in last[EARLIER] if each[END] > limit] or None
+
+    def _forget(self, session: Session) -> None:
+        slot = session[SLOT]
+        last = self.last[slot]
+        if last is not session:
+            earlier = last[EARLIER]
+            del earlier[bisect_left(earlier, session[START], key=_START)]
+            if not earlier:
+                last[EARLIER] = None
+        elif session[EARLIER] is None:
+            del self.last[slot]
+        else:
+            self._follow(session[EARLIER].pop(), session[EARLIER])
+
+    def _follow(self, session: Session, earlier: list[Session]) -> None:
+        """Have a session as the last one of its key, behind others."""
+        session[EARLIER] = earlier or None
+        self.last[session[SLOT]] = session
+
+    def _precede(self, last: Session, session: Session) -> None:
+        """Have a session before the last one of its key, and await its end."""
+        earlier = last[EARLIER]
+        if earlier is None:
+            last[EARLIER] = [session]
+        else:
+            earlier.insert(bisect_left(earlier, session[START], key=_START), session)
+        if session[STATE] == _BEGUN:
+            self._begun.append(session)
+
+    def _joined(self, last: Session, start: int, end: int) -> Session | None:
+        """The session that a window is a part of which begins before the last one of its key, grown and as one with all others
+        that it touches; None if it touches none."""
+        earlier: list[Session] = last[EARLIER] or []
+        until = bisect_right(earlier, end, key=_START)
+        first = until
+        while first and earlier[first - 1][END] >= start:
             first -= 1
-        if first == last:
+        touched = earlier[first:until]
+        if last[START] <= end:
+            touched.append(last)
+        if not touched:
             return None
-        session = sessions[first]
-        if last - first > 1:
-            self._join(slot, sessions[first:last])
-            del sessions[first + 1 : last]
-        if start < session.start:
-            session.start = start
-        if end > session.end:
-            session.end = end
-        if not session.is_changed:
-            self._change(slot, session)
+        session = touched[0]
+        if len(touched) > 1:
+            self._join(session, touched[1:])
+            if touched[-1] is last:
+                del earlier[first:]
+                self._follow(session, earlier)
+            else:
+                del earlier[first + 1 : until]
+        session[START], session[END] = min(start, session[START]), max(end, session[END])
         return session
 
-    def begin(self, slot: Any, session: Session) -> None:
-        """Have a session that touches no other."""
-        sessions = self.by_key.get(slot)
-        if sessions is None:
-            self.by_key[slot] = [session]
-        else:
-            sessions.insert(bisect_right(sessions, session.start, key=_START), session)
-        self._await(slot, session)
-        self._change(slot, session)
+    def _join(self, first: Session, others: list[Session]) -> None:
+        """Make sessions a part of one before them."""
+        for other in others:
+            if other[VALUE] is not None:
+                first[VALUE] = other[VALUE] if first[VALUE] is None else self._merge(first[VALUE], other[VALUE])
+            first[END] = other[END]
+            other[STATE] = _OVER
+            if other[LOGGED] is not None:
+                if first[LOGGED] is None:
+                    first[LOGGED] = other[LOGGED]
+                    self._unsaved.pop(id(other), None)
+                    self._keep(first)
+                else:
+                    self._end_logged(other)
 
-    def due(self, watermark: int) -> Iterator[tuple[Any, Session]]:
-        """The sessions that end with a watermark, in order, each taken out."""
-        while self._ends and self._ends[0] - 1 <= watermark:
-            end = heapq.heappop(self._ends)
-            for slot, session in self._ending.pop(end):
-                if session.is_over:
-                    continue
-                if session.end > end:
-                    self._await(slot, session)
-                    continue
-                sessions = self.by_key[slot]
-                sessions.remove(session)
-                if not sessions:
-                    del self.by_key[slot]
-                self._end(slot, session)
-                yield slot, session
+    def _end_logged(self, session: Session) -> None:
+        """A session is no more that the log has."""
+        self._unsaved.pop(id(session), None)
+        self._gone.append((session[SLOT], session[LOGGED]))
 
-    def _join(self, slot: Any, sessions: list[Session]) -> None:
-        """Make sessions a part of the first of them."""
-        first = sessions[0]
-        for other in sessions[1:]:
-            if other.value is not None:
-                first.value = other.value if first.value is None else self._merge(first.value, other.value)
-            first.end = other.end
-            if first.logged is None:
-                first.logged, other.logged = other.logged, None
-            self._end(slot, other)
+    def _keep(self, session: Session) -> None:
+        """Await the end of a session that began, and log it with the next snapshot."""
+        if session[STATE] == _BEGUN:
+            session[STATE] = _CHANGED
+            self._changed.append(session)
+            self._await(session)
 
-    def _end(self, slot: Any, session: Session) -> None:
-        session.is_over = True
-        self._changed.pop(session, None)
-        self._unsaved.pop(session, None)
-        if session.logged is not None:
-            self._gone.append((slot, session.logged))
-
-    def _await(self, slot: Any, session: Session) -> None:
-        there = self._ending.get(session.end)
+    def _await(self, session: Session) -> None:
+        time = session[END]
+        time -= time % self._gap
+        if time <= self._looked_up_to:
+            time = session[END]
+        there = self._waiting.get(time)
         if there is None:
-            heapq.heappush(self._ends, session.end)
-            self._ending[session.end] = [(slot, session)]
+            heapq.heappush(self._times, time)
+            self._waiting[time] = [session]
         else:
-            there.append((slot, session))
-
-    def _change(self, slot: Any, session: Session) -> None:
-        session.is_changed = True
-        self._changed[session] = slot
+            there.append(session)
 
     def snapshot(self, changes: Changes) -> None:
         """Add what the epoch changed."""
-        left = [_Place(slot, logged.window) for slot, logged in self._gone]
-        emptied = [_Place(slot, logged.contents) for slot, logged in self._gone]
+        for session in self._begun:
+            self._keep(session)
+        self._begun = []
+        changed = [session for session in self._changed if session[STATE] == _CHANGED]
+        self._changed = []
+        self._touched = frozenset(session[END] // self._gap for session in changed)
+        before = [session[LOGGED] for session in changed]
+        for session in changed:
+            self._settle(session)
+        logged = [session[LOGGED] for session in changed]
+        slots, values = [session[SLOT] for session in changed], [session[VALUE] for session in changed]
+        for place, value in self._entries.log(slots, logged, before, values, changes).items():
+            changed[place][VALUE] = value
+        self._entries.log_end([slot for slot, _ in self._gone], [each for _, each in self._gone], changes)
         if not self._replica_is_empty:
-            self._gone_from_replica += zip(left, emptied, strict=True)
-        filled, moved, under = [], [], []
-        for session, slot in self._changed.items():
-            session.is_changed = False
-            window, logged = (session.start, session.end), session.logged
-            contents = window if logged is None else logged.contents
-            filled.append(_Place(slot, contents))
-            if logged is not None:
-                if logged.window == window:
-                    continue
-                left.append(_Place(slot, logged.window))
-                if not self._replica_is_empty:
-                    self._gone_from_replica.append((left[-1], None))
-            session.logged = Logged(window, contents)
-            moved.append(_Place(slot, window))
-            under.append(contents)
-        sessions = list(self._changed)
-        encoded, read = self._values.logged([session.value for session in sessions])
-        for place, value in read.items():
-            sessions[place].value = value
-        self._log_contents(filled, encoded, changes)
-        self._log_contents(emptied, pa.nulls(len(emptied), BYTES), changes)
-        self._log_windows(moved, under, changes)
-        self._log_windows(left, None, changes)
-        self._unsaved |= self._changed
-        self._changed, self._gone = {}, []
+            self._gone_from_replica += self._gone
+            self._left_in_replica += [
+                (slot, old)
+                for slot, old, new in zip(slots, before, logged, strict=True)
+                if old is not None and old.window != new.window
+            ]
+        self._gone = []
 
-    def _log_contents(self, places: list[_Place], values: pa.Array, changes: Changes) -> None:
-        if places:
-            groups, keys = self._addresses(places)
-            id = self._backend.operator_id
-            changes.columns.append(
-                Column(id, Kind.VALUE, self._values.state, groups, keys, values, namespace=_spaces(places))
-            )
-
-    def _log_windows(self, places: list[_Place], contents: list[Bounds] | None, changes: Changes) -> None:
-        """Add windows that a session has from now on, with those that its contents are under, or (None) has no more."""
-        if not places:
-            return
-        groups, keys = self._addresses(places)
-        gone = pa.nulls(len(places), BYTES)
-        kept = gone if contents is None else pa.array(list(map(self._set_value, contents)), BYTES)
-        names = pa.array([self._names.encode(place.window) for place in places], BYTES)
-        timers = gone if contents is None else repeated(b"", len(places))
-        times = pa.array([place.window[1] - 1 for place in places], pa.int64())
-        id = self._backend.operator_id
-        changes.columns += (
-            Column(id, Kind.MAP, MERGING_WINDOWS, groups, keys, kept, map_keys=names),
-            Column(id, Kind.EVENT_TIMER, TIMERS, groups, keys, timers, namespace=_spaces(places), time=times),
-        )
-
-    def _set_value(self, contents: Bounds) -> bytes:
-        return b"\1" + self._windows.encode(contents)
-
-    def _addresses(self, places: Iterable[_Place]) -> tuple[pa.Array, pa.Array]:
-        keys = [plain_key(place.slot) for place in places]
-        groups = pa.array(np.array(key_groups_of(keys, self._backend.max_parallelism), np.int32))
-        return groups, self._backend.key_column(keys)
+    def _settle(self, session: Session) -> None:
+        """The log has a session as it is now."""
+        session[STATE] = _QUIET
+        window, logged = (session[START], session[END]), session[LOGGED]
+        if logged is None or logged.window != window:
+            session[LOGGED] = Logged(window, window if logged is None else logged.contents)
+        self._unsaved[id(session)] = session
 
     def __len__(self) -> int:
-        return 3 * (len(self._unsaved) + len(self._gone_from_replica))
+        gone = len(self._gone_from_replica) + len(self._left_in_replica)
+        return 3 * (len(self._unsaved) + gone)
 
     def unsaved(self) -> Iterator[tuple[bytes, bytes | None]]:
         """The entries that the replica does not have as they are."""
-        left = [place for place, _ in self._gone_from_replica]
-        emptied = [place for _, place in self._gone_from_replica if place is not None]
-        for keys in (self._content_keys(emptied), self._set_keys(left), self._timer_keys(left)):
-            yield from zip(keys, repeat(None), strict=False)
-        logged = [(slot, session.logged) for session, slot in self._unsaved.items() if session.logged is not None]
-        windows = [_Place(slot, each.window) for slot, each in logged]
-        contents = [_Place(slot, each.contents) for slot, each in logged]
-        values = [session.value for session in self._unsaved]
-        yield from zip(self._content_keys(contents), self._values.stored(values), strict=True)
-        yield from zip(
-            self._set_keys(windows), (b"\0" + self._set_value(each.window) for each in contents), strict=True
+        gone, left = self._gone_from_replica, self._left_in_replica
+        yield from self._entries.removed([slot for slot, _ in gone], [each for _, each in gone])
+        yield from self._entries.removed_windows([slot for slot, _ in left], [each.window for _, each in left])
+        sessions = self._unsaved.values()
+        yield from self._entries.set(
+            [session[SLOT] for session in sessions],
+            [session[LOGGED] for session in sessions],
+            [session[VALUE] for session in sessions],
         )
-        keys = self._backend.key_column([plain_key(place.slot) for place in windows])
-        yield from zip(self._timer_keys(windows), timer_values(keys, _spaces(windows)).to_pylist(), strict=True)
-
-    def _content_keys(self, places: list[_Place]) -> list[bytes]:
-        keys: list[bytes] = entry_column(self._contents, self._identities(places), _spaces(places)).to_pylist()
-        return keys
-
-    def _timer_keys(self, places: list[_Place]) -> list[bytes]:
-        times = [place.window[1] - 1 for place in places]
-        keys: list[bytes] = timer_column(self._timers, times, self._identities(places), _spaces(places)).to_pylist()
-        return keys
-
-    def _set_keys(self, places: list[_Place]) -> list[bytes]:
-        entries = entry_column(self._sets, self._identities(places), repeated(VOID, len(places))).to_pylist()
-        names = (self._names.encode(place.window) for place in places)
-        return [map_entry(entry, name, b"")[0] for entry, name in zip(entries, names, strict=True)]
-
-    def _identities(self, places: list[_Place]) -> pa.Array:
-        return self._backend.identity_column(self._backend.key_column([plain_key(place.slot) for place in places]))
 
     def saved(self) -> None:
         """The replica has them."""
-        self._gone_from_replica = []
+        self._gone_from_replica, self._left_in_replica = [], []
         self._replica_is_empty = self._replica_is_empty and not self._unsaved
         self._unsaved = {}
 
     def size(self) -> int:
         """The bytes that they take in memory, about."""
-        return len(self.by_key) * PLACE + sampled(self.by_key, _size)
+        return len(self.last) * PLACE + sampled(self.last, _size)
 
     def shrink(self) -> None:
-        """Leave them to the replica: from now on they are states and timers like others."""
-        for part in (self.by_key, self._ends, self._ending):
-            part.clear()
+        """Leave to the replica those that end in spans of time in which none does that the last epoch touched; all of them,
+        where those are not half."""
+        sessions = [each for waiting in self._waiting.values() for each in waiting if each[STATE] != _OVER]
+        cold: dict[int, int] = {}
+        hot: list[Session] = []
+        for session in sessions:
+            span = session[END] // self._gap
+            if span in self._touched:
+                hot.append(session)
+            else:
+                cold[span] = min(session[START], cold.get(span, session[START]))
+        if 2 * len(hot) > len(sessions):
+            self._spill()
+            return
+        self._clear()
+        for span, start in cold.items():
+            self._left[span] = range(start // self._gap, span + 1)
+            for each in self._left[span]:
+                self._covered.setdefault(each, []).append(span)
+        for session in hot:
+            session[EARLIER] = None
+            self._have(session)
+
+    def _spill(self) -> None:
+        self._clear()
+        self._left.clear()
+        self._covered.clear()
         self.spilled = True
+
+    def _clear(self) -> None:
+        for part in (self.last, self._begun, self._times, self._waiting):
+            part.clear()
+
+    def _have_back_for(self, times: list[int]) -> None:
+        """Have all sessions back that records of some times may be parts of."""
+        gap, covered = self._gap, self._covered
+        touched = {time // gap for time in times}
+        for span in {span for each in touched for there in (each, each + 1) for span in covered.get(there, ())}:
+            self._have_back(span)
+
+    def _have_back(self, span: int) -> None:
+        """Have the sessions again that end in a span of time, and were left to the replica."""
+        for each in self._left.pop(span):
+            self._covered[each].remove(span)
+            if not self._covered[each]:
+                del self._covered[each]
+        for slot, logged, value in self._entries.stored(span * self._gap, (span + 1) * self._gap):
+            assert logged is not None
+            self._have([*logged.window, value, slot, None, logged, _QUIET])
 
     def _load(self) -> None:
         count = 0
-        for entry, value in self.memory.stored(self._timers):
+        for slot, logged, value in self._entries.stored():
             self._replica_is_empty = False
-            time, key, namespace = split_timer(self._timers, entry, value)
-            identity = self._backend.key_codec.identity(key)
-            window = _bounds(namespace)
-            name = self._names.encode(window)
-            found = self.memory.value(map_entry(entry_key(self._sets, identity, VOID), name, b"")[0])
-            if found is None or time != window[1] - 1:
-                self.shrink()  # it was kept for records that come late, or by a trigger
+            if logged is None:
+                self._spill()  # it was kept for records that come late, or by a trigger
                 return
-            contents = self._windows.decode(split_timestamp(found)[1][1:])
-            data = self.memory.value(entry_key(self._contents, identity, _namespace(contents)))
-            session = Session(*window, None if data is None else self._values.decode(split_timestamp(data)[1]))
-            session.logged = Logged(window, (contents[0], contents[1]))
-            slot = self._slot(key, identity)
-            self.by_key.setdefault(slot, []).append(session)
-            self._await(slot, session)
+            self._have([*logged.window, value, slot, None, logged, _QUIET])
             count += 1
-        if count != sum(1 for _ in self.memory.stored(self._sets)):
-            self.shrink()
-        for sessions in self.by_key.values():
-            sessions.sort(key=_START)
+        if count != self._entries.count():
+            self._spill()
 
-    def _slot(self, key: bytes, identity: bytes) -> Any:
-        slot = self._backend.key_codec.decode(key)
-        try:
-            hash(slot)
-        except TypeError:
-            return Unhashable(slot, identity)
-        return slot
-
-
-def _spaces(places: Iterable[_Place]) -> pa.Array:
-    """Windows as namespaces: start and end, 8 bytes each. Flink: ``TimeWindow.Serializer``."""
-    windows = np.array([place.window for place in places], ">i8").reshape(-1, 2)
-    return fixed(windows.view("V16").ravel())
-
-
-def _namespace(window: Bounds) -> bytes:
-    return b"".join(each.to_bytes(8, "big", signed=True) for each in window)
-
-
-def _bounds(namespace: bytes) -> Bounds:
-    return int.from_bytes(namespace[:8], "big", signed=True), int.from_bytes(namespace[8:], "big", signed=True)
+    def _have(self, session: Session) -> None:
+        """Have a session that the log has, too."""
+        last = self.last.get(session[SLOT])
+        if last is None:
+            self.last[session[SLOT]] = session
+        elif last[START] < session[START]:
+            earlier, last[EARLIER] = last[EARLIER] or [], None
+            earlier.append(last)
+            self._follow(session, earlier)
+        else:
+            self._precede(last, session)
+        self._await(session)
 
 
 def _size(value: Any) -> int:
-    if isinstance(value, list):
-        return sum(_SESSION_BYTES + size_of(session.value) for session in value)
-    return size_of(value)
+    if not isinstance(value, list):
+        return size_of(value)
+    earlier = value[EARLIER] or ()
+    return _SESSION_BYTES + size_of(value[VALUE]) + sum(_SESSION_BYTES + size_of(each[VALUE]) for each in earlier)

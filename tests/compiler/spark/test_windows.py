@@ -35,6 +35,7 @@ from compat.compiler.datastream.window import (
 from compat.compiler.datastream.window.evictors import CountEvictor
 from compat.compiler.spark.driver.master import JobFailed
 from compat.compiler.spark.state.memory import MANAGED_MEMORY
+from compat.compiler.spark.state.sessions import Sessions
 from compat.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from compat.state.time import Duration, Time
 from compat.state.types import Types
@@ -336,6 +337,51 @@ def test_sessions_whose_records_are_held_back(
     held = found(None)
     assert held == found(Unknown())
     assert len(held) > 50
+
+
+class Bounds(ProcessWindowFunction):
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        yield key, context.window().start, context.window().end, *elements
+
+
+@pytest.mark.parametrize("kind", ["reduced", "aggregated", "told"])
+def test_sessions_far_ahead_of_the_watermark_are_left_to_the_replica(
+    cluster: Any, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    """Until a record comes to them, or they end: all become what they do where memory has room for them."""
+    draw = random.Random(kind)
+    near = [(f"k{draw.randrange(9)}", i * 7 + draw.randrange(20), i) for i in range(1200)]
+    far = [(f"k{draw.randrange(9)}", 7000 + i * 12, 2000 + i) for i in range(600)]
+    data = [each for pair in zip(near, far, strict=False) for each in pair] + near[600:]
+    had_back: list[Sessions] = []
+    have_back = Sessions._have_back
+
+    def counted(sessions: Sessions, span: int) -> None:
+        had_back.append(sessions)
+        have_back(sessions, span)
+
+    monkeypatch.setattr(Sessions, "_have_back", counted)
+
+    def found(budget: str) -> list[Any]:
+        env = cluster.environment(1, epoch_records=40)
+        env.configuration.set_string(MANAGED_MEMORY, budget)
+        keyed = timed(env, data, 14_000).key_by(lambda e: e[0], Types.STRING())
+        windows = keyed.window(EventTimeSessionWindows.with_gap(Time.milliseconds(25)))
+        pickled = {"accumulator_type": Types.PICKLED_BYTE_ARRAY(), "output_type": Types.PICKLED_BYTE_ARRAY()}
+        if kind == "aggregated":
+            made = windows.aggregate(NoneForOdd(), **pickled)
+        elif kind == "told":
+            made = windows.aggregate(Slow(), Bounds(), **pickled)
+        else:
+            made = windows.reduce(lambda a, b: (a[0], b[1], (31 * a[2] + b[2]) % 100_003))
+        return list(made.execute_and_collect())
+
+    in_memory = found("512m")
+    assert not had_back
+    assert sorted(found("300 kb")) == sorted(in_memory)
+    assert len(had_back) > 30
+    assert not any(each.spilled for each in had_back)
+    assert len(in_memory) > 500
 
 
 @SHAPES
