@@ -13,7 +13,7 @@ from unittest.mock import patch
 import pytest
 
 from compat.compiler.spark.driver import master, remains, runner
-from compat.compiler.spark.driver.master import JobMaster
+from compat.compiler.spark.driver.master import TRIES, JobMaster
 from compat.compiler.spark.task.epochs import Outcome
 from tests.simulation.mutations import MUTATIONS, mutated
 from tests.simulation.programs import Job, Shape
@@ -104,6 +104,14 @@ TWO_DRIVERS = {
 def test_a_driver_that_was_held_to_be_dead_does_no_harm(name: str) -> None:
     result = run(79, shape=COUNTING, script=TWO_DRIVERS[name])
     assert list(TWO_DRIVERS[name][:1]) == list(result.trace[:1])
+    assert not result.wrong, result
+
+
+@pytest.mark.parametrize("away", range(1, TRIES))
+def test_a_driver_that_was_held_to_be_dead_asks_again_where_the_store_is_away_as_it_tidies_up(away: int) -> None:
+    fault = f"{ONCE_IT_GOES_ON}store fails: before restore"
+    result = run(79, shape=COUNTING, script=(HELD_TO_BE_DEAD, *[fault] * away))
+    assert sum(line.startswith("store fails") for line in result.trace) == away
     assert not result.wrong, result
 
 

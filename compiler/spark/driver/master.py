@@ -65,7 +65,7 @@ _AFTER_A_LOSS = 0.1
 """Seconds that are waited after the first loss; twice as long after each that follows."""
 
 
-_TRIES, _A_MOMENT = 3, 0.5
+TRIES, _A_MOMENT = 3, 0.5
 """So often the store is asked, after so many seconds each, to keep what nobody else knows of a job that ends."""
 _TICK = 0.02
 """Seconds until it is looked for input again."""
@@ -340,13 +340,22 @@ class JobMaster:
         self._tell("superseded", error=str(error))
         with suppress(StoreError, OSError):
             self._upkeep.give_up()
-            entry = self.store.entry(self.job_id)
-            if entry is None or not (end := self.store.settled(entry)).over:
+        for left in reversed(range(TRIES)):
+            try:
+                self._tidy_up_behind_the_end()
                 return
-            self._follow(SnapshotLog.open(self.coordinator.log.path))
-            self._sweep()
-            if end is not entry:
-                self.store.write(end)
+            except (StoreError, OSError):
+                time.sleep(_A_MOMENT if left else 0.0)
+
+    def _tidy_up_behind_the_end(self) -> None:
+        """Remove what this driver wrote of a job that another one has ended. Raises StoreError or OSError, the store's."""
+        entry = self.store.entry(self.job_id)
+        if entry is None or not (end := self.store.settled(entry)).over:
+            return
+        self._follow(SnapshotLog.open(self.coordinator.log.path))
+        self._sweep()
+        if end is not entry:
+            self.store.write(end)
 
     @property
     def hangs(self) -> bool:
@@ -828,7 +837,7 @@ class JobMaster:
         ]
         found = tuple(dict.fromkeys(folder for folder in sinks if folder is not None))
         noted = remains.Remains(job_id=self.job_id, state=self.coordinator.log.path, sinks=found)
-        for left in reversed(range(_TRIES)):
+        for left in reversed(range(TRIES)):
             try:
                 remains.note(self.store, noted)
                 return
