@@ -119,14 +119,14 @@ def losses(record: Record, restored: Restored) -> dict[str, str]:
 
 
 def left(record: Record, restored: Restored) -> list[str]:
-    """The states of OLD, by label and name, that NEW does not ask for."""
+    """The states of OLD, by label and name, that NEW does not ask for. What a sum keeps, a reduce takes up."""
     before, after = (
         {
             (op["id"], op["kind"].replace("sum", "reduce"), op.get("uid"))
             for op in topology["ops"]
-            if op["kind"] in _UNSEEN
+            if op["kind"] in kinds
         }
-        for topology in (record.old, restored.topology)
+        for topology, kinds in ((record.old, _UNSEEN), (restored.topology, (*_UNSEEN, "reduce")))
     )
     return sorted(set(record.kept) - _asked(restored.topology) | {label for label, *_ in before - after})
 
