@@ -60,6 +60,7 @@ def find_wrong_hands(mapping: StateMapping, new: Program) -> dict[str, str]:
     index = Index(operator for operator in new.operators if not operator.pinned)
     takes = {pair.new.id: pair.old for pair in mapping.pairs}
     swapped = _swapped([pair for pair in mapping.stateful_pairs() if pair.by != BY_GENERATED_ID])
+    idle = _without_state_to_take(mapping, new)
     left = {family(operator) for operator in (*mapping.lost, *(one for one in mapping.fresh if one.has_state))}
     found: dict[str, str] = {}
     for pair in mapping.stateful_pairs():
@@ -67,10 +68,31 @@ def find_wrong_hands(mapping: StateMapping, new: Program) -> dict[str, str]:
             continue  # who gets that state is not known
         if pair.old.id not in swapped and _only_another_sort(pair, left):
             continue
-        reason = swapped.get(pair.old.id) or _reason(pair, index, takes)
+        reason = swapped.get(pair.old.id) or _reason(pair, index, takes) or _given_away(pair, idle)
         if reason is not None:
             found[pair.old.id] = reason
     return found
+
+
+def _without_state_to_take(mapping: StateMapping, new: Program) -> list[Operator]:
+    """The operators of NEW that declare states and find nothing that a program declared."""
+    finds = {pair.new.id for pair in mapping.pairs if state_names(pair.old)}
+    return [operator for operator in new.operators if state_names(operator) and operator.id not in finds]
+
+
+def _given_away(pair: Pair, idle: Iterable[Operator]) -> str | None:
+    """Why an id that the program set went to another operator: nothing of what OLD's declared is declared under it any more,
+    and one of the ``idle``, of the same sort, declares all of it, and starts empty."""
+    old, new = pair.old, pair.new
+    names = {name for name, _ in state_names(old)}
+    if pair.by == BY_GENERATED_ID or new.states is None or not names or _told(old) & _told(new):
+        return None
+    if names & {name for name, _ in state_names(new)}:
+        return None
+    for other in idle:
+        if family(other) == family(old) and state_names(other) == state_names(old) and not _told_apart(old, other):
+            return f"all that it declared is declared by {other.label} now, which finds no state"
+    return None
 
 
 def _only_another_sort(pair: Pair, left: Set[str]) -> bool:

@@ -45,7 +45,6 @@ _KEYED = frozenset(
         PythonOperator.KEYED_BROADCAST,
     }
 )
-_JAVA_KEYED_WITH_TIMERS = frozenset({Call.KEYED_PROCESS, Call.CONNECT_KEYED_PROCESS, Call.KEYED_BROADCAST_CONNECT})
 _KINDS_OF_CONTENTS = {function: kind for kind, function in FUNCTIONS_OF_CONTENTS.items()}
 _STATEFUL_WRITERS = frozenset({"FileSink", "KafkaSink", "DeltaSink"})
 _TIMER_CALLS = frozenset({"register_event_time_timer", "register_processing_time_timer"})
@@ -132,7 +131,7 @@ def _built_in_described(node: StreamNode, operator: Described) -> list[State]:
             states.append(_built_in(framework.REDUCE, StateKind.VALUE, StateScope.KEYED, key_type=key))
         case Call.BROADCAST_CONNECT | Call.KEYED_BROADCAST_CONNECT if operator.states is None:
             states.append(_built_in("broadcast state", StateKind.MAP, StateScope.BROADCAST))
-    if operator.call in _JAVA_KEYED_WITH_TIMERS:
+    if operator.timers:
         states.append(_built_in("timers", StateKind.TIMERS, StateScope.KEYED, key_type=key))
     if operator.windowing is not None and operator.contents is not None:
         states += _of_windows(operator.windowing, operator.contents, key)

@@ -233,9 +233,10 @@ class _Translation:
         return set().union(*(classes_named(each[begin:]) for each in state.elements))
 
     def merging(self) -> bool | None:
-        """Whether the windows melt into each other: PyFlink keeps a set of those that did; None if that cannot be told."""
+        """Whether the windows melt into each other: Flink and PyFlink's process mode keep a set of those that did, of others
+        none (`WindowOperator.open`); None if that cannot be told."""
         names = {self.declared_name(state) for state in self.recorded.states}
-        if self.mode != PROCESS or framework.WINDOW_CONTENTS not in names:
+        if self.mode == THREAD or framework.WINDOW_CONTENTS not in names:
             return None
         return framework.MERGING_WINDOWS in names
 

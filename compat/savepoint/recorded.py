@@ -24,7 +24,7 @@ from compat.state.flink import (
     sample_values,
     summarize,
 )
-from compat.state.flink.formats import OWN_FORMATS, ROCKSDB
+from compat.state.flink.formats import WITHOUT_HEAP_TIMERS
 from compat.state.flink.remote import is_remote, read_savepoint
 
 FULLY, PARTLY = "fully", "partly"
@@ -65,7 +65,7 @@ class RecordedOperator:
     @property
     def without_timers(self) -> bool:
         """True if it has keyed state in files of RocksDB's own, and no timer queue anywhere."""
-        own = self.format in OWN_FORMATS[ROCKSDB] and self.keyed and not self.unreadable
+        own = self.format in WITHOUT_HEAP_TIMERS and self.keyed and not self.unreadable
         return own and not self.raw_keyed and not any(state.timers for state in self.states)
 
 

@@ -29,6 +29,8 @@ from compat.compiler.transformations.pipeline import Pipeline
 from compat.compiler.versions import LATEST_FLINK
 from compat.state.names import WINDOW_CONTENTS
 
+_CO_PROCESS = ("connect_process", "connect_keyed_process")
+"""Calls of connected streams that take functions with timers; ``LegacyKeyedCoProcessOperator`` is the former's."""
 _UNTOLD_KEY = "Long"
 """The key's type that a stream has to have in common with another one, where the topology tells none."""
 _PARTITIONERS = {
@@ -183,9 +185,14 @@ class _Builder:
     def simple(self, entry: Entry, inputs: list[Stream]) -> Stream:
         return self.one_input(entry, inputs[0])
 
+    def process(self, entry: Entry, inputs: list[Stream]) -> Stream:
+        """Flink 1.x has timers for a ``ProcessFunction`` on keys (``LegacyKeyedProcessOperator``), 2.x does not."""
+        timers = self._settings.legacy and inputs[0].keyed
+        return self.one_input(entry, inputs[0], operator=self.operator(entry, timers=timers))
+
     def keyed(self, entry: Entry, inputs: list[Stream]) -> Stream:
         self._require_key(entry, inputs[0])
-        return self.one_input(entry, inputs[0])
+        return self.one_input(entry, inputs[0], operator=self.operator(entry, timers=True))
 
     def rolling(self, entry: Entry, inputs: list[Stream]) -> Stream:
         stream = inputs[0]
@@ -290,7 +297,7 @@ class _Builder:
             raise unsupported(f"Key types if input KeyedStreams don't match: {first} and {second}.")
         transformation = model.TwoInputTransformation(
             **self.common(entry, output_type="Long"),
-            operator=self.operator(entry, call),
+            operator=self.operator(entry, call, timers=left.keyed and right.keyed and entry.kind in _CO_PROCESS),
             chaining=self.two_input_chaining,
             input1=left.id,
             input2=right.id,
@@ -321,7 +328,7 @@ class _Builder:
             raise illegal_argument("A BroadcastProcessFunction can only be used on a non-keyed stream.")
         shared = {
             **self.common(entry, output_type="Long"),
-            "operator": self.operator(entry),
+            "operator": self.operator(entry, timers=keyed),
             "regular_input": left.id,
             "broadcast_input": partition.id,
         }
@@ -475,7 +482,8 @@ def _choice(entry: Entry, field: str, choices: Mapping[str, Any], default: str) 
 _CALLS: dict[str, Callable[[_Builder, Entry, list[Stream]], Stream]] = {
     **dict.fromkeys(("source", "source_data", "source_unbounded"), _Builder.source),
     **dict.fromkeys(("legacy_source", "collection"), _Builder.legacy_source),
-    **dict.fromkeys(("map", "flat_map", "filter", "process"), _Builder.simple),
+    **dict.fromkeys(("map", "flat_map", "filter"), _Builder.simple),
+    "process": _Builder.process,
     "assign_timestamps": _Builder.timestamps,
     "async_wait": _Builder.async_wait,
     "window_all": _Builder.window_all,

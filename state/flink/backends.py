@@ -12,10 +12,11 @@ from __future__ import annotations
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.formats import RESTORES, KeyedFormat, Restores
 from compat.state.flink.handles import Changelog, Incremental, Keyed, KeyGroups
-from compat.state.flink.measure import begins_like_heap
+from compat.state.flink.measure import Layout, layout
 from compat.state.flink.model import OperatorState, Savepoint
 from compat.state.flink.states import HeaderReader, with_headers
 
+_OWN = {Layout.SCAN: KeyedFormat.ROCKSDB_SCAN, Layout.HEAP: KeyedFormat.HEAP, None: KeyedFormat.UNTOLD}
 _OVER = {
     KeyedFormat.CANONICAL: KeyedFormat.CHANGELOG_CANONICAL,
     KeyedFormat.HEAP: KeyedFormat.CHANGELOG_HEAP,
@@ -59,9 +60,7 @@ def _plain_format(savepoint: Savepoint, handle: Keyed, headers: HeaderReader) ->
         return KeyedFormat.CHANGES
     if handle.canonical:
         return KeyedFormat.CANONICAL
-    if 0 in handle.offsets:
-        return KeyedFormat.ROCKSDB_SCAN
-    return KeyedFormat.HEAP if begins_like_heap(savepoint, handle) else KeyedFormat.UNTOLD
+    return _OWN[layout(savepoint, handle)]
 
 
 def _asynchronous(handle: Incremental, headers: HeaderReader) -> bool:

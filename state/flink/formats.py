@@ -80,6 +80,9 @@ OWN_FORMATS: Mapping[str, frozenset[KeyedFormat]] = {
 }
 """What each backend writes by itself, in native savepoints and checkpoints, of operators without asynchronous state."""
 
+WITHOUT_HEAP_TIMERS = OWN_FORMATS[ROCKSDB] | {KeyedFormat.CHANGELOG_FILES}
+"""Formats of RocksDB's that leave out timers on the heap beside it; of a changelog it is what was materialized."""
+
 
 def backend_of(name: str) -> str | None:
     """The backend behind a value of `state.backend.type`: a name or a factory's class; None for what is not Flink's."""

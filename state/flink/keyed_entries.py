@@ -18,7 +18,7 @@ from compat.state.flink.contents import places
 from compat.state.flink.errors import UnreadableValue
 from compat.state.flink.handles import Incremental, KeyGroups
 from compat.state.flink.headers import BackendHeader, StateMeta
-from compat.state.flink.measure import begins_like_heap
+from compat.state.flink.measure import Layout, layout
 from compat.state.flink.model import Savepoint
 from compat.state.flink.snappy import read_frames
 from compat.state.flink.snapshots import SerializerSnapshot
@@ -151,7 +151,7 @@ def _try(header: BackendHeader, meta: StateMeta, framed: bool) -> KeyedLayout | 
 
 def is_framed(savepoint: Savepoint, handle: KeyGroups) -> bool:
     """Whether the entries of a full snapshot stand behind their lengths."""
-    return handle.canonical or 0 in handle.offsets or not begins_like_heap(savepoint, handle)
+    return layout(savepoint, handle) is not Layout.HEAP
 
 
 def read_keyed(

@@ -3,7 +3,7 @@
 Two layouts of full keyed snapshots exist. `FullSnapshotAsyncWriter` (canonical savepoints, RocksDB without
 increments) writes entries of key and value behind their lengths, and leaves the offset of an empty key
 group at 0. `HeapSnapshotStrategy` (native heap) begins each key group with its number and gives every key
-group a place; entries have no lengths there. What a layout does not tell is None.
+group a place; entries have no lengths there, so that only the lack of any is seen. What a layout does not tell is None.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.handles import InlineBytes, KeyGroups, OperatorStream
@@ -23,6 +24,8 @@ MEASURED_FILES = 1 << 26
 
 _END_OF_KEY_GROUP = 0xFFFF
 _ANOTHER_STATE_FOLLOWS = 0x80
+_SHORTEST_KEY = 2
+"""A key group's number and a namespace, beside which the key itself may be of no bytes."""
 
 _SHORT = struct.Struct(">H")
 _INT = struct.Struct(">i")
@@ -58,10 +61,14 @@ class OtherLayout(Exception):
 
 def measure_keyed(savepoint: Savepoint, handle: KeyGroups, header: BackendHeader, budget: Budget) -> Measured:
     """Measure a full keyed snapshot. Raises nothing: unknown values are None."""
-    if handle.canonical or 0 in handle.offsets:
-        occupied = sum(1 for offset in handle.offsets if offset > 0)
-        return Measured(_entry_bytes(savepoint, handle, header, budget), occupied)
-    return Measured(None, _occupied_on_heap(savepoint, handle, header))
+    match layout(savepoint, handle):
+        case Layout.SCAN:
+            occupied = sum(1 for offset in handle.offsets if offset > 0)
+            return Measured(_entry_bytes(savepoint, handle, header, budget), occupied)
+        case Layout.HEAP:
+            on_heap = _occupied_on_heap(handle, header)
+            return Measured({state.name: 0 for state in header.states} if on_heap == 0 else None, on_heap)
+    return Measured()
 
 
 def measure_operator(handle: OperatorStream, header: BackendHeader | None) -> dict[str, int] | None:
@@ -123,24 +130,45 @@ def entries(data: bytes, at: int) -> Iterator[tuple[int, int, int, int]]:
             at += 2
 
 
-def begins_like_heap(savepoint: Savepoint, handle: KeyGroups) -> bool:
-    """Whether the last key group begins with its number, as only the heap backend's own layout has it.
+class Layout(Enum):
+    """The layouts of full keyed snapshots, by who writes them."""
 
-    Key group 0 begins with four zeros in both layouts, if it has the first state: then, in this one, with that state's number,
-    and in the other one with the end of a key's length.
+    SCAN = "FullSnapshotAsyncWriter"
+    HEAP = "HeapSnapshotStrategy"
+
+
+def layout(savepoint: Savepoint, handle: KeyGroups) -> Layout | None:
+    """In which layout a full keyed snapshot is; None if it cannot be read.
+
+    On the heap each key group begins with its number. So may key group 0 in a scan: with the number of the first state, and
+    half of a key's length. Then what follows, a state's number or the end of that length, is too small for a key, or it is
+    seen by the entries, which fill a scan up to its mark.
     """
-    if handle.key_groups.last < 0 or not handle.offsets or handle.offsets[-1] <= 0:
-        return False
-    number = _INT.pack(handle.key_groups.last)
-    expected = number if handle.key_groups.last else number + _SHORT.pack(0)
+    if handle.canonical or 0 in handle.offsets:
+        return Layout.SCAN
+    last = handle.key_groups.last
+    if last < 0 or not handle.offsets or handle.offsets[-1] < 0:
+        return None
     try:
-        return read_window(savepoint, handle, handle.offsets[-1], len(expected)) == expected
+        begin = read_window(savepoint, handle, handle.offsets[-1], _INT.size + _SHORT.size)
+        if begin[: _INT.size] != _INT.pack(last):
+            return Layout.SCAN
+        if last or begin[_INT.size :] < _SHORT.pack(_SHORTEST_KEY):
+            return Layout.HEAP
+        if handle.size > MEASURED_FILES:
+            return None
+        data = read_window(savepoint, handle, 0, handle.size)
     except SavepointError:
-        return False
+        return None
+    try:
+        ends = [end for *_, end in entries(data, handle.offsets[-1])]
+    except (OtherLayout, struct.error, IndexError):
+        return Layout.HEAP
+    return Layout.SCAN if ends and ends[-1] + _SHORT.size == len(data) else Layout.HEAP
 
 
-def _occupied_on_heap(savepoint: Savepoint, handle: KeyGroups, header: BackendHeader) -> int | None:
-    if header.compressed or header.unreadable or not begins_like_heap(savepoint, handle):
+def _occupied_on_heap(handle: KeyGroups, header: BackendHeader) -> int | None:
+    if header.compressed or header.unreadable:
         return None
     # A key group without entries is its number, and for each state the state's number and a count of 0.
     empty = 4 + 6 * len(header.states)

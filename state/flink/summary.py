@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.files import NeededFile, list_files
-from compat.state.flink.handles import Keyed, KeyGroups, OperatorStream
+from compat.state.flink.handles import Changelog, Keyed, KeyGroups, OperatorStream
 from compat.state.flink.measure import Budget, Measured, measure_keyed, measure_operator
 from compat.state.flink.model import OperatorState, Savepoint
 from compat.state.flink.states import HeaderReader, with_headers
@@ -75,8 +75,9 @@ def summarize_operator(
     """Add up one operator."""
     totals = _Totals()
     for subtask in operator.subtasks:
+        whole = not (isinstance(subtask.managed_keyed, Changelog) and subtask.managed_keyed.changes)
         for handle in _with_headers(subtask.managed_keyed):
-            totals.add_keyed(savepoint, handle, headers, budget)
+            totals.add_keyed(savepoint, handle, headers, budget, whole=whole)
         if subtask.managed_operator is not None:
             totals.add_operator(subtask.managed_operator, headers)
     keyed = [h for s in operator.subtasks for h in (s.managed_keyed, s.raw_keyed) if h is not None]
@@ -113,13 +114,16 @@ class _Totals:
     sizes: dict[str, int | None] = field(default_factory=dict)
     occupied: int | None = 0
 
-    def add_keyed(self, savepoint: Savepoint, handle: Keyed, headers: HeaderReader, budget: Budget) -> None:
+    def add_keyed(
+        self, savepoint: Savepoint, handle: Keyed, headers: HeaderReader, budget: Budget, *, whole: bool
+    ) -> None:
+        """Add a handle that has a header; it is not the ``whole`` where a log of changes stands beside it."""
         try:
             header = headers.keyed(handle)
         except SavepointError:
             header = None
         measured = Measured()
-        if header is not None and isinstance(handle, KeyGroups):
+        if header is not None and isinstance(handle, KeyGroups) and whole:
             measured = measure_keyed(savepoint, handle, header, budget)
         for state in header.states if header else ():
             size = None if measured.state_bytes is None else measured.state_bytes[state.name]

@@ -10,7 +10,7 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.plan.facts import Operator, Program, Snapshot, StateKind
-from compat.state.flink.formats import OWN_FORMATS, ROCKSDB, backend_of
+from compat.state.flink.formats import ROCKSDB, WITHOUT_HEAP_TIMERS, KeyedFormat, backend_of
 
 _FACTORY: Final = "state.backend.rocksdb.timer-service.factory"
 _ON_HEAP: Final = "HEAP"
@@ -27,7 +27,7 @@ def _find(check: Check) -> Iterator[Finding]:
     to_heap = check.in_flink and _keeps_timers_on_heap(check.new)
     for pair in check.right_pairs:
         left_out = pair.old.id in snapshot.without_timers
-        passed_over = to_heap and snapshot.formats.get(pair.old.id) in OWN_FORMATS[ROCKSDB] and _has_queue(pair.old)
+        passed_over = to_heap and snapshot.formats.get(pair.old.id) in WITHOUT_HEAP_TIMERS and _has_queue(pair.old)
         if (left_out or passed_over) and (level := _level(pair, snapshot)) is not None:
             yield _finding(check, pair, level, left_out=left_out)
 
@@ -57,8 +57,8 @@ def _finding(check: Check, pair: Pair, level: Level, *, left_out: bool) -> Findi
         title = f"the timers of {pair.new.label} are not in this snapshot"
     else:
         title = f"the timers of {pair.new.label} are in RocksDB's files, where NEW does not look for them"
-    if level is Level.WARNING:
-        consequence = "If OLD had registered any, they never fire."
+    if level is Level.UNKNOWN:
+        consequence = "If OLD had set any, they never fire."
     elif pair.new.kind == "window":
         consequence = "The windows have their contents, and those that are open never end."
     else:
@@ -81,17 +81,19 @@ def _finding(check: Check, pair: Pair, level: Level, *, left_out: bool) -> Findi
 def _level(pair: Pair, snapshot: Snapshot) -> Level | None:
     """How sure it is that timers go missing; None where OLD had none, or nothing is known of any.
 
-    A window, and each keyed function of PyFlink's, has a queue of timers, be it empty; a function in Java has one from its
-    first timer on, so that without a queue there may have been none.
+    A window, and each function that can set timers, has a queue of them from its start on, be it empty
+    (`KeyedProcessOperator.open`): where there is none, it was kept on the heap, or OLD's function was of another sort.
+    Those that were set since RocksDB's files were materialized are in a changelog.
     """
+    in_log = snapshot.formats.get(pair.old.id) is KeyedFormat.CHANGELOG_FILES
     if _ends_by_timers(pair.new):
-        return Level.ERROR
-    if not _has_queue(pair.new) or ("python" not in pair.new.detail and not _has_queue(pair.old)):
+        return Level.UNKNOWN if in_log else Level.ERROR
+    if not _has_queue(pair.new):
         return None
     before = pair.old.detail.get("timers")
     if before is None and not snapshot.types_known:
-        return None if pair.new.detail.get("timers") is False else Level.WARNING
-    return {True: Level.ERROR, None: Level.WARNING}.get(before)
+        return None if pair.new.detail.get("timers") is False else Level.UNKNOWN
+    return {True: Level.UNKNOWN if in_log else Level.ERROR, None: Level.UNKNOWN}.get(before)
 
 
 def _keeps_timers_on_heap(program: Program) -> bool:
@@ -124,12 +126,13 @@ RULE = Rule(
     id="CMP506",
     name="timers-not-in-snapshot",
     level=Level.ERROR,
-    other_levels=(Level.WARNING,),
-    when="warning where OLD may have registered none, and for two programs, which do not tell which savepoint is taken",
+    other_levels=(Level.WARNING, Level.UNKNOWN),
+    when="unknown where OLD may have registered none, warning for two programs, which do not tell which savepoint is taken",
     fate=Fate.LOST,
     summary="Timers on the heap beside RocksDB do not survive a native savepoint.",
     why="RocksDB's native savepoints are copies of its files. Timers that are kept on the heap are written into canonical "
-    "savepoints and, apart, into checkpoints; into native savepoints they are not, nor does a job that keeps them on the heap "
+    "savepoints and, apart, into checkpoints; into native savepoints they are not, nor into what a changelog materializes, nor "
+    "does a job that keeps them on the heap "
     "find those in RocksDB's files. Seen in Flink 2.3: the state came back, no timer fired, and there was no error.",
     old=f"{_FACTORY}: HEAP   (savepoint --type native)",
     new="# any version of the job",

@@ -64,13 +64,15 @@ class Windowing:
 class Described(Operator):
     """An operator of which the call is known; ``states`` are those that the topology declares, None where it says nothing.
 
-    Window operators have how their windows are cut, and what they keep of their records.
+    Window operators have how their windows are cut, and what they keep of their records. ``timers`` is whether a function can
+    set timers: then its operator keeps a queue of them, be it empty.
     """
 
     call: Call
     states: tuple[Mapping[str, Any], ...] | None = field(default=None, compare=False)
     windowing: Windowing | None = None
     contents: Contents | None = None
+    timers: bool = False
 
     @property
     def kind(self) -> str:

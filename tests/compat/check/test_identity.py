@@ -94,6 +94,40 @@ def test_one_uid_on_two_kinds_of_operators(old: dict[str, object], new: dict[str
     assert ("CMP103" in rules(before, after)) is other
 
 
+COUNTING = {"kind": "map", "states": (value_state(),), "has_state": True}
+PLAIN = {"kind": "map", **STATELESS}
+OTHER = {"kind": "map", "states": (value_state("other"),), "has_state": True}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "other"),
+    [
+        ([("a", COUNTING), ("b", PLAIN)], [("b", COUNTING), ("a", PLAIN)], True),  # Flink restores, and `b` is empty
+        ([("a", COUNTING), ("b", PLAIN)], [("c", COUNTING), ("a", PLAIN)], True),
+        ([("a", COUNTING), ("b", PLAIN)], [("a", PLAIN), ("b", PLAIN)], False),  # the state is dropped
+        ([("a", COUNTING), ("b", PLAIN)], [("a", PLAIN), ("b", OTHER)], False),
+        ([("a", COUNTING), ("b", COUNTING)], [("a", PLAIN), ("b", COUNTING)], False),  # `b` has its own
+        ([("a", COUNTING), ("b", PLAIN)], [("a", COUNTING), ("b", COUNTING)], False),
+        ([("a", COUNTING), ("b", PLAIN)], [("a", PLAIN), ("b", COUNTING | {"kind": "flat_map"})], False),
+    ],
+)
+def test_a_uid_that_another_operator_of_the_same_kind_has_now(
+    old: list[tuple[str, dict[str, object]]], new: list[tuple[str, dict[str, object]]], other: bool
+) -> None:
+    before, after = ([operator("Map", uid=uid, **facts) for uid, facts in each] for each in (old, new))
+    report = check(program("old.py", *before), program("new.py", *after))
+    assert ("CMP103" in {finding.rule for finding in report.findings}) is other
+    assert (report.verdict is Verdict.INCOMPATIBLE) is other
+
+
+def test_a_name_that_stayed_with_its_uid_is_believed() -> None:
+    """The operator lost its state; another one that declares a state of that name is another operator."""
+    before = [operator("totals", uid="a", **COUNTING), operator("Map", uid="b", **PLAIN)]
+    after = [operator("totals", uid="a", **PLAIN), operator("Map", uid="b", **COUNTING)]
+    report = check(program("old.py", *before), program("new.py", *after))
+    assert "CMP103" not in {finding.rule for finding in report.findings}
+
+
 ROLLING = State(name=framework.REDUCE, kind=StateKind.VALUE, scope=StateScope.KEYED, key_type="string", built_in=True)
 WINDOWS = State(
     name=framework.WINDOW_CONTENTS, kind=StateKind.LIST, scope=StateScope.KEYED, key_type="string", built_in=True

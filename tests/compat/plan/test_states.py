@@ -71,3 +71,33 @@ def test_windows_with_an_evictor_keep_all_records() -> None:
 def test_how_windows_end(assigner: str, clock: str, merging: bool) -> None:
     detail = window(window=assigner).detail
     assert (detail["window_clock"], detail["window_merging"]) == (clock, merging)
+
+
+@pytest.mark.parametrize(
+    ("call", "inputs", "flink", "timers"),
+    [
+        ("keyed_process", ["by"], "2.3", True),
+        ("process", ["by"], "2.3", False),  # in 2.x a ProcessFunction has no keyed operator
+        ("process", ["by"], "1.20", True),
+        ("process", ["numbers"], "1.20", False),
+        ("map", ["by"], "1.20", False),
+        ("connect_keyed_process", ["by", "by"], "2.3", True),
+        ("connect_process", ["by", "by"], "2.3", True),
+        ("connect_process", ["by", "numbers"], "2.3", False),
+        ("connect_map", ["by", "by"], "2.3", False),
+        ("keyed_broadcast_connect", ["by", "numbers"], "2.3", True),
+        ("broadcast_connect", ["numbers", "numbers"], "2.3", False),
+    ],
+)
+def test_which_functions_have_a_queue_of_timers(call: str, inputs: list[str], flink: str, timers: bool) -> None:
+    ops = [
+        {"id": "numbers", "kind": "source"},
+        {"id": "by", "kind": "key_by", "inputs": ["numbers"], "keyType": "long"},
+        {"id": "call", "kind": call, "inputs": inputs},
+        {"id": "out", "kind": "print", "inputs": ["call"]},
+    ]
+    plan = plan_of({"ops": ops}, flink, {})
+    assert isinstance(plan, Plan), plan
+    operator = next(operator for operator in plan.operators if operator.kind == call)
+    assert any(state.kind is StateKind.TIMERS for state in operator.states or ()) is timers
+    assert operator.has_state or not timers

@@ -8,9 +8,17 @@ from typing import Any
 
 import pytest
 
+from compat.check.decision import check
 from compat.check.findings import Fate, Level, Report, Verdict
 from compat.comparison import Comparison, compare
-from compat.loader.inputs import LoadOptions
+from compat.loader.inputs import LoadOptions, load, opened
+from compat.plan.facts import StateKind, StateScope, facts_of
+from compat.plan.model import Plan
+from compat.plan.recorded_states import RecordedState
+from compat.plan.shapes import Shape
+from compat.savepoint import facts
+from compat.savepoint.recorded import Recorded, RecordedOperator
+from compat.state.flink.formats import KeyedFormat
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "heap_timers"
 JOB = GOLDEN / "job.py"
@@ -48,7 +56,7 @@ def test_of_a_savepoint_it_is_told_whether_timers_fire(row: dict[str, Any]) -> N
 
 
 def test_without_names_it_is_open_whether_there_were_any(tmp_path: Path) -> None:
-    assert levels(report(GOLDEN / "heap", "HEAP", "HEAP", names=False)) == [Level.WARNING]
+    assert levels(report(GOLDEN / "heap", "HEAP", "HEAP", names=False)) == [Level.UNKNOWN]
     none = tmp_path / "none.py"
     none.write_text(
         JOB.read_text(encoding="utf-8").replace("ctx.timer_service().register_event_time_timer(900)", "pass")
@@ -62,3 +70,50 @@ def test_two_programs_are_told_where_a_native_savepoint_would_lose_them(before: 
     outcome = report(JOB, before, after, names=False)
     assert outcome.verdict is Verdict.COMPATIBLE
     assert levels(outcome) == ([Level.WARNING] if lost else [])
+
+
+QUEUE = RecordedState("_timer_state/event_user-timers", StateKind.TIMERS, StateScope.KEYED)
+OWN = RecordedState("s", StateKind.VALUE, StateScope.KEYED, Shape("Long"))
+JAVA = """{"ops": [
+    {"id": "a", "kind": "source"}, {"id": "k", "kind": "key_by", "inputs": ["a"], "keyType": "long"},
+    {"id": "x", "kind": "KIND", "inputs": ["k"], "uid": "x", "states": [{"name": "s", "scope": "keyed", "type": "Long"}]},
+    {"id": "end", "kind": "print", "inputs": ["x"]}], "env": {"config": {"state.backend.type": "rocksdb"}}}"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "format", "states", "expected"),
+    [
+        ("keyed_process", KeyedFormat.FILES, (OWN,), [Level.UNKNOWN]),  # each such function has a queue, be it empty
+        ("keyed_process", KeyedFormat.FILES, (OWN, QUEUE), []),
+        ("keyed_process", KeyedFormat.CHANGELOG_FILES, (OWN,), [Level.UNKNOWN]),
+        ("keyed_process", KeyedFormat.CANONICAL, (OWN,), []),
+        ("map", KeyedFormat.FILES, (OWN,), []),
+    ],
+)
+def test_a_function_in_java_without_a_queue_had_it_on_the_heap(
+    kind: str, format: KeyedFormat, states: tuple[RecordedState, ...], expected: list[Level], tmp_path: Path
+) -> None:
+    path = tmp_path / "job.json"
+    path.write_text(JAVA.replace("KIND", kind), encoding="utf-8")
+    with opened(str(path)) as given:
+        (plan,) = load(given, LoadOptions())
+    assert isinstance(plan, Plan)
+    new = facts_of(plan, name="job.json", kind="topology")
+    operator = RecordedOperator(
+        id=new.operators[1].id,
+        name=None,
+        uid=None,
+        parallelism=1,
+        max_parallelism=128,
+        has_state=True,
+        coordinated=False,
+        key=Shape("Long"),
+        states=states,
+        unreadable=(),
+        finished=None,
+        channels=(False, False),
+        format=format,
+        bytes=1,
+    )
+    saved = Recorded("savepoint/_metadata", 6, True, (operator,), ())
+    assert levels(check(facts.program(saved, "savepoint", new), new)) == expected

@@ -25,7 +25,7 @@ ROLLING = RecordedState(framework.REDUCE, StateKind.VALUE, StateScope.KEYED, LON
 WINDOW = RecordedState(framework.WINDOW_CONTENTS, StateKind.LIST, StateScope.KEYED, LONG, Shape("TimeWindow"))
 
 
-def topology(kind: str, states: tuple[RecordedState, ...], tmp_path) -> Program:
+def topology(kind: str, states: tuple[RecordedState, ...], tmp_path, **fields: str) -> Program:
     """A job without uids: an operator that declares the states, behind a key or as the source."""
     declared = [
         {"name": state.name, "kind": state.kind.value, "scope": state.scope.value}
@@ -35,7 +35,8 @@ def topology(kind: str, states: tuple[RecordedState, ...], tmp_path) -> Program:
     states_field = f', "states": {declared}'.replace("'", '"') if declared else ""
     sources = kind == "legacy_source"
     inputs = "" if sources else ', "inputs": ["k"]'
-    tested = f'{{"id": "x", "kind": "{kind}"{inputs}{states_field}}}'
+    more = "".join(f', "{field}": "{value}"' for field, value in fields.items())
+    tested = f'{{"id": "x", "kind": "{kind}"{inputs}{states_field}{more}}}'
     before = '{"id": "a", "kind": "source"}, {"id": "k", "kind": "key_by", "inputs": ["a"], "keyType": "long"}'
     path = tmp_path / f"{kind}.json"
     ops = f'{tested}, {{"id": "end", "kind": "print", "inputs": ["x"]}}' if sources else f"{before}, {tested}"
@@ -151,3 +152,15 @@ def test_a_key_type_that_is_not_told_is_held_against_nothing(tmp_path):
     saved = recorded(new, (OWN,))
     other = replace(saved, operators=(replace(saved.operators[0], key=Shape("String")),))
     assert "CMP406" not in {finding.rule for finding in check(facts.program(other, "savepoint", new), new).findings}
+
+
+MERGED = RecordedState(framework.MERGING_WINDOWS, StateKind.LIST, StateScope.KEYED)
+
+
+@pytest.mark.parametrize(("held", "tumbling"), [((WINDOW, MERGED), False), ((WINDOW,), True)])
+def test_whether_windows_melt_into_each_other_is_seen_by_what_flink_keeps_of_it(held, tumbling, tmp_path):
+    """Both sorts have windows of one class; a tumbling window is not found under a session's, and the other way round."""
+    for assigner in ("tumbling_processing_time", "session_processing_time"):
+        new = topology("window", (), tmp_path, window=assigner, function="process")
+        found = check(facts.program(recorded(new, held), "savepoint", new), new).findings
+        assert ("CMP407" in {finding.rule for finding in found}) == (tumbling != assigner.startswith("tumbling"))

@@ -37,6 +37,7 @@ import org.apache.flink.runtime.state.*;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.node.*;
+import org.apache.flink.streaming.api.TimerService;
 import org.apache.flink.streaming.api.checkpoint.CheckpointedFunction;
 import org.apache.flink.streaming.api.datastream.*;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
@@ -50,30 +51,34 @@ import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
 import org.apache.flink.streaming.api.functions.source.legacy.RichParallelSourceFunction;
 import org.apache.flink.streaming.api.functions.source.legacy.RichSourceFunction;
 import org.apache.flink.streaming.api.graph.StreamGraph;
+import org.apache.flink.streaming.api.operators.InternalTimerService;
 import org.apache.flink.streaming.api.windowing.assigners.*;
+import org.apache.flink.streaming.api.windowing.triggers.*;
 import org.apache.flink.streaming.api.windowing.windows.Window;
 import org.apache.flink.util.Collector;
 import org.apache.flink.util.OutputTag;
 
 /**
  * Runs topologies on a small cluster of Flink, one savepoint of each OLD, and restores versions of it: what did each operator find
- * in its states? Reads lines {"seed", "old", "news": [{"topology", "allow"}]}, with {"files"} where a savepoint of OLD is at hand, and
- * writes one line of answers for each.
+ * in its states? Reads lines {"seed", "old", "saved", "news": [{"topology", "allow"}]}, with {"files"} where a savepoint of OLD is at
+ * hand, and writes one line of answers for each. What is saved (canonical, native or checkpoint) is in a folder that is named, as the
+ * files of a checkpoint are where they were written.
  *
  * <p>Every stateful operator keeps its own number (n3: 3) in each of its states. Reducing operators and windows, whose state has no
  * name in a topology, keep -1000 - number in OLD and -2000 - number in NEW; what comes from a source is positive. A source that
- * goes on where it was has found its number.
+ * goes on where it was has found its number. Timers are set for a time that is never reached, which tells the number; windows that
+ * keep their records are looked at once.
  */
 public class RestoreTopologies {
     static final ObjectMapper JSON = new ObjectMapper();
     static final Map<String, Set<String>> SEEN = new ConcurrentHashMap<>();
     static final long KEY = 1;
 
-    public static void main(String[] args) throws Exception {
+    public static void main(String[] arguments) throws Exception {
         PrintStream answers = System.out;
         System.setOut(System.err);
         Configuration configuration = new Configuration();
-        configuration.setString("taskmanager.memory.managed.size", "64m");
+        configuration.setString("taskmanager.memory.managed.size", "256m");
         configuration.setString("taskmanager.memory.network.min", "64m");
         configuration.setString("taskmanager.memory.network.max", "64m");
         configuration.setString("restart-strategy.type", "none");
@@ -84,7 +89,7 @@ public class RestoreTopologies {
             cluster.start();
             BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
             for (String line; (line = lines.readLine()) != null; ) {
-                answers.println(JSON.writeValueAsString(new Case(cluster, JSON.readTree(line)).answer()));
+                answers.println(JSON.writeValueAsString(new Case(cluster, Path.of(arguments[0]), JSON.readTree(line)).answer()));
                 answers.flush();
             }
         }
@@ -94,17 +99,19 @@ public class RestoreTopologies {
     /** One OLD, and the versions that restore its savepoint. */
     static class Case {
         final MiniCluster cluster;
+        final Path root;
         final JsonNode given;
 
-        Case(MiniCluster cluster, JsonNode given) {
+        Case(MiniCluster cluster, Path root, JsonNode given) {
             this.cluster = cluster;
+            this.root = root;
             this.given = given;
         }
 
         ObjectNode answer() throws Exception {
             ObjectNode answer = JSON.createObjectNode();
             answer.set("seed", given.get("seed"));
-            Path folder = Files.createTempDirectory("topology");
+            Path folder = Files.createDirectories(root.resolve(given.get("seed").asText()));
             try {
                 String savepoint = given.has("files") ? put(folder) : run(folder, answer);
                 if (savepoint == null) return answer;
@@ -122,7 +129,7 @@ public class RestoreTopologies {
         String run(Path folder, ObjectNode answer) throws Exception {
             JobGraph graph;
             try {
-                graph = graphOf(given.get("old"), false);
+                graph = graphOf(given.get("old"), folder);
             } catch (Exception error) {
                 answer.put("error", told(error));
                 return null;
@@ -134,9 +141,17 @@ public class RestoreTopologies {
                 return null;
             }
             answer.set("kept", seen());
+            String saved = given.path("saved").asText("canonical");
             String savepoint;
             try {
-                savepoint = cluster.triggerSavepoint(id, folder.toString(), true, SavepointFormatType.CANONICAL).get(20, TimeUnit.SECONDS);
+                if (saved.equals("checkpoint")) {
+                    cluster.triggerCheckpoint(id).get(20, TimeUnit.SECONDS);
+                    savepoint = cluster.triggerCheckpoint(id).get(20, TimeUnit.SECONDS);
+                    cluster.cancelJob(id).get();
+                } else {
+                    SavepointFormatType format = SavepointFormatType.valueOf(saved.toUpperCase());
+                    savepoint = cluster.triggerSavepoint(id, folder.toString(), true, format).get(20, TimeUnit.SECONDS);
+                }
             } catch (Exception error) {
                 cluster.cancelJob(id).get();
                 answer.put("error", told(error));
@@ -144,29 +159,35 @@ public class RestoreTopologies {
             }
             end(id);
             ObjectNode files = answer.putObject("files");
-            try (Stream<Path> written = Files.list(Path.of(java.net.URI.create(savepoint)))) {
-                for (Path file : (Iterable<Path>) written.sorted()::iterator) {
-                    files.put(file.getFileName().toString(), Base64.getEncoder().encodeToString(Files.readAllBytes(file)));
+            Path top = saved.equals("checkpoint") ? root : Path.of(java.net.URI.create(savepoint));
+            try (Stream<Path> written = Files.walk(saved.equals("checkpoint") ? folder : top)) {
+                for (Path file : (Iterable<Path>) written.filter(Files::isRegularFile).sorted()::iterator) {
+                    files.put(top.relativize(file).toString(), Base64.getEncoder().encodeToString(Files.readAllBytes(file)));
                 }
             }
             return savepoint;
         }
 
-        /** Write down the savepoint that was given. */
+        /** Write down the savepoint that was given, a checkpoint where it was. */
         String put(Path folder) throws Exception {
+            Path top = given.path("saved").asText("canonical").equals("checkpoint") ? root : folder;
+            Path metadata = null;
             Iterator<Map.Entry<String, JsonNode>> files = given.get("files").fields();
             while (files.hasNext()) {
                 Map.Entry<String, JsonNode> file = files.next();
-                Files.write(folder.resolve(file.getKey()), Base64.getDecoder().decode(file.getValue().asText()));
+                Path path = top.resolve(file.getKey());
+                Files.createDirectories(path.getParent());
+                Files.write(path, Base64.getDecoder().decode(file.getValue().asText()));
+                if (path.endsWith("_metadata")) metadata = path;
             }
-            return folder.toUri().toString();
+            return metadata.getParent().toUri().toString();
         }
 
         ObjectNode restore(JsonNode version, String savepoint) throws Exception {
             ObjectNode answer = JSON.createObjectNode();
             JobGraph graph;
             try {
-                graph = graphOf(version.get("topology"), true);
+                graph = graphOf(version.get("topology"), null);
             } catch (Exception error) {
                 return answer.put("outcome", "refused").put("error", told(error));
             }
@@ -227,17 +248,26 @@ public class RestoreTopologies {
             return all;
         }
 
-        /** The states of which something is to be seen: windows do not end here, so nothing comes behind them. */
+        static final Set<String> WITH_SIDE = Set.of("process", "keyed_process", "connect_process", "connect_keyed_process",
+                "broadcast_connect", "keyed_broadcast_connect");
+
+        /** The states of which something is to be seen: windows do not end here, so nothing comes behind them, late or not. */
         Set<String> kept(JsonNode topology) {
             Set<String> labels = new HashSet<>();
             Set<String> dry = new HashSet<>();
+            Set<String> silent = new HashSet<>();
             for (JsonNode op : topology.get("ops")) {
                 boolean some = op.path("inputs").isEmpty();
-                for (JsonNode input : op.path("inputs")) some |= !dry.contains(input.asText());
-                if (!some || op.get("kind").asText().startsWith("window")) dry.add(op.get("id").asText());
+                String kind = op.get("kind").asText();
+                for (JsonNode input : op.path("inputs")) some |= !(kind.equals("side_output") ? silent : dry).contains(input.asText());
+                if (!some || kind.startsWith("window")) dry.add(op.get("id").asText());
+                if (!some || !WITH_SIDE.contains(kind)) silent.add(op.get("id").asText());
                 if (!some) continue;
                 for (JsonNode state : op.path("states")) labels.add(op.get("id").asText() + "|" + state.get("name").asText());
-                boolean folds = Set.of("reduce", "aggregate").contains(op.path("function").asText("reduce"));
+                for (JsonNode clock : op.path("about").path("timers")) labels.add(op.get("id").asText() + "|" + clock.asText() + " timers");
+                boolean kept = op.path("window").asText().equals("count_slide") && !op.path("function").asText("reduce").equals("process");
+                boolean folds = !kept && !op.path("function").asText("reduce").equals("sum");
+                if (kind.equals("window_all")) labels.add(op.get("id").asText() + "|");
                 if (Set.of("reduce", "source", "source_unbounded", "source_data").contains(op.get("kind").asText()) || (op.get("kind").asText().equals("window") && folds)) labels.add(op.get("id").asText() + "|");
             }
             return labels;
@@ -254,9 +284,15 @@ public class RestoreTopologies {
 
     // Topologies
 
-    static JobGraph graphOf(JsonNode topology, boolean isNew) {
+    /** The job of a topology: OLD's, which has a place for checkpoints, or NEW's, which has none. */
+    static JobGraph graphOf(JsonNode topology, Path checkpoints) {
+        boolean isNew = checkpoints == null;
         SEEN.clear();
         Configuration configuration = new Configuration();
+        if (!isNew) {
+            configuration.setString("execution.checkpointing.dir", checkpoints.toUri().toString());
+            configuration.setString("execution.checkpointing.externalized-checkpoint-retention", "RETAIN_ON_CANCELLATION");
+        }
         JsonNode env = topology.path("env");
         env.path("config").fields().forEachRemaining(each -> configuration.setString(each.getKey(), each.getValue().asText()));
         StreamExecutionEnvironment made = StreamExecutionEnvironment.createLocalEnvironment(1, configuration);
@@ -364,19 +400,38 @@ public class RestoreTopologies {
 
         Object windowed(JsonNode op, Keeper keeper, KeyedStream keyed) {
             WindowedStream windows;
+            boolean looked = op.path("function").asText("reduce").equals("process");
             switch (op.path("window").asText("tumbling_processing_time")) {
-                case "tumbling_processing_time": windows = keyed.window(TumblingProcessingTimeWindows.of(Lengths.LONG)); break;
-                case "tumbling_event_time": windows = keyed.window(TumblingEventTimeWindows.of(Lengths.LONG)); break;
-                case "sliding_event_time": windows = keyed.window(SlidingEventTimeWindows.of(Lengths.LONG, Lengths.HALF)); break;
-                case "session_processing_time": windows = keyed.window(ProcessingTimeSessionWindows.withGap(Lengths.LONG)); break;
-                case "count": windows = keyed.countWindow(1_000_000); break;
-                default: windows = keyed.countWindow(1_000_000, 500_000);
+                case "tumbling_processing_time":
+                    windows = keyed.window(TumblingProcessingTimeWindows.of(Lengths.LONG));
+                    if (looked) windows = windows.trigger(new Looking(ProcessingTimeTrigger.create(), keeper));
+                    break;
+                case "tumbling_event_time":
+                    windows = keyed.window(TumblingEventTimeWindows.of(Lengths.LONG));
+                    if (looked) windows = windows.trigger(new Looking(EventTimeTrigger.create(), keeper));
+                    break;
+                case "sliding_event_time":
+                    windows = keyed.window(SlidingEventTimeWindows.of(Lengths.LONG, Lengths.HALF));
+                    if (looked) windows = windows.trigger(new Looking(EventTimeTrigger.create(), keeper));
+                    break;
+                case "session_processing_time":
+                    windows = keyed.window(ProcessingTimeSessionWindows.withGap(Lengths.LONG));
+                    if (looked) windows = windows.trigger(new Looking(ProcessingTimeTrigger.create(), keeper));
+                    break;
+                case "count":
+                    windows = keyed.countWindow(1_000_000);
+                    if (looked) windows = windows.trigger(new Looking(PurgingTrigger.of(CountTrigger.of(1_000_000)), keeper));
+                    break;
+                default:
+                    windows = keyed.countWindow(1_000_000, 500_000);
+                    if (looked) windows = windows.trigger(new Looking(CountTrigger.of(500_000), keeper));
             }
+            windows = windows.sideOutputLateData(Processing.SIDE);
             switch (op.path("function").asText("reduce")) {
                 case "reduce": return windows.reduce(new Reducing(keeper));
                 case "aggregate": return windows.aggregate(new Aggregating(keeper));
                 case "sum": return windows.sum(0);
-                default: return windows.process(new WindowProcessing());
+                default: return windows.process(new WindowProcessing(keeper));
             }
         }
     }
@@ -555,6 +610,7 @@ public class RestoreTopologies {
         @Override public void open(OpenContext context) { keeper.open(getRuntimeContext()); }
         @Override public void processElement(Long value, Context context, Collector<Long> out) throws Exception {
             keeper.touch();
+            keeper.time(context.timerService());
             out.collect(value);
             context.output(Processing.SIDE, value);
         }
@@ -590,8 +646,18 @@ public class RestoreTopologies {
         final Keeper keeper;
         CoProcessing(Keeper keeper) { this.keeper = keeper; }
         @Override public void open(OpenContext context) { keeper.open(getRuntimeContext()); }
-        @Override public void processElement1(Long value, Context context, Collector<Long> out) throws Exception { keeper.touch(); out.collect(value); }
-        @Override public void processElement2(Long value, Context context, Collector<Long> out) throws Exception { keeper.touch(); out.collect(value); }
+        @Override public void processElement1(Long value, Context context, Collector<Long> out) throws Exception {
+            keeper.touch();
+            keeper.time(context.timerService());
+            out.collect(value);
+            context.output(Processing.SIDE, value);
+        }
+        @Override public void processElement2(Long value, Context context, Collector<Long> out) throws Exception {
+            keeper.touch();
+            keeper.time(context.timerService());
+            out.collect(value);
+            context.output(Processing.SIDE, value);
+        }
         @Override public void initializeState(FunctionInitializationContext context) throws Exception { keeper.initialize(context); }
         @Override public void snapshotState(FunctionSnapshotContext context) throws Exception { keeper.snapshot(); }
     }
@@ -600,8 +666,18 @@ public class RestoreTopologies {
         final Keeper keeper;
         KeyedCoProcessing(Keeper keeper) { this.keeper = keeper; }
         @Override public void open(OpenContext context) { keeper.open(getRuntimeContext()); }
-        @Override public void processElement1(Long value, Context context, Collector<Long> out) throws Exception { keeper.touch(); out.collect(value); }
-        @Override public void processElement2(Long value, Context context, Collector<Long> out) throws Exception { keeper.touch(); out.collect(value); }
+        @Override public void processElement1(Long value, Context context, Collector<Long> out) throws Exception {
+            keeper.touch();
+            keeper.time(context.timerService());
+            out.collect(value);
+            context.output(Processing.SIDE, value);
+        }
+        @Override public void processElement2(Long value, Context context, Collector<Long> out) throws Exception {
+            keeper.touch();
+            keeper.time(context.timerService());
+            out.collect(value);
+            context.output(Processing.SIDE, value);
+        }
         @Override public void initializeState(FunctionInitializationContext context) throws Exception { keeper.initialize(context); }
         @Override public void snapshotState(FunctionSnapshotContext context) throws Exception { keeper.snapshot(); }
     }
@@ -614,6 +690,7 @@ public class RestoreTopologies {
             keeper.touch();
             keeper.look(context::getBroadcastState);
             out.collect(value);
+            context.output(Processing.SIDE, value);
         }
         @Override public void processBroadcastElement(Long value, Context context, Collector<Long> out) throws Exception {
             keeper.look(context::getBroadcastState);
@@ -629,8 +706,10 @@ public class RestoreTopologies {
         @Override public void open(OpenContext context) { keeper.open(getRuntimeContext()); }
         @Override public void processElement(Long value, ReadOnlyContext context, Collector<Long> out) throws Exception {
             keeper.touch();
+            keeper.time(context.timerService());
             keeper.look(context::getBroadcastState);
             out.collect(value);
+            context.output(Processing.SIDE, value);
         }
         @Override public void processBroadcastElement(Long value, Context context, Collector<Long> out) throws Exception {
             keeper.look(context::getBroadcastState);
@@ -657,7 +736,39 @@ public class RestoreTopologies {
 
     static class WindowProcessing
             extends org.apache.flink.streaming.api.functions.windowing.ProcessWindowFunction<Long, Long, Object, Window> {
-        @Override public void process(Object key, Context context, Iterable<Long> values, Collector<Long> out) {}
+        final Keeper keeper;
+        WindowProcessing(Keeper keeper) { this.keeper = keeper; }
+        @Override public void process(Object key, Context context, Iterable<Long> values, Collector<Long> out) {
+            int count = 0;
+            for (Long value : values) count++;
+            keeper.see("", count > 1 ? List.of(String.valueOf(keeper.number)) : List.of());
+        }
+    }
+
+    /** A trigger that has the records of a window looked at once in NEW, with the first that comes, and else does what another one does. */
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    static class Looking extends Trigger<Long, Window> {
+        final Trigger trigger;
+        final Keeper keeper;
+        transient boolean looked;
+        Looking(Trigger trigger, Keeper keeper) { this.trigger = trigger; this.keeper = keeper; }
+        @Override public TriggerResult onElement(Long value, long time, Window window, TriggerContext context) throws Exception {
+            TriggerResult result = trigger.onElement(value, time, window, context);
+            if (looked) return result;
+            looked = true;
+            if (keeper.isNew) return TriggerResult.FIRE;
+            keeper.see("", List.of());
+            return result;
+        }
+        @Override public TriggerResult onProcessingTime(long time, Window window, TriggerContext context) throws Exception {
+            return trigger.onProcessingTime(time, window, context);
+        }
+        @Override public TriggerResult onEventTime(long time, Window window, TriggerContext context) throws Exception {
+            return trigger.onEventTime(time, window, context);
+        }
+        @Override public boolean canMerge() { return trigger.canMerge(); }
+        @Override public void onMerge(Window window, OnMergeContext context) throws Exception { trigger.onMerge(window, context); }
+        @Override public void clear(Window window, TriggerContext context) throws Exception { trigger.clear(window, context); }
     }
 
     // States
@@ -673,15 +784,17 @@ public class RestoreTopologies {
         final List<String[]> states = new ArrayList<>();
         transient Map<String, State> keyed;
         transient Map<String, ListState<Object>> listed;
-        transient boolean touched, looked;
+        final List<String> clocks = new ArrayList<>();
+        transient boolean touched, looked, timed;
         transient boolean folded;
 
         Keeper(JsonNode op, boolean isNew) {
             label = op.get("id").asText();
             number = Long.parseLong(label.substring(1));
             this.isNew = isNew;
+            for (JsonNode clock : op.path("about").path("timers")) clocks.add(clock.asText());
             for (JsonNode state : op.path("states")) {
-                states.add(new String[] {state.get("name").asText(), state.get("kind").asText(), state.get("scope").asText(), state.path("type").asText("Long")});
+                states.add(new String[] {state.get("name").asText(), state.get("kind").asText(), state.get("scope").asText(), state.path("type").asText("Long"), state.path("ttl").asText("")});
             }
         }
 
@@ -728,15 +841,21 @@ public class RestoreTopologies {
             for (String[] state : states) {
                 if (!state[2].equals("keyed")) continue;
                 switch (state[1]) {
-                    case "value": keyed.put(state[0], context.getState(new ValueStateDescriptor<>(state[0], typeOf(state[3])))); break;
-                    case "list": keyed.put(state[0], context.getListState(new ListStateDescriptor<>(state[0], typeOf(state[3])))); break;
-                    case "map": keyed.put(state[0], context.getMapState(map(state))); break;
+                    case "value": keyed.put(state[0], context.getState(lasting(state, new ValueStateDescriptor<>(state[0], typeOf(state[3]))))); break;
+                    case "list": keyed.put(state[0], context.getListState(lasting(state, new ListStateDescriptor<>(state[0], typeOf(state[3]))))); break;
+                    case "map": keyed.put(state[0], context.getMapState(lasting(state, map(state)))); break;
                     case "reducing":
-                        keyed.put(state[0], context.getReducingState(new ReducingStateDescriptor<Object>(state[0], (one, other) -> other, typeOf(state[3]))));
+                        keyed.put(state[0], context.getReducingState(lasting(state, new ReducingStateDescriptor<Object>(state[0], (one, other) -> other, typeOf(state[3])))));
                         break;
-                    default: keyed.put(state[0], context.getAggregatingState(new AggregatingStateDescriptor<Object, Object, Object>(state[0], new Last(), typeOf(state[3]))));
+                    default:
+                        keyed.put(state[0], context.getAggregatingState(lasting(state, new AggregatingStateDescriptor<Object, Object, Object>(state[0], new Last(), typeOf(state[3])))));
                 }
             }
+        }
+
+        static <D extends StateDescriptor> D lasting(String[] state, D descriptor) {
+            if (!state[4].isEmpty()) descriptor.enableTimeToLive(StateTtlConfig.newBuilder(java.time.Duration.ofMillis(Long.parseLong(state[4]))).build());
+            return descriptor;
         }
 
         void initialize(FunctionInitializationContext context) throws Exception {
@@ -786,6 +905,26 @@ public class RestoreTopologies {
                 else if (each instanceof ListState) ((ListState<Object>) each).update(List.of(valueOf(parts[0])));
                 else if (each instanceof ValueState) ((ValueState<Object>) each).update(valueOf(parts[0]));
                 else ((AppendingState<Object, Object>) each).add(valueOf(parts[0]));
+            }
+        }
+
+        static final long FAR = 4_102_444_800_000L;
+
+        /** Look for the timers of the key, and set them in OLD. */
+        void time(TimerService service) throws Exception {
+            if (timed || clocks.isEmpty()) return;
+            timed = true;
+            java.lang.reflect.Field field = service.getClass().getDeclaredField("internalTimerService");
+            field.setAccessible(true);
+            InternalTimerService<?> timers = (InternalTimerService<?>) field.get(service);
+            for (String clock : clocks) {
+                Set<String> found = new TreeSet<>();
+                if (clock.equals("event")) timers.forEachEventTimeTimer((namespace, time) -> found.add(String.valueOf(time - FAR)));
+                else timers.forEachProcessingTimeTimer((namespace, time) -> found.add(String.valueOf(time - FAR)));
+                see(clock + " timers", found);
+                if (isNew) continue;
+                if (clock.equals("event")) service.registerEventTimeTimer(FAR + number);
+                else service.registerProcessingTimeTimer(FAR + number);
             }
         }
 

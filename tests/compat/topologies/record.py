@@ -20,9 +20,11 @@ import msgspec
 from msgspec.structs import replace
 
 from tests.compat.restores.record import keep, version_of
-from tests.compat.topologies.drawing import versions
 from tests.compat.topologies.judging import GOLDEN, Record, Restored, records
+from tests.compat.topologies.versions import versions
 
+PLACE = Path(tempfile.gettempdir()) / "compat-topologies"
+"""Where savepoints are written. A checkpoint names its files by their whole paths, so this is the same each time."""
 PROGRAM = Path(__file__).with_name("RestoreTopologies.java")
 _BEFORE_2 = (
     ("functions.sink.legacy.", "functions.sink."),
@@ -48,7 +50,7 @@ def main(python: str, *what: str) -> None:
         given: Iterable[Record] = (given_of(seed) for seed in range(first, first + count) if seed not in known)
     else:
         given = (record for record in records(GOLDEN / f"{before}.jsonl.gz") if record.seed not in known)
-    for record in restored(python, flink, given):
+    for record in restored(python, flink, given, before):
         print(record.seed, *(each.outcome for each in record.restored), file=sys.stderr, flush=True)
         known[record.seed] = record
         keep(path, known)
@@ -56,20 +58,25 @@ def main(python: str, *what: str) -> None:
 
 def given_of(seed: int) -> Record:
     """The versions of a seed, of which nothing is known yet."""
-    old, news = versions(seed)
-    restored = tuple(Restored(edits=new.edits, topology=new.topology, allow=new.allow, outcome="") for new in news)
-    return Record(seed=seed, flink="", old=old, kept=(), files={}, restored=restored)
+    drawn = versions(seed)
+    restored = tuple(
+        Restored(edits=new.edits, topology=new.topology, allow=new.allow, outcome="") for new in drawn.news
+    )
+    return Record(seed=seed, flink="", old=drawn.old, kept=(), files={}, restored=restored, saved=drawn.saved)
 
 
-def restored(python: str, flink: str, given: Iterable[Record]) -> Iterator[Record]:
-    """What Flink does with each topology and its versions; those of which OLD did not run are left out."""
+def restored(python: str, flink: str, given: Iterable[Record], written_by: str | None = None) -> Iterator[Record]:
+    """What Flink does with each topology and its versions; those of which OLD did not run are left out.
+
+    ``written_by`` is the version of Flink that wrote the savepoints, where it is another one.
+    """
     code = "import os, pyflink; print(os.path.join(os.path.dirname(pyflink.__file__), 'lib', '*'))"
     libraries = subprocess.run([python, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     with tempfile.TemporaryDirectory() as folder:
         classes = os.pathsep.join((_compiled(Path(folder), flink, libraries), libraries))
         java = ["java", "-Xmx1500m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-cp", classes]
         java += [f"--add-opens={package}=ALL-UNNAMED" for package in _OPENED]
-        java += ["-Dlog4j2.level=OFF", PROGRAM.stem]
+        java += ["-Dlog4j2.level=OFF", PROGRAM.stem, str(PLACE / (written_by or flink))]
         with subprocess.Popen(
             java, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         ) as process:
@@ -89,7 +96,7 @@ def restored(python: str, flink: str, given: Iterable[Record]) -> Iterator[Recor
 def _asked(record: Record) -> str:
     news = [{"topology": each.topology, "allow": each.allow} for each in record.restored]
     files = {"files": record.files} if record.files else {}
-    return json.dumps({"seed": record.seed, "old": record.old, "news": news, **files})
+    return json.dumps({"seed": record.seed, "old": record.old, "saved": record.saved, "news": news, **files})
 
 
 def _answered(record: Record, did: dict[str, Any], flink: str) -> Record:

@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from tests.compat.restores.record import tonight
-from tests.compat.topologies.drawing import EDITS, versions
+from tests.compat.topologies.editing import EDITS
 from tests.compat.topologies.judging import GOLDEN, Record, left, losses, outcome_of, records, wrong
 from tests.compat.topologies.record import given_of, restored
+from tests.compat.topologies.versions import versions
 
 RECORDED = [record for path in sorted(GOLDEN.glob("*.jsonl.gz")) for record in records(path)]
 ONE_IN = 12
@@ -60,7 +61,7 @@ def test_all_that_can_become_of_state_is_recorded() -> None:
 def test_a_seed_gives_the_same_versions() -> None:
     for seed in range(40):
         assert versions(seed) == versions(seed)
-        assert len(versions(seed)[1]) == 4
+        assert len(versions(seed).news) == 4
 
 
 @pytest.mark.nightly

@@ -23,7 +23,11 @@ def snapshot(group: int, entry: bytes, tag: int) -> bytes:
 NATIVE, CANONICAL = 12, 7
 HEAP = snapshot(1, w.integer(1) + w.short(0) + w.integer(0), NATIVE)
 HEAP_0 = snapshot(0, w.integer(0) + w.short(0) + w.integer(0), NATIVE)
-UNTOLD = snapshot(0, w.short(0) + w.integer(9) + b"123456789", NATIVE)
+HEAP_0_FROM_STATE_2 = snapshot(0, w.integer(0) + w.short(2) + w.integer(1) + b"kv" + b"\xff\xff", NATIVE)
+ENTRY = w.short(0) + w.sized(b"\x80" + b"12345678") + w.sized(b"v") + w.short(0xFFFF)
+SCAN_0 = snapshot(0, ENTRY, NATIVE)
+SCAN_1 = snapshot(1, ENTRY, NATIVE)
+UNTOLD = w.full(w.relative("lost", 99), 0, [PLACE], NATIVE)
 SCAN = w.full(w.inline(HEADER + w.short(0)), 0, [0, PLACE], NATIVE)
 FILES = w.incremental(w.inline(HEADER))
 ASYNCHRONOUS = w.incremental(w.inline(w.keyed_header(w.state_meta("t", 3), w.state_meta("s", 4))))
@@ -32,8 +36,11 @@ CASES = [
     (WHOLE, KeyedFormat.CANONICAL),
     (HEAP, KeyedFormat.HEAP),
     (HEAP_0, KeyedFormat.HEAP),
+    (HEAP_0_FROM_STATE_2, KeyedFormat.HEAP),
     (UNTOLD, KeyedFormat.UNTOLD),
     (SCAN, KeyedFormat.ROCKSDB_SCAN),
+    (SCAN_0, KeyedFormat.ROCKSDB_SCAN),
+    (SCAN_1, KeyedFormat.ROCKSDB_SCAN),
     (FILES, KeyedFormat.FILES),
     (ASYNCHRONOUS, KeyedFormat.ASYNCHRONOUS),
     (w.changelog(), KeyedFormat.CHANGES),

@@ -75,6 +75,23 @@ def test_key_groups_on_the_heap() -> None:
     assert summary_of(w.subtask(managed_keyed=handle)).key_groups == KeyGroupBalance(3, 3, 1)
 
 
+def on_the_heap(*entries: bytes) -> bytes:
+    """A handle of key group 1 with a state of these entries, and one of none."""
+    state = w.short(0) + w.integer(len(entries)) + b"".join(entries)
+    return w.full(w.inline(HEADER + w.integer(1) + state + w.short(1) + w.integer(0)), 1, [len(HEADER)], tag=12)
+
+
+def test_on_the_heap_it_is_seen_that_there_is_nothing() -> None:
+    for handle, expected in ((on_the_heap(), [0, 0]), (on_the_heap(b"kv"), [None, None])):
+        assert [state.bytes for state in summary_of(w.subtask(managed_keyed=handle)).states] == expected
+
+
+def test_beside_a_log_of_changes_no_snapshot_is_the_whole() -> None:
+    handle = w.changelog([on_the_heap()], [w.memory_changes((1, b"x"))])
+    assert [state.bytes for state in summary_of(w.subtask(managed_keyed=handle)).states] == [None, None]
+    assert [state.bytes for state in summary_of(w.subtask(managed_keyed=w.changelog([on_the_heap()]))).states] == [0, 0]
+
+
 def test_balance_over_subtasks() -> None:
     stream = w.inline(HEADER)
     subtasks = [w.subtask(i, managed_keyed=w.full(stream, 0, [0] * n)) for i, n in enumerate((42, 43, 43))]
