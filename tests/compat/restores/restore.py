@@ -38,10 +38,12 @@ _MOST_THREADS = 600
 """Threads of a process above which it is ended: jobs in threads that fail leave theirs, which may never come to rest."""
 _LONGEST_SAVEPOINT = 120
 """Seconds until a savepoint is given up: a job that was interrupted at the wrong moment never gives one."""
-_LONGEST_DRAIN = 60
+_LONGEST_DRAIN = 120
 """Seconds until a job is cancelled that does not come to its end."""
 _LAST_NUMBER = 1_250_000 * 1000
 """The numbers behind it are what timers tell, which are of no source."""
+_SINK = "FileSink.for_row_format("
+"""What is in a program once for each sink of files."""
 _SMALL = {
     "python.fn-execution.bundle.size": "10",
     "taskmanager.memory.segment-size": "4kb",
@@ -198,6 +200,7 @@ class Restore:
             "at": savepoint,
             "outputs": self.outputs,
             "labels": sorted({label for label, *_ in before}),
+            "sinks": old.count(_SINK),
             "numbers": sorted({n for _, _, _, n in before if 0 < n < _LAST_NUMBER}) if self.wrote() else [],
         }
 
@@ -222,15 +225,15 @@ class Restore:
             "errors": [each[:400] for each in errors[-3:]],
             "after": first,
             "read_after": _read(after, min),
-            **(self.in_files(left["numbers"]) if left["numbers"] and not errors else {}),
+            **(self.in_files(left["numbers"], left["sinks"], new.count(_SINK)) if self.drained else {}),
         }
 
     def wrote(self) -> bool:
         """Whether a program wrote files, published or not."""
         return any(files for _, _, files in os.walk(self.outputs))
 
-    def in_files(self, numbers: list[int]) -> dict[str, Any]:
-        """Which numbers are in no file that is published, and which are there more than once."""
+    def in_files(self, numbers: list[int], before: int, now: int) -> dict[str, Any]:
+        """Which numbers are in no file that is published, and which are there twice, for that many sinks of OLD and NEW."""
         found: dict[int, int] = {}
         for folder, _, files in os.walk(self.outputs):
             for name in files:
@@ -238,9 +241,9 @@ class Restore:
                     for line in _text(folder, name).split():
                         found[int(line)] = found.get(int(line), 0) + 1
         return {
-            "unwritten": _ranges([n for n in numbers if n not in found]),
-            "twice": _ranges(sorted(n for n, times in found.items() if times > 1)),
-            "written": len(found) if self.drained else None,
+            "unwritten": _ranges([n for n in numbers if found.get(n, 0) < before]),
+            "twice": _ranges(sorted(n for n, times in found.items() if times > max(before, now))),
+            "written": len(found),
         }
 
     def run(
@@ -324,9 +327,8 @@ class Restore:
         """End a job as if its sources had ended, so that all that it wrote is published; whether it could be."""
         from py4j.protocol import Py4JJavaError
 
-        stopped = job.stopWithSavepoint(
-            True, self.folder, jvm.org.apache.flink.core.execution.SavepointFormatType.CANONICAL
-        )
+        form = jvm.org.apache.flink.core.execution.SavepointFormatType.NATIVE  # the one that all backends have
+        stopped = job.stopWithSavepoint(True, self.folder, form)
         try:
             stopped.get(_LONGEST_DRAIN, jvm.java.util.concurrent.TimeUnit.SECONDS)
         except Py4JJavaError:
