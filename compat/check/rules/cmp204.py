@@ -1,7 +1,8 @@
 """Chains of NEW that mix finished and running operators, and finished ones that read from others.
 
 Flink: ``VertexFinishedStateChecker``. An operator that is new counts as running. Two programs do not tell what will have
-finished when the snapshot is taken: it may be all that reads only from sources that end, beside others that do not.
+finished when the snapshot is taken. What ends beside others that do not is finished in all snapshots but the first ones;
+where all sources end, one may do so before another, or a part of the subtasks of one, and a warning says what that means.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from functools import cached_property
 
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.finishing import Finishing, Progress
+from compat.check.finishing import Basis, Finishing, Progress
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
@@ -20,8 +21,12 @@ from compat.plan.facts import Vertex
 
 
 def _find(check: Check) -> Iterator[Finding]:
-    if check.finishing is not None:
-        yield from _Finished(check, check.finishing).findings()
+    told = set[str]()
+    for progress in (*([check.finishing] if check.finishing is not None else []), *check.endings):
+        for vertex, finding in _Finished(check, progress).findings():
+            if vertex not in told:
+                told.add(vertex)
+                yield finding
 
 
 @dataclass
@@ -37,32 +42,38 @@ class _Finished:
     def vertices(self) -> dict[str, Vertex]:
         return {vertex.id: vertex for vertex in self.check.new.vertices}
 
-    def findings(self) -> Iterator[Finding]:
+    @cached_property
+    def brought_back(self) -> frozenset[str]:
+        """Operators of NEW, by id, that are new as their id moved, which is an error of its own that says how to mend it."""
+        owners = (self.check.successor(old) for old in self.check.mapping.lost)
+        return frozenset(new.id for new in owners if new is not None)
+
+    def findings(self) -> Iterator[tuple[str, Finding]]:
+        """What Flink refuses, by the vertex of NEW."""
         for vertex in self.vertices.values():
             members = {id: self.of_operator(id) for id in vertex.operators}
             if len(set(members.values())) > 1:
-                yield self.mixed(vertex, members)
+                if self.progress.basis is not Basis.POSSIBLE or self.brought_back.isdisjoint(vertex.operators):
+                    yield vertex.id, self.mixed(members)
                 continue
             now = next(iter(members.values()))
             for source, pointwise in dict.fromkeys(vertex.inputs):
                 before = self.of_vertex(self.vertices[source]) if source in self.vertices else None
                 if before is not None and _refused(now, before, pointwise):
-                    yield self.behind(vertex, now, self.vertices[source], before)
+                    yield vertex.id, self.behind(vertex, now, self.vertices[source], before)
                     break
 
     @property
     def level(self) -> Level:
-        return Level.ERROR if self.progress.certain else Level.UNKNOWN
+        return _LEVELS[self.progress.basis]
 
     @property
     def when(self) -> str:
-        return "" if self.progress.certain else "If the snapshot is taken after that, "
+        return _WHEN[self.progress.basis]
 
     @property
     def why(self) -> str:
-        if self.progress.certain:
-            return "The snapshot was taken after some subtasks had finished"
-        return "It reads only from sources that end, beside others that do not"
+        return _WHY[self.progress.basis]
 
     def of_operator(self, id: str) -> Progress:
         pair = self.taken.get(id)
@@ -73,7 +84,11 @@ class _Finished:
         members = {self.of_operator(id) for id in vertex.operators}
         return members.pop() if len(members) == 1 else None
 
-    def mixed(self, vertex: Vertex, members: dict[str, Progress]) -> Finding:
+    @staticmethod
+    def finished(progress: Progress) -> str:
+        return "finished" if progress is Progress.FULLY else "finished in part of its subtasks"
+
+    def mixed(self, members: dict[str, Progress]) -> Finding:
         running, done = (choose(members, key=lambda id: _order(members[id])) for choose in (min, max))
         culprit, finished = self.check.new.by_id[running], self.check.new.by_id[done]
         pair = self.taken.get(done)
@@ -82,7 +97,7 @@ class _Finished:
             RULE,
             f"{culprit.label} is {members[running].value}, and {finished.label} of the same chain is {members[done].value}"
             if self.progress.certain
-            else f"once {finished.label} has finished, {culprit.label} cannot be in its chain",
+            else f"once {finished.label} has {self.finished(members[done])}, {culprit.label} cannot be in its chain",
             level=self.level,
             consequence=f"{self.when}Flink refuses the restore: a vertex cannot contain mixed operator finished state.",
             reason=f"{self.why}, and all operators of a chain finish together.{new_here}",
@@ -104,7 +119,7 @@ class _Finished:
             RULE,
             f"{head.label} is {now.value}, and reads from {feeder.label}, which is {before.value}"
             if self.progress.certain
-            else f"once {head.label} has finished, it cannot read from {feeder.label}",
+            else f"once {head.label} has {self.finished(now)}, it cannot read from {feeder.label}",
             level=self.level,
             consequence=f"{self.when}Flink refuses the restore: illegal modification of the job graph.",
             reason="Nothing may reach an operator that finished before the snapshot was taken; what feeds it has to be "
@@ -119,6 +134,19 @@ class _Finished:
                 ),
             ),
         )
+
+
+_LEVELS = {Basis.RECORDED: Level.ERROR, Basis.EXPECTED: Level.UNKNOWN, Basis.POSSIBLE: Level.WARNING}
+_WHEN = {
+    Basis.RECORDED: "",
+    Basis.EXPECTED: "If the snapshot is taken after that, ",
+    Basis.POSSIBLE: "If the snapshot is taken after that and before the job has ended, ",
+}
+_WHY = {
+    Basis.RECORDED: "The snapshot was taken after some subtasks had finished",
+    Basis.EXPECTED: "It reads only from sources that end, beside others that do not",
+    Basis.POSSIBLE: "What it reads from ends, and may do so before the rest of the job",
+}
 
 
 def _order(progress: Progress) -> int:
@@ -137,8 +165,9 @@ RULE = Rule(
     id="CMP204",
     name="finished-operators",
     level=Level.ERROR,
-    other_levels=(Level.UNKNOWN,),
-    when="unknown for two programs: it hangs on whether the sources that end have done so when the snapshot is taken",
+    other_levels=(Level.UNKNOWN, Level.WARNING),
+    when="unknown for two programs where some sources end and others do not: it hangs on whether they have done so when the "
+    "snapshot is taken; a warning where all end, as a snapshot is seldom taken when only a part has",
     fate=Fate.REFUSED,
     summary="The topology of a partly finished job changed in a way that Flink refuses.",
     why="A checkpoint taken after some operators had finished records that. An operator that is new in front of a "

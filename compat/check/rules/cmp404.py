@@ -8,12 +8,13 @@ from compat.check import amounts, restores, writing
 from compat.check.connectors import other_form
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.keeping import is_kept_alike
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
 from compat.check.states import StateChange, changes, retyped
 from compat.plan.facts import State, StateKind
-from compat.state.compatibility import PROCESS, STORE, Compatibility
+from compat.state.compatibility import PROCESS, STORE, THREAD, Compatibility
 
 _CONNECTED = frozenset({"source", "sink_writer", "sink_committer"})
 
@@ -91,6 +92,10 @@ def _unreadable(check: Check, change: StateChange, old: State, new: State, compa
         )
     elif change.dialect is STORE:
         consequence = "The restore is refused before the job starts."
+    elif change.dialect is THREAD and is_kept_alike(old, new, THREAD):
+        consequence = (
+            "Flink restores this without an error, as both are kept pickled; the program is given the old values."
+        )
     else:
         consequence = "The task fails at the first access: the new serializer must be compatible with the previous one."
     return check.finding(
@@ -107,7 +112,7 @@ def _unreadable(check: Check, change: StateChange, old: State, new: State, compa
                 code=writing.descriptor(old) or writing.under_another_name(new),
             ),
         ),
-        silent=change.dialect is PROCESS,
+        silent=change.dialect is PROCESS or (change.dialect is THREAD and is_kept_alike(old, new, THREAD)),
     )
 
 

@@ -146,3 +146,63 @@ def test_what_flink_refuses_is_not_said_to_be_read_again():
         [source("history", "b", vertex="c"), behind],
     )
     assert again(old, new, *chains) == []
+
+
+def ends(name, *, bounded=True, kind="source", **given):
+    return operator(name, uid=name, kind=kind, states=(), detail={"bounded": bounded} if bounded else {}, **given)
+
+
+def behind(name, *inputs, **given):
+    return operator(name, uid=name, has_state=False, states=(), inputs=tuple(map(hash_of, inputs)), **given)
+
+
+def to_come(old, new, *chains, old_chains=()):
+    """The levels at which two programs are told that Flink may refuse the restore."""
+    found = check(program("old.py", *old, vertices=old_chains), program("new.py", *new, vertices=chains)).findings
+    return [finding.level for finding in found if finding.rule == "CMP204"]
+
+
+A, B, OF_A, OF_B, OF_BOTH, NEW_ONE = (
+    ends("a"),
+    ends("b"),
+    behind("x", "a"),
+    behind("y", "b"),
+    behind("z", "x", "y"),
+    "new",
+)
+ALL = (A, B, OF_A, OF_B, OF_BOTH)
+
+
+def test_where_all_sources_end_one_may_end_before_another():
+    put_in = (*ALL, behind(NEW_ONE, "a"))
+    assert to_come(ALL, put_in, chain("a", "a", NEW_ONE, "x")) == [Level.WARNING]
+    assert to_come(ALL, put_in, chain("both", "z", NEW_ONE)) == [], "nothing runs behind all of them"
+    assert to_come(ALL, ALL, chain("all", "x", "y")) == [Level.WARNING], "of two sources in one chain"
+    assert to_come(ALL, put_in, chain("a", "a", "x"), chain("new", NEW_ONE, reads=[("a", POINTWISE)])) == []
+    turned = (chain("a", "a"), chain("new", NEW_ONE), chain("x", "x", reads=[("new", POINTWISE)]))
+    assert to_come(ALL, put_in, *turned) == [Level.WARNING], "in front of one that has finished"
+
+
+def test_beside_a_source_without_end_it_is_more_than_a_warning():
+    endless = ends("b", bounded=False)
+    old = (A, endless, OF_A, OF_B, OF_BOTH)
+    assert to_come(old, (*old, behind(NEW_ONE, "a")), chain("a", "a", NEW_ONE, "x")) == [Level.UNKNOWN]
+    assert to_come(old, (*old, behind(NEW_ONE, "b")), chain("b", "b", NEW_ONE, "y")) == []
+
+
+def test_one_source_alone_ends_with_its_job_but_for_subtasks_that_find_nothing_to_read():
+    old, put_in = (A, OF_A), (A, OF_A, behind(NEW_ONE, "a"))
+    new_chain = chain("a", "a", NEW_ONE, "x")
+    assert to_come(old, put_in, new_chain) == []
+    many = [ends("a", vertex=hash_of("chain a")), OF_A]
+    assert to_come(many, put_in, new_chain, old_chains=(chain("a", "a", "x"),)) == [Level.WARNING]
+
+
+def test_what_the_loss_of_a_source_says_is_not_said_twice():
+    moved = operator("a", uid="another", kind="source", states=(), detail={"bounded": True}, has_state=True)
+    old = (operator("a", uid="a", kind="source", states=(), detail={"bounded": True}, has_state=True), *ALL[1:])
+    found = check(
+        program("old.py", *old), program("new.py", moved, *ALL[1:], vertices=(chain("a", "another", "x"),))
+    ).findings
+    assert {"CMP101", "CMP102"} & {finding.rule for finding in found}
+    assert "CMP204" not in {finding.rule for finding in found}

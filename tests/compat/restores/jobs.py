@@ -105,8 +105,7 @@ class State:
         steps = {
             "value": f"before, after = num({field}.value()), v\n{field}.update({make})",
             "list": f"before = [num(each) for each in {field}.get() or ()]\nafter = [*before, v]\n{field}.add({make})",
-            "map": f"before = {{str(k): num(each) for k, each in {field}.items() or ()}}\n{field}.put({key}, {make})\n"
-            f"after = dict(sorted({{**before, str({key}): v}}.items()))\nbefore = dict(sorted(before.items()))",
+            "map": f"before = entries({field})\n{field}.put({key}, {make})\nafter = entries({field})",
             "reducing": f"before, after = num({field}.get()), v\n{field}.add({make})",
             "aggregating": f"before, after = num({field}.get()), v\n{field}.add({make})",
         }[self.kind]

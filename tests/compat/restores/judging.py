@@ -26,8 +26,13 @@ OF_LEFT_STATE = frozenset(
 """Rules that say that a state is not taken up, or by another operator."""
 OF_LATER = frozenset({"CMP809"})
 """Rules that speak of what comes when the readers are done with the files that they have, which no restore here waits for."""
-OF_ANOTHER_BACKEND = "Could not restore keyed state backend"
-"""What Flink says of a snapshot in the own format of another backend; which format it will be in, two programs do not tell."""
+WARNED_OF = {
+    "Could not restore keyed state backend": "CMP607",
+    "mixed operator finished state": "CMP204",
+    "Illegal JobGraph modification": "CMP204",
+}
+"""By what Flink says, the rules that warn of what hangs on the snapshot, of which two programs do not tell in which format it
+will be, and which of the sources will have ended."""
 
 
 _LAST_PART = 1000
@@ -43,7 +48,9 @@ class Record(msgspec.Struct, frozen=True):
     """What PyFlink did with two versions of a job: the programs, the labels of what both print, the savepoint's metadata in
     base64, its other files by name, what states held before and after by label and key, and how far parts of sources were
     read. ``inputs`` are the files of numbers that they may read, by path, with their first number and how many they have.
-    ``old_flink`` is the version that wrote the savepoint, where it is another one."""
+    Where OLD wrote files, ``written`` is how many numbers were published in them when NEW had come to its end, ``unwritten``
+    those of OLD that were not, and ``twice`` those that were more than once, as ``1-20 25``. ``old_flink`` is the version that
+    wrote the savepoint, where it is another one."""
 
     seed: int
     flink: str
@@ -61,6 +68,9 @@ class Record(msgspec.Struct, frozen=True):
     read: dict[str, int] = {}
     read_after: dict[str, int] = {}
     inputs: dict[str, tuple[int, int]] = {}
+    written: int | None = None
+    unwritten: str = ""
+    twice: str = ""
     old_flink: str | None = None
 
     @property
@@ -85,6 +95,8 @@ class Record(msgspec.Struct, frozen=True):
             *states,
             *(f"part {part} of the sources" for part, on in parts.items() if on != 1),
             *self._wrong(),
+            *(["what no file has"] if self.unwritten else []),
+            *(["what files have twice"] if self.twice else []),
         )
 
     def _wrong(self) -> list[str]:
@@ -192,8 +204,10 @@ def wrong(record: Record, mode: Mode, outcome: Report | Undecided) -> str:
         return "a false alarm" if (told or verdict is Verdict.UNKNOWN) and not record.silent else ""
     if record.leaves_behind:
         told = told or bool(rules.keys() & OF_LEFT_STATE)
-    if mode is Mode.PROGRAM and any(OF_ANOTHER_BACKEND in error for error in record.errors):
-        told = told or "CMP607" in rules
+    if mode is Mode.PROGRAM:
+        told = told or any(
+            said in error and rule in rules for error in record.errors for said, rule in WARNED_OF.items()
+        )
     return (
         ""
         if told

@@ -1,9 +1,14 @@
 """Restores pairs of programs in PyFlink, in whose interpreter this runs: ``python restore.py < PAIRS > RECORDS``.
 
 Each line of the standard input is a pair as JSON, ``{"old": PROGRAM, "new": PROGRAM, "told": [LABEL…], "inputs": {PATH:
-[FIRST, COUNT]}}``, and each line of the output what became of it. Files of numbers that are not there are made. OLD runs in a
-local cluster until all its states were printed, and is stopped with a savepoint; NEW starts from it, and runs until the same
-lines came. The work is done in a child: PyFlink's coders may end a process on bytes that are not theirs.
+[FIRST, COUNT]}, "outputs": PATH}``, and each line of the output what became of it. Files of numbers that are not there are
+made; in the place of ``outputs`` the programs write into a folder of their own. OLD runs in a local cluster until all its
+states were printed, and is stopped with a savepoint; NEW starts from it, and runs until the same lines came. If OLD wrote
+files, NEW is drained, and the files are read. The work is done in a child: PyFlink's coders may end a process on bytes that
+are not theirs.
+
+Without ``new``, OLD is stopped and its savepoint kept in ``folder``; what is answered then is the ``left`` of a line that
+another version of PyFlink is given in the place of ``old``.
 """
 
 from __future__ import annotations
@@ -33,6 +38,12 @@ _MOST_THREADS = 600
 """Threads of a process above which it is ended: jobs in threads that fail leave theirs, which may never come to rest."""
 _LONGEST_SAVEPOINT = 120
 """Seconds until a savepoint is given up: a job that was interrupted at the wrong moment never gives one."""
+_LONGEST_DRAIN = 120
+"""Seconds until a job is cancelled that does not come to its end."""
+_LAST_NUMBER = 1_250_000 * 1000
+"""The numbers behind it are what timers tell, which are of no source."""
+_SINK = "FileSink.for_row_format("
+"""What is in a program once for each sink of files."""
 _SMALL = {
     "python.fn-execution.bundle.size": "10",
     "taskmanager.memory.segment-size": "4kb",
@@ -116,8 +127,13 @@ def serve(folder: str) -> None:
     for line in sys.stdin:
         pair = json.loads(line)
         _put_inputs(pair.get("inputs", {}))
-        restore = Restore(folder, pair.get("settings", {}), pair.get("format", "CANONICAL"))
-        restore.keep(restore.restore(pair["old"], pair["new"], pair["told"]))
+        restore = Restore(folder, pair)
+        left = pair.get("left") or restore.leave(pair["old"])
+        if pair.get("new") is None or "outcome" in left:
+            restore.keep({"outcome": "left"} | left)
+        else:
+            restore.keep(left)
+            restore.keep(restore.take_up(pair["new"], left, pair["told"]))
 
 
 def _put_inputs(inputs: dict[str, tuple[int, int]]) -> None:
@@ -143,8 +159,12 @@ class Submission(Exception):
 class Restore:
     """The restore of one pair, in a folder."""
 
-    def __init__(self, folder: str, settings: dict[str, str], format: str) -> None:
-        self.folder, self.settings, self.format = folder, settings, format
+    def __init__(self, folder: str, pair: dict[str, Any]) -> None:
+        self.folder, self.settings, self.format = folder, pair.get("settings", {}), pair.get("format", "CANONICAL")
+        self.kept = pair.get("folder", folder)
+        self.named = pair.get("outputs", "")
+        self.drains = self.drained = False  # whether NEW is to give all that it has to give, and whether it did
+        self.outputs = pair.get("left", {}).get("outputs") or tempfile.mkdtemp(prefix="out", dir=self.kept)
         self._mark = len(_text(folder, "out"))
 
     def lines(self) -> list[tuple[str, str, str, int]]:
@@ -159,17 +179,16 @@ class Restore:
         path.with_suffix(".new").write_text(json.dumps(record))
         path.with_suffix(".new").replace(path)
 
-    def restore(self, old: str, new: str, told: list[str]) -> dict[str, Any]:
-        """What becomes of OLD's state in NEW, whose lines begin with one of ``told``."""
+    def leave(self, old: str) -> dict[str, Any]:
+        """What OLD leaves, which is stopped with a savepoint."""
         try:
-            savepoint, errors = self.run(old, None, set())
+            savepoint, errors, before = self.run(old, None, set())
         except Submission as refusal:
-            savepoint, errors = None, refusal.args[0]
-        before = self.lines()
+            savepoint, errors, before = None, refusal.args[0], []
         if savepoint is None:
             return {"outcome": "no savepoint", "errors": errors}
         metadata = Path(savepoint.removeprefix("file:")) / "_metadata"
-        record = {
+        return {
             "savepoint": base64.b64encode(metadata.read_bytes()).decode(),
             "files": {
                 path.name: base64.b64encode(path.read_bytes()).decode()
@@ -178,36 +197,66 @@ class Restore:
             },
             "before": _held(before),
             "read": _read(before, max),
+            "at": savepoint,
+            "outputs": self.outputs,
+            "labels": sorted({label for label, *_ in before}),
+            "sinks": old.count(_SINK),
+            "numbers": sorted({n for _, _, _, n in before if 0 < n < _LAST_NUMBER}) if self.wrote() else [],
         }
-        self.keep(record)
-        self._mark = len(_text(self.folder, "out"))
-        when = ""
+
+    def take_up(self, new: str, left: dict[str, Any], told: list[str]) -> dict[str, Any]:
+        """What becomes of what OLD left in NEW, whose lines begin with one of ``told``."""
+        self._mark, self.drains = len(_text(self.folder, "out")), bool(left["numbers"])
+        record = {key: left[key] for key in ("savepoint", "files", "before", "read")}
+        printed, when = [label for label in left["labels"] if label.rpartition(".")[0] in told], ""
         try:
-            _, errors = self.run(new, savepoint, {label for label, *_ in before if label.rpartition(".")[0] in told})
+            _, errors, after = self.run(new, left["at"], set(printed))
             when = "running" if errors else ""
         except Submission as refusal:
-            errors, when = refusal.args[0], "submission"
+            errors, when, after = refusal.args[0], "submission", []
         first: dict[str, str] = {}
-        for label, held, _, _ in self.lines():
+        for label, held, _, _ in after:
             first.setdefault(label, held)
-        if not errors and not first and any(label.rpartition(".")[0] in told for label, *_ in before):
+        if not errors and not first and printed:
             return record | {"outcome": "no answer", "errors": ["nothing was printed"]}
         return record | {
             "outcome": "failed" if errors else "restored",
             "when": when,
             "errors": [each[:400] for each in errors[-3:]],
             "after": first,
-            "read_after": _read(self.lines(), min),
+            "read_after": _read(after, min),
+            **(self.in_files(left["numbers"], left["sinks"], new.count(_SINK)) if self.drained else {}),
         }
 
-    def run(self, program: str, savepoint: str | None, awaited: set[str]) -> tuple[str | None, list[str]]:
-        """Run a program until it printed enough, or ended; gives the savepoint that OLD was stopped with, and what failed."""
+    def wrote(self) -> bool:
+        """Whether a program wrote files, published or not."""
+        return any(files for _, _, files in os.walk(self.outputs))
+
+    def in_files(self, numbers: list[int], before: int, now: int) -> dict[str, Any]:
+        """Which numbers are in no file that is published, and which are there twice, for that many sinks of OLD and NEW."""
+        found: dict[int, int] = {}
+        for folder, _, files in os.walk(self.outputs):
+            for name in files:
+                if not name.startswith("."):
+                    for line in _text(folder, name).split():
+                        found[int(line)] = found.get(int(line), 0) + 1
+        return {
+            "unwritten": _ranges([n for n in numbers if found.get(n, 0) < before]),
+            "twice": _ranges(sorted(n for n, times in found.items() if times > max(before, now))),
+            "written": len(found),
+        }
+
+    def run(
+        self, program: str, savepoint: str | None, awaited: set[str]
+    ) -> tuple[str | None, list[str], list[tuple[str, str, str, int]]]:
+        """Run a program until it printed enough, or ended; gives the savepoint that OLD was stopped with, what failed, and
+        what was printed."""
         from py4j.protocol import Py4JJavaError, Py4JNetworkError
         from pyflink.common import Configuration
         from pyflink.datastream import StreamExecutionEnvironment
         from pyflink.java_gateway import get_gateway
 
-        result: list[Any] = [None, []]
+        result: list[Any] = [None, [], None]
 
         def execute(env: Any, job_name: str | None = None) -> None:
             settings = Configuration()
@@ -232,12 +281,18 @@ class Restore:
                         job.cancel().get()  # what would print on, among the lines of the next job
             elif ended.isDone():
                 result[1] = _failure(ended)
+                self.drained = not result[1]
             else:
-                job.cancel().get()
+                result[2] = self.lines()
+                self.drained = self.drains and self.drain(job, get_gateway().jvm)
+                if not self.drained:
+                    with contextlib.suppress(Py4JJavaError):  # it may have ended meanwhile
+                        job.cancel().get()
 
         original = StreamExecutionEnvironment.execute
         StreamExecutionEnvironment.execute = execute
         path = os.path.join(self.folder, "program.py")
+        program = program.replace(self.named, self.outputs) if self.named else program
         Path(path).write_text(program, encoding="utf-8")
         try:
             runpy.run_path(path, run_name="__main__")
@@ -249,7 +304,7 @@ class Restore:
             raise Submission([f"{type(error).__name__}: {error}"]) from None
         finally:
             StreamExecutionEnvironment.execute = original
-        return result[0], result[1]
+        return result[0], result[1], self.lines() if result[2] is None else result[2]
 
     def stop(self, job: Any, jvm: Any) -> str:
         """Stop a job with a savepoint; gives where that is. Tasks that are not running yet are waited for."""
@@ -258,7 +313,7 @@ class Restore:
         form = getattr(jvm.org.apache.flink.core.execution.SavepointFormatType, self.format)
         until = time.time() + _LONGEST_SAVEPOINT
         while True:
-            stopped = job.stopWithSavepoint(False, self.folder, form)
+            stopped = job.stopWithSavepoint(False, self.kept, form)
             try:
                 return str(stopped.get(_LONGEST_SAVEPOINT, jvm.java.util.concurrent.TimeUnit.SECONDS))
             except Py4JJavaError as error:
@@ -267,6 +322,18 @@ class Restore:
                 ):
                     raise
             time.sleep(5)
+
+    def drain(self, job: Any, jvm: Any) -> bool:
+        """End a job as if its sources had ended, so that all that it wrote is published; whether it could be."""
+        from py4j.protocol import Py4JJavaError
+
+        form = jvm.org.apache.flink.core.execution.SavepointFormatType.NATIVE  # the one that all backends have
+        stopped = job.stopWithSavepoint(True, self.folder, form)
+        try:
+            stopped.get(_LONGEST_DRAIN, jvm.java.util.concurrent.TimeUnit.SECONDS)
+        except Py4JJavaError:
+            return False
+        return True
 
     def wait(self, ended: Any, awaited: set[str], patience: float) -> None:
         """Wait until all that is awaited came and nothing new comes, or the job ended."""
@@ -298,6 +365,17 @@ def _read(lines: list[tuple[str, str, str, int]], which: Any) -> dict[str, int]:
         part = str(abs(n) // 1_250_000) if n >= 0 else "another source's"
         found[part] = which(found.get(part, n), n)
     return found
+
+
+def _ranges(numbers: list[int]) -> str:
+    """Numbers in their order, as ``1-20 25``."""
+    ranges: list[list[int]] = []
+    for n in numbers:
+        if ranges and ranges[-1][1] == n - 1:
+            ranges[-1][1] = n
+        else:
+            ranges.append([n, n])
+    return " ".join(f"{first}-{last}" if first < last else str(first) for first, last in ranges)
 
 
 def _failure(ended: Any) -> list[str]:

@@ -69,6 +69,13 @@ class Kept(Held):
     pass
 
 
+def entries(state):
+    found = {}
+    for key, value in state.items() or ():
+        found.setdefault(str(key), []).append(num(value))
+    return {key: max(found[key], key=repr) for key in sorted(found)}
+
+
 def line(label, key, before, after, n):
     key = key[0] if isinstance(key, (tuple, Row)) else key
     return f"{label}.{num(key)}|{before}|{after}|{n}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -60,10 +61,16 @@ class Versions:
     format: str = "CANONICAL"
 
 
-def versions(seed: int, flink: str = "2.3") -> Versions:
+def versions(seed: int, flink: str = "2.3", old_flink: str | None = None) -> Versions:
     """Those of a seed, for a minor version of Flink; one of ``WINDOWS_IN_THREADS`` gives a job in thread mode that is nothing
-    but a window."""
+    but a window. With ``old_flink`` the old version runs in that one."""
     random = Random(seed)
+    if old_flink is not None:
+        old, wanted = job(random, old_flink, files=0.5), random.choice((0, 0, 1, 1, 1, 2))
+        kinds = (replace(each, kind="monitored") if each.kind == "text" else each for each in old.sources)
+        old = replace(old, sources=tuple(kinds), flink=flink)  # what is gone in the new version, both do without
+        return _edited(random, old, sorted({*EDITS, *_OF_FILES}), wanted)
+    edits: Sequence[str]
     if seed in OF_STATE:
         old, edits, wanted = replace(job(random, flink), settings=()), _OF_STATE, 1
     elif seed in OF_FILES:
@@ -73,6 +80,10 @@ def versions(seed: int, flink: str = "2.3") -> Versions:
         old, edits, wanted = job(random, flink), sorted(EDITS), random.choice((1, 1, 1, 2, 2, 3))
     else:
         old, edits, wanted = windows_in_threads(random), [name for name in EDITS if "window" in name], 1
+    return _edited(random, old, edits, wanted)
+
+
+def _edited(random: Random, old: Job, edits: Sequence[str], wanted: int) -> Versions:
     new, done = old, list[str]()
     while len(done) < wanted:
         name = random.choice(edits)
