@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from compat.check.findings import Direction, Finding, Fix, Level
-from compat.check.finishing import Finishing, find_endings, find_finishing
+from compat.check.finishing import Endings, Finishing, find_endings, find_finishing
 from compat.check.identity import find_rightful, named_before, takes_user_hash
 from compat.check.mapping import BY_GENERATED_ID, BY_USER_HASH, Pair, StateMapping, map_state
 from compat.check.rule import Rule
@@ -70,8 +70,8 @@ class Check:
         return find_finishing(self.old, to_come=self.snapshot_to_come)
 
     @cached_property
-    def endings(self) -> tuple[Finishing, ...]:
-        """What else may have finished when the snapshot is taken, each for itself."""
+    def endings(self) -> Endings | None:
+        """What else may have finished when the snapshot is taken."""
         return find_endings(self.old, to_come=self.snapshot_to_come)
 
     def answer(self, pair: Pair) -> Answer | None:

@@ -7,7 +7,7 @@ of them may do so before another one does, and subtasks of one that find nothing
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 
 from compat.plan.facts import Program
@@ -67,24 +67,36 @@ def find_finishing(old: Program, *, to_come: bool) -> Finishing | None:
     return Finishing(progress=dict.fromkeys(over, Progress.FULLY), basis=Basis.EXPECTED) if over else None
 
 
-def find_endings(old: Program, *, to_come: bool) -> tuple[Finishing, ...]:
-    """What may have finished besides when the snapshot is taken, one way after the other."""
-    if not to_come or old.batch:
-        return ()
-    sources = _Sources(old)
-    fully = [dict.fromkeys(sources.readers_of(ended), Progress.FULLY) for ended in sources.other_ends()]
-    partly = [dict.fromkeys(beside, Progress.PARTLY) for beside in _apart(old)]
-    return tuple(Finishing(progress=progress, basis=Basis.POSSIBLE) for progress in (*fully, *partly))
+class Endings:
+    """What else may have finished when the snapshot is taken that is still to be taken of OLD."""
+
+    def __init__(self, old: Program) -> None:
+        self._sources = _Sources(old)
+        self._apart = _apart(old)
+
+    def among(self, ids: Iterable[str]) -> Iterator[Finishing]:
+        """The ways in which these operators of OLD may come to differ in how far they are, one after the other."""
+        ids = list(dict.fromkeys(ids))
+        for ended in self._sources.other_ends(ids):
+            over = dict.fromkeys(self._sources.readers_of(ended, ids), Progress.FULLY)
+            yield Finishing(progress=over, basis=Basis.POSSIBLE)
+        for vertex in dict.fromkeys(self._apart[id] for id in ids if id in self._apart):
+            beside = {id: Progress.PARTLY for id in ids if self._apart.get(id) == vertex}
+            yield Finishing(progress=beside, basis=Basis.POSSIBLE)
+
+
+def find_endings(old: Program, *, to_come: bool) -> Endings | None:
+    """What else may have finished when the snapshot is taken; None where there is no such snapshot."""
+    return Endings(old) if to_come and not old.batch else None
 
 
 class _Sources:
     """The sources of a program, and who reads from which."""
 
     def __init__(self, program: Program) -> None:
-        self._read: dict[str, frozenset[str]] = {}
         pending = {operator.id: operator.inputs for operator in program.operators}
         self._all = frozenset(id for id, inputs in pending.items() if not inputs)
-        self._read = {id: frozenset((id,)) if id in self._all else frozenset() for id in pending}
+        self._read = {id: frozenset((id,)) if id in self._all else frozenset[str]() for id in pending}
         changed = True
         while changed:  # inputs may come in a circle
             changed = False
@@ -100,28 +112,33 @@ class _Sources:
         if self.first_to_end == self._all:
             self.first_to_end = frozenset()
 
-    def readers_of(self, ended: frozenset[str]) -> list[str]:
-        """The operators that read from these sources only, in order."""
-        return [id for id, read in self._read.items() if read and read <= ended]
+    def readers_of(self, ended: frozenset[str], ids: Iterable[str] | None = None) -> list[str]:
+        """The operators, of these or of all, that read from these sources only, in order."""
+        read = self._read
+        return [id for id in (read if ids is None else ids) if read.get(id) and read[id] <= ended]
 
-    def other_ends(self) -> Iterator[frozenset[str]]:
-        """The sources that may have ended, while others go on.
+    def other_ends(self, ids: Iterable[str]) -> Iterator[frozenset[str]]:
+        """The sources that may have ended, while others go on, where that makes a difference between some operators.
 
-        Whether operators differ in how far they are shows in one of the sets of sources that one of them reads from.
+        If it does, it also does when all have ended that one of the operators reads from, and no others.
         """
-        before = frozenset() if self._ending != self._all else self.first_to_end
-        found = dict.fromkeys(read | before for read in self._read.values() if read and read <= self._ending)
+        before = frozenset[str]() if self._ending != self._all else self.first_to_end
+        reads = (self._read.get(id) for id in ids)
+        found = dict.fromkeys(read | before for read in reads if read and read <= self._ending)
         return (each for each in found if each not in (self._all, self.first_to_end))
 
 
-def _apart(program: Program) -> Iterator[list[str]]:
-    """The operators whose subtasks may end one by one, by source that ends: those of which a subtask reads from one only."""
-    ending = {each.vertex for each in program.operators if not each.inputs and each.detail.get("bounded")}
-    for vertex in program.vertices:
-        if vertex.id not in ending or vertex.parallelism == 1:
-            continue
-        apart = {vertex.id}
-        for other in program.vertices:  # a vertex stands behind those that it reads from
-            if other.inputs and all(id in apart and pointwise for id, pointwise in other.inputs):
-                apart.add(other.id)
-        yield [id for each in program.vertices if each.id in apart for id in each.operators]
+def _apart(program: Program) -> dict[str, str]:
+    """The vertex of the source that an operator reads from alone, subtask by subtask, by the operator's id.
+
+    Only sources that end, and have several subtasks, of which one may end before another.
+    """
+    heads = {each.vertex for each in program.operators if not each.inputs and each.detail.get("bounded")}
+    apart: dict[str, str] = {}
+    for vertex in program.vertices:  # a vertex stands behind those that it reads from
+        if not vertex.inputs and vertex.id in heads and vertex.parallelism > 1:
+            apart[vertex.id] = vertex.id
+        roots = {apart.get(id) if pointwise else None for id, pointwise in vertex.inputs}
+        if len(roots) == 1 and (root := roots.pop()) is not None:
+            apart[vertex.id] = root
+    return {id: apart[each.id] for each in program.vertices if each.id in apart for id in each.operators}

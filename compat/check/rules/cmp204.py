@@ -21,18 +21,23 @@ from compat.plan.facts import Vertex
 
 
 def _find(check: Check) -> Iterator[Finding]:
-    told = set[str]()
-    for progress in (*([check.finishing] if check.finishing is not None else []), *check.endings):
-        for vertex, finding in _Finished(check, progress).findings():
-            if vertex not in told:
-                told.add(vertex)
+    graph = _Graph(check)
+    for vertex in check.new.vertices:
+        ways = [] if check.finishing is None else [check.finishing]
+        if check.endings is not None:
+            ways += check.endings.among(graph.old_ids(vertex))
+        for progress in ways:
+            finding = _Finished(check, graph, progress).finding(vertex)
+            if finding is not None:
                 yield finding
+                break
 
 
 @dataclass
-class _Finished:
+class _Graph:
+    """NEW's graph, and what its operators were in OLD."""
+
     check: Check
-    progress: Finishing
 
     @cached_property
     def taken(self) -> dict[str, Pair]:
@@ -48,20 +53,32 @@ class _Finished:
         owners = (self.check.successor(old) for old in self.check.mapping.lost)
         return frozenset(new.id for new in owners if new is not None)
 
-    def findings(self) -> Iterator[tuple[str, Finding]]:
-        """What Flink refuses, by the vertex of NEW."""
-        for vertex in self.vertices.values():
-            members = {id: self.of_operator(id) for id in vertex.operators}
-            if len(set(members.values())) > 1:
-                if self.progress.basis is not Basis.POSSIBLE or self.brought_back.isdisjoint(vertex.operators):
-                    yield vertex.id, self.mixed(members)
-                continue
-            now = next(iter(members.values()))
-            for source, pointwise in dict.fromkeys(vertex.inputs):
-                before = self.of_vertex(self.vertices[source]) if source in self.vertices else None
-                if before is not None and _refused(now, before, pointwise):
-                    yield vertex.id, self.behind(vertex, now, self.vertices[source], before)
-                    break
+    def old_ids(self, vertex: Vertex) -> Iterator[str]:
+        """The operators of OLD whose state a vertex takes over, and those that it reads from."""
+        read = (self.vertices[source] for source, _ in vertex.inputs if source in self.vertices)
+        for each in (vertex, *read):
+            yield from (self.taken[id].old.id for id in each.operators if id in self.taken)
+
+
+@dataclass
+class _Finished:
+    check: Check
+    graph: _Graph
+    progress: Finishing
+
+    def finding(self, vertex: Vertex) -> Finding | None:
+        """What Flink refuses of a vertex of NEW."""
+        members = {id: self.of_operator(id) for id in vertex.operators}
+        if len(set(members.values())) > 1:
+            brought_back = not self.graph.brought_back.isdisjoint(vertex.operators)
+            return None if self.progress.basis is Basis.POSSIBLE and brought_back else self.mixed(members)
+        now = next(iter(members.values()))
+        for source, pointwise in dict.fromkeys(vertex.inputs):
+            feeder = self.graph.vertices.get(source)
+            before = None if feeder is None else self.of_vertex(feeder)
+            if feeder is not None and before is not None and _refused(now, before, pointwise):
+                return self.behind(vertex, now, feeder, before)
+        return None
 
     @property
     def level(self) -> Level:
@@ -76,7 +93,7 @@ class _Finished:
         return _WHY[self.progress.basis]
 
     def of_operator(self, id: str) -> Progress:
-        pair = self.taken.get(id)
+        pair = self.graph.taken.get(id)
         return Progress.RUNNING if pair is None else self.progress.of(pair.old.id)
 
     def of_vertex(self, vertex: Vertex) -> Progress | None:
@@ -91,8 +108,8 @@ class _Finished:
     def mixed(self, members: dict[str, Progress]) -> Finding:
         running, done = (choose(members, key=lambda id: _order(members[id])) for choose in (min, max))
         culprit, finished = self.check.new.by_id[running], self.check.new.by_id[done]
-        pair = self.taken.get(done)
-        new_here = " It is new in the chain." if running not in self.taken else ""
+        pair = self.graph.taken.get(done)
+        new_here = " It is new in the chain." if running not in self.graph.taken else ""
         return self.check.finding(
             RULE,
             f"{culprit.label} is {members[running].value}, and {finished.label} of the same chain is {members[done].value}"
@@ -114,7 +131,7 @@ class _Finished:
 
     def behind(self, vertex: Vertex, now: Progress, source: Vertex, before: Progress) -> Finding:
         head, feeder = self.check.new.by_id[vertex.operators[0]], self.check.new.by_id[source.operators[-1]]
-        pair = self.taken.get(head.id)
+        pair = self.graph.taken.get(head.id)
         return self.check.finding(
             RULE,
             f"{head.label} is {now.value}, and reads from {feeder.label}, which is {before.value}"

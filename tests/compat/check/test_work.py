@@ -14,7 +14,9 @@ from msgspec.structs import asdict
 from compat.check.decision import check
 from compat.check.story import tell
 from compat.compiler.streamgraph.hashing import uid_hash
+from compat.loader.topology import plan_of
 from compat.plan.facts import Program, facts_of
+from compat.plan.model import Plan
 from compat.plan.reading import from_plain
 from tests.compat.service.running import plan
 from tests.counting import calls_of
@@ -76,3 +78,26 @@ def test_a_long_chain(edit: Callable[[list[str]], tuple[Program, Program]], work
         return calls_of(lambda: work(old, new))
 
     assert calls(400) < 4.4 * calls(100)
+
+
+def pipelines(count: int) -> Program:
+    """So many pipelines side by side, each with a source that ends."""
+    ops: list[dict[str, Any]] = []
+    for number in range(count):
+        ops += [
+            {"id": f"in{number}", "kind": "source"},
+            {"id": f"on{number}", "kind": "map", "inputs": [f"in{number}"]},
+            {"id": f"out{number}", "kind": "sink", "inputs": [f"on{number}"]},
+        ]
+    made = plan_of({"env": {"parallelism": 2}, "ops": ops}, "2.3", {})
+    assert isinstance(made, Plan)
+    return facts_of(counted(made), name="job", kind="plan")
+
+
+@pytest.mark.parametrize("work", [check, lambda old, new: tell(check(old, new))], ids=["check", "story"])
+def test_many_pipelines(work: Callable[..., Any]) -> None:
+    def calls(count: int) -> int:
+        old, new = pipelines(count), pipelines(count)
+        return calls_of(lambda: work(old, new))
+
+    assert calls(80) < 4.4 * calls(20)
