@@ -183,7 +183,7 @@ def test_what_an_attempt_leaves_is_noted_although_the_store_is_away_for_a_moment
     assert result.trace.count(away) == 2
     assert BEHIND_THE_END in result.trace
     assert not result.wrong, result
-    with patch.object(master, "_TRIES", 2):
+    with patch.object(master, "TRIES", 2):
         (left,) = run(2, shape=stopped, script=(*LATE, away, away)).wrong
         assert left.startswith("left behind")
 

@@ -298,6 +298,7 @@ INPUTS = [
         name="connect_kept",
         old=_CONNECT.format("x", "y", "Sides"),
         new=_CONNECT.format('x.map(v -> v + 1).returns(Types.LONG).uid("more")', "y", "Sides"),
+        rules=("CMP204",),  # both sources end, and one may do so first
     ),
     JavaPair(
         name="connect_exchanged_with_the_code",

@@ -26,8 +26,10 @@ OF_LEFT_STATE = frozenset(
 """Rules that say that a state is not taken up, or by another operator."""
 OF_LATER = frozenset({"CMP809"})
 """Rules that speak of what comes when the readers are done with the files that they have, which no restore here waits for."""
+OF_ANOTHER_BACKEND = "Could not restore keyed state backend"
+"""What Flink says of a snapshot in the own format of another backend."""
 WARNED_OF = {
-    "Could not restore keyed state backend": "CMP607",
+    OF_ANOTHER_BACKEND: "CMP607",
     "mixed operator finished state": "CMP204",
     "Illegal JobGraph modification": "CMP204",
 }
