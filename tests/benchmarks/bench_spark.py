@@ -14,7 +14,8 @@ both less what a run over one record takes (``fixed``), and their ratios to the 
 A line as JSON follows each run, and one table of all ends the output.
 
 ``--epoch-records`` holds epochs to one size: on a machine that others load, the pace of a job makes them too small.
-``--flink`` names an interpreter that has PyFlink. Peers are given ``--peer-records`` records: some need hours for millions.
+``--flink`` names an interpreter that has PyFlink; Spark's transformWithState needs ``pip install protobuf``. Peers are given
+``--peer-records`` records: some need hours for millions.
 """
 
 from __future__ import annotations
