@@ -7,6 +7,7 @@ of them may do so before another one does, and subtasks of one that find nothing
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 
@@ -94,16 +95,18 @@ class _Sources:
     """The sources of a program, and who reads from which."""
 
     def __init__(self, program: Program) -> None:
-        pending = {operator.id: operator.inputs for operator in program.operators}
-        self._all = frozenset(id for id, inputs in pending.items() if not inputs)
-        self._read = {id: frozenset((id,)) if id in self._all else frozenset[str]() for id in pending}
-        changed = True
-        while changed:  # inputs may come in a circle
-            changed = False
-            for id, inputs in pending.items():
-                read = self._read[id].union(*(self._read.get(each, frozenset()) for each in inputs))
-                changed = changed or read != self._read[id]
-                self._read[id] = read
+        self._all = frozenset(each.id for each in program.operators if not each.inputs)
+        self._read = {each.id: frozenset[str]() for each in program.operators}
+        self._read.update((id, frozenset((id,))) for id in self._all)
+        readers = _readers((each.id, each.inputs) for each in program.operators)
+        pending = deque(sorted(self._all))
+        while pending:
+            id = pending.popleft()
+            for reader in readers.get(id, ()):
+                read = self._read[reader] | self._read[id]
+                if read != self._read[reader]:
+                    self._read[reader] = read
+                    pending.append(reader)
         ending = {each.id for each in program.operators if each.id in self._all and each.detail.get("bounded")}
         written = {each.id for each in program.operators if each.id in ending and each.kind == "collection"}
         self._ending = frozenset(ending)
@@ -134,11 +137,24 @@ def _apart(program: Program) -> dict[str, str]:
     Only sources that end, and have several subtasks, of which one may end before another.
     """
     heads = {each.vertex for each in program.operators if not each.inputs and each.detail.get("bounded")}
-    apart: dict[str, str] = {}
-    for vertex in program.vertices:  # a vertex stands behind those that it reads from
-        if not vertex.inputs and vertex.id in heads and vertex.parallelism > 1:
-            apart[vertex.id] = vertex.id
-        roots = {apart.get(id) if pointwise else None for id, pointwise in vertex.inputs}
-        if len(roots) == 1 and (root := roots.pop()) is not None:
-            apart[vertex.id] = root
+    vertices = {each.id: each for each in program.vertices}
+    readers = _readers((each.id, [source for source, _ in each.inputs]) for each in program.vertices)
+    apart = {id: id for id, each in vertices.items() if id in heads and not each.inputs and each.parallelism > 1}
+    pending = list(apart)
+    while pending:
+        root = apart[id := pending.pop()]
+        for reader in readers.get(id, ()):
+            inputs = vertices[reader].inputs
+            if reader not in apart and all(pointwise and apart.get(source) == root for source, pointwise in inputs):
+                apart[reader] = root
+                pending.append(reader)
     return {id: apart[each.id] for each in program.vertices if each.id in apart for id in each.operators}
+
+
+def _readers(graph: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:
+    """Who reads from each node of a graph, whatever the order of its nodes."""
+    readers: dict[str, list[str]] = {}
+    for id, inputs in graph:
+        for source in inputs:
+            readers.setdefault(source, []).append(id)
+    return readers

@@ -198,6 +198,14 @@ def test_one_source_alone_ends_with_its_job_but_for_subtasks_that_find_nothing_t
     assert to_come(many, put_in, new_chain, old_chains=(chain("a", "a", "x"),)) == [Level.WARNING]
 
 
+def test_chains_stand_in_any_order():
+    """What follows a source subtask by subtask ends with them, however far behind it, and may be put into its chain."""
+    many = [ends("a", vertex=hash_of("chain a")), OF_A, behind("y", "x")]
+    apart = (chain("a", "a"), chain("x", "x", reads=[("a", POINTWISE)]), chain("y", "y", reads=[("x", POINTWISE)]))
+    for chains in (apart, apart[::-1]):
+        assert to_come(many, many, chain("a", "a", "x", "y"), old_chains=chains) == []
+
+
 def test_what_the_loss_of_a_source_says_is_not_said_twice():
     moved = operator("a", uid="another", kind="source", states=(), detail={"bounded": True}, has_state=True)
     old = (operator("a", uid="a", kind="source", states=(), detail={"bounded": True}, has_state=True), *ALL[1:])
