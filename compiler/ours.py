@@ -28,6 +28,11 @@ def is_our_file(path: str) -> bool:
     return path.startswith(PACKAGE) and not path.startswith(_EXAMPLES)
 
 
+def own_name(path: str) -> str:
+    """What a source file of this package is called wherever it lies, such as ``compat/plan/encode.py``."""
+    return f"{_NAME}/{path.removeprefix(PACKAGE).replace(os.sep, '/')}"
+
+
 def is_api_file(path: str) -> bool:
     """True for a source file of the API that programs call: what stands for PyFlink."""
     return path.startswith((_API + "datastream" + os.sep, _API + "transformations" + os.sep))

@@ -19,6 +19,7 @@ from types import ModuleType
 from typing import Any, TypeVar
 
 from compat.compiler.errors import NeedsPyFlink
+from compat.compiler.ours import PACKAGE
 from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK, pyflink_version
 
 _OURS = "compat.compiler.datastream"
@@ -27,7 +28,7 @@ _STATE = "compat.state."
 _VALUES = frozenset({"compat.state.rows", "compat.state.time"})
 """Modules of the classes whose values are in the bytes of state, and of keys."""
 _MODULES = ((f"{_OURS}.common", "pyflink.common"), (_OURS, "pyflink.datastream"))
-_OUR_PATH = re.compile(rf" \([^()]*{os.sep}compat{os.sep}compiler{os.sep}[^()]*\)")
+_OUR_PATH = re.compile(rf" \({re.escape(PACKAGE)}[^()]*\)")
 _INNER_MODULE = re.compile(r"(pyflink(?:\.\w+)*?)\._\w+")
 _CALLED = re.compile(r"\b(\w+)\.(?=\w+\(\) )")
 _RECORDS = os.path.join(os.path.dirname(__file__), "recorded")
