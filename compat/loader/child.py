@@ -176,6 +176,7 @@ def main(arguments: list[str]) -> None:
     requests = requests_from_json(text)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     _import_ahead(programs=not all(request.topology for request in requests))
+    keep_orphans()  # before any program runs: one that it leaves at once would be found no more
     pids = []
     for place, request in enumerate(requests):
         pid = os.fork()
@@ -189,7 +190,6 @@ def main(arguments: list[str]) -> None:
     for descriptor in descriptors:
         os.close(descriptor)
     os.close(2)  # it is the first program's, which must see the end of it
-    keep_orphans()  # nobody waits for this: the programs run already
     for pid in pids:
         os.waitpid(pid, 0)
     end_all_below(os.getpid())
