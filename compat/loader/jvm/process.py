@@ -352,6 +352,9 @@ def _jvm_options(java: Java) -> tuple[str, ...]:
         "-XX:TieredStopAtLevel=1",
         "-XX:+UseSerialGC",
         "-Xss4m",
+        "-Duser.language=en",  # what is said of a job depends neither on the language of this machine
+        "-Duser.country=US",
+        "-Duser.timezone=UTC",  # nor on its clock
         *(f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in packages),
         "--add-opens=java.base/sun.net.util=ALL-UNNAMED",
         *native,

@@ -119,7 +119,15 @@ class KafkaBroker:
         self.start()
 
     def _command(self, main: str, *arguments: str) -> list[str]:
-        options = ["-Xmx384m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", self._class_path]
+        # Kafka itself does not start where the language is Turkish.
+        options = [
+            "-Duser.language=en",
+            "-Xmx384m",
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "-cp",
+            self._class_path,
+        ]
         return [_java(), *options, main, *arguments]
 
     def start(self) -> None:

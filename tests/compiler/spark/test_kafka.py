@@ -42,8 +42,6 @@ from compat.compiler.spark.connectors.kafka.sink import unsupported as unsupport
 from compat.compiler.spark.connectors.kafka.source import KafkaEnumerator, KafkaReader, Subscription
 from compat.compiler.spark.connectors.kafka.source import unsupported as unsupported_source
 
-pytest.importorskip("confluent_kafka")
-
 TEXT = SimpleStringSchema()
 RULE = KafkaOffsetsInitializer
 RESET = KafkaOffsetResetStrategy
@@ -226,6 +224,7 @@ PLAIN = 'org.apache.kafka.common.security.plain.PlainLoginModule required userna
 SETTINGS: list[tuple[dict[str, str], dict[str, str]]] = [
     ({"linger.ms": "7", "max.request.size": "9"}, {"linger.ms": "7", "message.max.bytes": "9"}),
     ({"key.deserializer": "x", "max.poll.records": "5", "partition.discovery.interval.ms": "1"}, {}),
+    ({"security.protocol": "SASL_PLAINTEXT"}, {"security.protocol": "sasl_plaintext"}),
     ({"client.id.prefix": "mine"}, {"client.id": "mine"}),
     ({"sasl.jaas.config": PLAIN}, {"sasl.username": "me", "sasl.password": 'a"b;c'}),
     ({"ssl.truststore.type": "PEM", "ssl.truststore.location": "/ca"}, {"ssl.ca.location": "/ca"}),

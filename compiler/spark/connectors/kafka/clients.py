@@ -78,6 +78,8 @@ def client_settings(properties: Mapping[str, str]) -> dict[str, str]:
                     f"{' and '.join(names)} instead"
                 )
             settings |= dict.fromkeys(names, value)
+        elif name == "security.protocol":
+            settings[name] = str(value).lower()  # as librdkafka spells it: a Turkish machine knows no other I for i
         elif name == "ssl.endpoint.identification.algorithm":
             settings[name] = value or "none"
         elif name not in _WITHOUT_MEANING:
