@@ -58,7 +58,13 @@ def sharing() -> str:
     except OSError:
         return ""
     trusted = status.st_uid in (0, os.getuid()) and not status.st_mode & 0o022
-    return f"-Xshare:auto -XX:SharedArchiveFile={path}" if trusted and " " not in str(path) else ""
+    return f"-Xshare:auto {_option('SharedArchiveFile', path)}" if trusted else ""
+
+
+def _option(name: str, path: Path) -> str:
+    """An option of the JVM that names a file, as Spark takes it apart: blanks divide options, except within quotes."""
+    text = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"-XX:{name}={text}"'
 
 
 def _is_off() -> bool:
@@ -104,7 +110,7 @@ def make_archive() -> Path:
     fresh, log = path.with_suffix(f".{os.getpid()}"), path.with_suffix(f".{os.getpid()}.log")
     spark = Spark("local[2]", None, (), str(log))
     spark.patience = _PATIENCE
-    spark.add({DRIVER_JVM: f"{spark.settings()[DRIVER_JVM]} -XX:ArchiveClassesAtExit={fresh}"})
+    spark.add({DRIVER_JVM: f"{spark.settings()[DRIVER_JVM]} {_option('ArchiveClassesAtExit', fresh)}"})
     try:
         process = _run_a_job(spark)
         spark.stop()

@@ -14,6 +14,8 @@ import pytest
 
 from compat.compiler.spark.driver import classes, session
 from compat.compiler.spark.driver.classes import SWITCH, NoArchive, archive_path, main, make_later, sharing
+from tests import needs
+from tests.needs import Need
 
 
 @pytest.fixture
@@ -35,7 +37,7 @@ def test_it_is_used_where_it_is_unless_it_is_switched_off(archive: Path, monkeyp
     assert sharing() == ""
     archive.write_bytes(b"classes")
     archive.chmod(0o600)
-    assert sharing() == f"-Xshare:auto -XX:SharedArchiveFile={archive}"
+    assert sharing() == f'-Xshare:auto "-XX:SharedArchiveFile={archive}"'
     monkeypatch.setenv(SWITCH, "off")
     assert sharing() == ""
 
@@ -66,7 +68,7 @@ def test_without_java_or_spark_there_is_none(archive: Path, tmp_path: Path) -> N
     assert sharing() == ""
 
 
-@pytest.mark.skipif(shutil.which("java") is None, reason="needs Java")
+@needs.unless(shutil.which("java"), Need.JAVA)
 @pytest.mark.parametrize("content", [b"", b"no archive", bytes(100_000), b"\xf0\x0b\xab\xa8" * 10_000])
 def test_a_jvm_starts_with_a_damaged_one(tmp_path: Path, content: bytes) -> None:
     damaged = tmp_path / "damaged.jsa"
@@ -125,7 +127,7 @@ class OfWords:
 
     def add(self, options: dict[str, str]) -> None:
         """What it is started with."""
-        assert options == {session.DRIVER_JVM: f"-Xmx1g -XX:ArchiveClassesAtExit={self.fresh}"}
+        assert options == {session.DRIVER_JVM: f'-Xmx1g "-XX:ArchiveClassesAtExit={self.fresh}"'}
         self.log.write_text("words")
 
     def stop(self) -> None:
