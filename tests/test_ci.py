@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -22,7 +23,7 @@ def run(folder: Path, **commands: str) -> subprocess.CompletedProcess[str]:
     for name, text in commands.items():
         path = folder / name.replace("_", "-")
         path.unlink(missing_ok=True)
-        path.write_text(f"#!{folder}/bash\n{text}\n")
+        path.write_text(f"#!/usr/bin/env bash\n{text}\n")
         path.chmod(0o755)
     environment = {"PATH": str(folder), "SECONDS_TO_UPDATE": "5", "SECONDS_TO_INSTALL": "1", "TMPDIR": str(folder)}
     return subprocess.run(
@@ -52,7 +53,8 @@ def test_without_a_browser_it_is_said_why_and_no_failure(tmp_path, commands, tol
 
 
 def test_a_browser_is_installed_where_it_can_be(tmp_path):
-    make = f"echo > {tmp_path}/chromium; {shutil.which('chmod')} 755 {tmp_path}/chromium"
+    made = shlex.quote(f"{tmp_path}/chromium")
+    make = f"echo > {made}; {shutil.which('chmod')} 755 {made}"
     done = run(tmp_path, id="echo 0", apt_get=INSTALL.format(make))
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [f"{tmp_path}/chromium"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -296,7 +297,7 @@ def test_several_checks_in_one_file(open_page: Any, tmp_path: Path) -> None:
 
 def test_where_no_worker_may_run_the_table_is_pointed_to(open_page: Any, tmp_path: Path, address: str) -> None:
     path = tmp_path / "page.html"
-    text = Path(address.removeprefix("file://")).read_text(encoding="utf-8")
+    text = Path(unquote(urlsplit(address).path)).read_text(encoding="utf-8")
     path.write_text(text.replace("worker-src blob:", "worker-src 'none'"), encoding="utf-8")
     page = open_page(path.as_uri(), errors=False)
     page.locator(".reason").wait_for()

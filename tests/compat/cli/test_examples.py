@@ -65,11 +65,13 @@ def test_the_edits_that_are_shown_are_all_that_is_needed(example, tmp_path):
     assert result.output.startswith("COMPATIBLE")
 
 
-def test_the_first_check_of_the_readme_is_short_and_what_follows_works_when_pasted(tmp_path):
-    new = tmp_path / "my job.py"
-    new.write_text(Path(NEW).read_text(encoding="utf-8"), encoding="utf-8")
-    lines = run("check", OLD, str(new)).output.splitlines()
-    assert len(lines) <= 27  # 25, and a long path of the folder
+def test_the_first_check_of_the_readme_is_short_and_what_follows_works_when_pasted(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    old, new = Path("word count.py"), Path("my job.py")
+    for path, source in ((old, OLD), (new, NEW)):
+        path.write_text(Path(source).read_text(encoding="utf-8"), encoding="utf-8")
+    lines = run("check", str(old), str(new)).output.splitlines()
+    assert len(lines) <= 25
     assert lines[-1].startswith("Next: compat check ")
     beside = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     done = subprocess.run(

