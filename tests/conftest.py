@@ -1,16 +1,32 @@
 """Settings of all tests."""
 
 import os
+import sys
 from collections.abc import Iterator
 from unittest.mock import patch
 
 import pytest
 from hypothesis import settings
 
+from tests import needs
+
 settings.register_profile("compat", deadline=None)  # a loaded machine is no failure
 settings.load_profile("compat")
 
 os.environ.setdefault("COMPAT_CLASS_ARCHIVE", "off")  # no run of a test leaves a process that makes one
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a program that runs in this process makes of it ends with the test."""
+    monkeypatch.setitem(sys.modules, "__main__", sys.modules["__main__"])
+    monkeypatch.setattr(sys, "argv", sys.argv)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for line in needs.summary(terminalreporter.stats.get("skipped", ())):
+        terminalreporter.write_line(line)
 
 
 @pytest.fixture(scope="module")
@@ -32,12 +48,10 @@ def abfss() -> Iterator[str]:
 
 
 def _bucket_of(kind: str) -> Iterator[str]:
-    pytest.importorskip("obstore")
-    pytest.importorskip("moto")
     from tests import object_store
 
     if kind == "abfss" and object_store.azurite() is None:
-        pytest.skip("there is no Azurite: npm install azurite, and name its azurite-blob by COMPAT_AZURITE")
+        needs.without(needs.Need.AZURITE)
     with object_store.bucket_of(kind) as (address, variables), patch.dict(os.environ, variables):
         forget_buckets()
         yield address
@@ -47,7 +61,6 @@ def _bucket_of(kind: str) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of an HDFS on this machine."""
-    pytest.importorskip("hdfs_native")
     from tests import hadoop
 
     with hadoop.running(tmp_path_factory.mktemp("hadoop")) as found:

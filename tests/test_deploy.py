@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import click
+import kubernetes_validate
 import pytest
 import yaml
 
 from compat.cli import main
 from compat.deployment.resources import GROUP, KINDS
+from tests import needs
+from tests.needs import Need
 
 ROOT = Path(__file__).parents[1]
 DEPLOY = ROOT / "deploy"
@@ -56,7 +59,7 @@ def test_every_manifest_is_listed():
 
 
 def test_the_manifests_fit_the_schemas_of_kubernetes():
-    validate = pytest.importorskip("kubernetes_validate")
+    validate = kubernetes_validate
     checked = [document for document in manifests() if document["kind"] not in CUSTOM]
     for document in checked:
         validate.validate(document, KUBERNETES, strict=True)
@@ -67,7 +70,7 @@ def test_the_manifests_fit_the_schemas_of_kubernetes():
         validate.validate(wrong, KUBERNETES, strict=True)
 
 
-@pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl puts the manifests together")
+@needs.unless(shutil.which("kubectl"), Need.KUBECTL)
 def test_kustomize_puts_them_together():
     made = subprocess.run(["kubectl", "kustomize", str(MANIFESTS)], capture_output=True, text=True, check=True).stdout
     images = re.findall(r"image: (\S+)", made)

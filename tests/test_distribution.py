@@ -8,8 +8,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-
-pytest.importorskip("hatchling")
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 

@@ -10,8 +10,6 @@ from pathlib import Path
 import click
 import pytest
 
-pytest.importorskip("mkdocs")
-pytest.importorskip("material")
 from compat.check.catalogue import RULES
 from compat.cli import main
 

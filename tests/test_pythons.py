@@ -16,6 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from tests import needs
+from tests.needs import Need
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PYTHONS = [
@@ -62,13 +65,13 @@ def environment(version: str, folder: Path, *wanted: str) -> str:
     """The Python of a new environment with this checkout's dependencies. Skips what this machine cannot give."""
     command = interpreter(version)
     if command is None:
-        pytest.skip(f"Python {version} is not on this machine")
+        needs.without(Need.PYTHON, f"Python {version} is not here")
     subprocess.run([command, "-m", "venv", str(folder)], check=True, capture_output=True)
     python = str(folder / "bin" / "python")
     install = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", *wanted]
     done = subprocess.run(install, capture_output=True, text=True, check=False, cwd=ROOT)
     if done.returncode != 0 and NO_NETWORK.search(done.stderr):
-        pytest.skip(f"pip cannot fetch the packages for Python {version}: there is no network")
+        needs.without(Need.PACKAGES)
     assert done.returncode == 0, done.stderr
     return python
 
@@ -90,7 +93,7 @@ def test_what_is_required_is_what_is_tested() -> None:
 def test_a_sample_runs_on_another_python(tmp_path: Path) -> None:
     others = [version for version in reversed(PYTHONS) if version != HERE and interpreter(version) is not None]
     if not others:
-        pytest.skip(f"no Python of {', '.join(PYTHONS)} is on this machine besides {HERE}")
+        needs.without(Need.PYTHON, f"none of {', '.join(PYTHONS)} is here besides {HERE}")
     python = environment(others[0], tmp_path / "venv", ".[fix]", *TESTING)
     passes(python, *SAMPLE, "-k", "metaclasses or decorators or passed or except or main_job")
 

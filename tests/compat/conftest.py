@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -18,15 +17,15 @@ FLINK = "2.3.0"
 @pytest.fixture(scope="session")
 def java():
     """The Java runtime of this machine."""
-    if importlib.util.find_spec("jpype") is None:
-        pytest.skip("jpype1 is not installed: pip install 'stream-compat[jvm]'")
     from compat.loader.jvm.errors import JvmError
     from compat.loader.jvm.java import find_java
+    from tests import needs
+    from tests.needs import Need
 
     try:
         return find_java()
     except JvmError as error:
-        pytest.skip(str(error))
+        needs.without(Need.JAVA, error)
 
 
 @pytest.fixture(scope="session")

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
+from tests import needs
 from tests.compat.language_pairs.model import LANGUAGES, PAIRS, language_of, names, records, savepoint
 from tests.compat.loader.jvm.support import built, flink_of
 from tests.compat.verdicts import Pair, plan, verdict, wrong
+from tests.needs import Need
 
 CASES = [(version, one.name) for one in LANGUAGES.values() for version in one.versions]
 
@@ -37,7 +39,7 @@ def pairs(case: tuple[str, str], java: Any) -> dict[str, Pair]:
     try:
         flink = replace(flink, jars=(*flink.jars, *language.libraries()))
     except JvmError as error:
-        pytest.skip(f"the library of {name} cannot be fetched: {error}")
+        needs.without(Need.MAVEN, error)
     wanted = [pair for pair in names() if language_of(pair) == language]
     options = JvmOptions(options={})
 

@@ -13,9 +13,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
+from tests import needs
 from tests.compiler.spark.crashes import below
+from tests.needs import Need
 
 _LAUNCHER = Path(__file__).parent / "MiniHadoop.java"
 _STARTING = 600.0
@@ -48,8 +48,7 @@ def running(folder: Path, yarn_megabytes: int | None = None, hidden: Sequence[Pa
     shutil.copy2(_LAUNCHER, launcher)
     steps = [f"mount --bind '{jars}' '{folder / JARS}'", *(f"mount -t tmpfs tmpfs '{path}'" for path in hidden)]
     command = ["unshare", "-m", "sh", "-c", f'set -e; {"; ".join(steps)}; exec "$@"', "sh"]
-    if subprocess.run([*command, "true"], capture_output=True, check=False).returncode:
-        pytest.skip("a machine's folders can be hidden by root only")
+    needs.mounts([*command, "true"])
     command += ["java", "-Xmx768m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", classpath, str(launcher)]
     with open(log, "wb") as file:
         process = subprocess.Popen(
@@ -89,7 +88,7 @@ def _jars() -> Path:
     import pyspark
 
     if subprocess.run(["javac", "-version"], capture_output=True, check=False).returncode:
-        pytest.skip("there is no Java compiler")
+        needs.without(Need.JAVAC)
     return Path(pyspark.__file__).parent / "jars"
 
 
@@ -109,4 +108,4 @@ def _minicluster(jars: Path) -> tuple[Path, ...]:
     try:
         return fetch("hadoop", wanted)
     except JvmError as error:
-        pytest.skip(f"Hadoop {version} is not in the cache and cannot be fetched: {error}")
+        needs.without(Need.MAVEN, error)

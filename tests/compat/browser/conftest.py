@@ -11,6 +11,9 @@ from urllib.parse import urlsplit
 
 import pytest
 
+from tests import needs
+from tests.needs import Need
+
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 FLAGS = [
     "--no-sandbox",
@@ -33,11 +36,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module")  # while it lives, the thread has an event loop that other tests could not have
 def browser() -> Iterator[Any]:
-    playwright = pytest.importorskip(
-        "playwright.sync_api", reason="browser tests: skipped, playwright is not installed (pip install '.[browser]')"
-    )
+    playwright = needs.module("playwright.sync_api", "browser")
     if CHROMIUM is None:
-        pytest.skip("browser tests: skipped, there is no chromium (apt-get install chromium; .ci/browser does it)")
+        needs.without(Need.BROWSER)
     with playwright.sync_playwright() as started:
         opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield opened

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from tests import needs
 from tests.compat.browser.samples import NEW, OLD, all_fates, check_page, plan, plan_page, report_page
 
 
 def serious(page: Any) -> list[str]:
     """Findings of axe-core that are serious or worse: the rule and the first element concerned."""
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe-core is not installed").Axe()
+    axe = needs.module("axe_playwright_python.sync_playwright", "browser").Axe()
     found = axe.run(page).response["violations"]
     return [
         f"{each['id']}: {each['nodes'][0]['html'][:200]} {each['nodes'][0]['failureSummary']}"

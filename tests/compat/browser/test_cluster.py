@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("sqlalchemy")
-
 from compat.compiler.executiongraph.states import JobStatus
 from compat.service.records import Role
 from tests.compat.browser.conftest import follow, settle

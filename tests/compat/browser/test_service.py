@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("sqlalchemy")
-
 from compat.state.delta.log import SnapshotLog
 from tests.compat.browser.conftest import follow, settle
 from tests.compat.browser.test_accessibility import serious

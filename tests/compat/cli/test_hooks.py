@@ -16,7 +16,9 @@ from click.testing import CliRunner, Result
 
 from compat.cli import main
 from compat.testing import assert_compatible
+from tests import needs
 from tests.compat.fix.programs import INSERTED, program
+from tests.needs import Need
 
 ROOT = Path(__file__).parents[3]
 (HOOK,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
@@ -26,7 +28,7 @@ CHECK = ACTION["runs"]["steps"][-1]
 OLD = program("numbers.map(identity, L).COUNTED.name('c')")
 MOVED = program(f"{INSERTED}.COUNTED.name('c')")
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+pytestmark = needs.unless(shutil.which("git"), Need.GIT)
 
 
 @pytest.fixture
@@ -112,8 +114,9 @@ def run_action(project: Path, **inputs: str) -> tuple[subprocess.CompletedProces
     """Run the action's script as a runner does; gives the run, the summary and the outputs."""
     tools, summary, outputs = project / ".tools", project / "summary.md", project / "outputs"
     tools.mkdir()
-    (tools / "compat").write_text(f'#!/bin/sh\nexec {sys.executable} -m compat "$@"\n')
-    (tools / "python").write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
+    python = shlex.quote(sys.executable)
+    (tools / "compat").write_text(f'#!/bin/sh\nexec {python} -m compat "$@"\n')
+    (tools / "python").write_text(f'#!/bin/sh\nexec {python} "$@"\n')
     for tool in tools.iterdir():
         tool.chmod(0o755)
     values = {name.upper(): str(given.get("default", "")) for name, given in ACTION["inputs"].items()} | inputs

@@ -8,6 +8,7 @@ import json
 import os
 import pty
 import re
+import shlex
 import shutil
 import struct
 import subprocess
@@ -354,7 +355,9 @@ def test_check_and_inspect_read_a_savepoint(compat: Any, tmp_path: Path) -> None
     path = compat("run", job, "--epochs", "1", "--epoch-records", "30").stdout.splitlines()[-1]
     fits = compat("check", path, job)
     assert fits.exit_code == 0
-    assert fits.stdout.splitlines()[-1] == f"Next: compat run {job} -s {path}", "Flink does not read it"
+    assert fits.stdout.splitlines()[-1] == f"Next: compat run {shlex.quote(str(job))} -s {shlex.quote(path)}", (
+        "Flink does not read it"
+    )
     other = program(tmp_path / "other.py", state="renamed")
     result = compat("check", path, other)
     assert (result.exit_code, "CMP402" in result.output) == (1, True)

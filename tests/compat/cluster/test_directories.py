@@ -35,7 +35,6 @@ SHARED = Directories(checkpoints="s3://bucket/jobs", savepoints="s3://bucket/sav
     ],
 )
 def test_options_in_flinks_spelling(options: dict[str, str], expected: Directories) -> None:
-    pytest.importorskip("hdfs_native")
     assert Directories.of(options) == expected
     assert all(map(Directories.is_option, options))
 

@@ -38,7 +38,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 @pytest.fixture(scope="module")
 def yarn(tmp_path_factory: pytest.TempPathFactory) -> Iterator[hadoop.MiniHadoop]:
-    pytest.importorskip("hdfs_native")
     with hadoop.running(tmp_path_factory.mktemp("yarn"), MEGABYTES, installation()) as found:
         yield found
 

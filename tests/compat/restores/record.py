@@ -19,11 +19,12 @@ from pathlib import Path
 from typing import Any, Self
 
 import msgspec
-import pytest
 
+from tests import needs
 from tests.compat.restores.judging import GOLDEN, Record, minor, records
 from tests.compat.restores.texts import OUTPUTS
 from tests.compat.restores.versions import versions
+from tests.needs import Need
 
 SCRIPT = Path(__file__).with_name("restore.py")
 ANSWERS = ("restored", "failed")
@@ -72,7 +73,7 @@ def tonight() -> tuple[str, str, range]:
     try:
         flink = version_of(python)
     except (OSError, subprocess.CalledProcessError):
-        pytest.skip(f"{python} has no PyFlink: name an interpreter that has it with COMPAT_PYFLINK")
+        needs.without(Need.PYFLINK, python)
     first = int(os.environ.get("COMPAT_SEED", time.time() // 86400 * 1000 % 900_000 + 2000))
     return python, flink, range(first, first + int(os.environ.get("COMPAT_PROGRAMS", "12")))
 

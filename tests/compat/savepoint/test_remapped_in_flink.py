@@ -10,6 +10,8 @@ from click.testing import CliRunner
 
 from compat.cli import main
 from compat.state.flink import read_metadata
+from tests import needs
+from tests.needs import Need
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "savepoints_remapped"
 CASES = json.loads((GOLDEN / "results.json").read_text())
@@ -55,7 +57,6 @@ def test_flink_handed_state_to_the_wrong_operators_before_they_changed_places() 
 @pytest.mark.slow
 @pytest.mark.parametrize("version", ["1.20.0", "2.3.0"])
 def test_flinks_operators_restore_it(version: str, tmp_path: Path) -> None:
-    pytest.importorskip("jpype")
     from compat.loader.jvm.errors import JvmError
     from compat.loader.jvm.java import find_java
     from compat.loader.jvm.model import JarProgram, Restore
@@ -65,7 +66,7 @@ def test_flinks_operators_restore_it(version: str, tmp_path: Path) -> None:
     try:
         java = find_java()
     except JvmError as error:
-        pytest.skip(str(error))
+        needs.without(Need.JAVA, error)
     jar = str(GOLDEN / f"counting-{version}.jar")
     program = JarProgram(path=jar, main_class="Counting", arguments=("finish", "hashmap", "/nowhere", "new"))
     names = [name for name, case in CASES.items() if case["version"] == version]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from compat.compiler.spark.driver import checkpoints
 from compat.service.pages import contents, running
 from compat.service.pages.charts import (
     HEIGHT,
@@ -163,7 +164,6 @@ def test_no_epochs():
 
 
 def test_the_name_of_watermarks_is_that_of_the_runtime():
-    checkpoints = pytest.importorskip("compat.compiler.spark.driver.checkpoints")
     assert checkpoints.WATERMARK == running.WATERMARK
 
 

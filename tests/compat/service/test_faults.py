@@ -22,7 +22,9 @@ from sqlalchemy import create_engine, text
 from compat.service.database import Database
 from compat.service.registry import Registry
 from compat.service.registry.packing import canonical, digest_of
+from tests import needs
 from tests.compat.service.running import JSON, make_tokens, plans_text, serve
+from tests.needs import Need
 
 INITDB = shutil.which("initdb") or "/usr/local/bin/initdb"
 PG_CTL = shutil.which("pg_ctl") or "/usr/local/bin/pg_ctl"
@@ -32,8 +34,7 @@ PG_CTL = shutil.which("pg_ctl") or "/usr/local/bin/pg_ctl"
 def postgres(tmp_path_factory):
     """The URL of a PostgreSQL server of its own, which is asked to keep what it acknowledges."""
     if not os.path.exists(INITDB) or not os.path.exists(PG_CTL):
-        pytest.skip("no PostgreSQL server here")
-    pytest.importorskip("psycopg")
+        needs.without(Need.POSTGRESQL)
     base = tmp_path_factory.mktemp("pg")
     data, as_user = base / "data", []
     if os.geteuid() == 0:  # the server refuses to run as root
@@ -42,12 +43,12 @@ def postgres(tmp_path_factory):
         shutil.chown(base, "nobody")
         as_user = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups"]
         if shutil.which("setpriv") is None:
-            pytest.skip("PostgreSQL does not run as root, and there is no setpriv")
+            needs.without(Need.POSTGRESQL, "it does not run as root, and there is no setpriv")
 
     def run(*command):
         done = subprocess.run([*as_user, *command], capture_output=True, text=True, cwd="/", timeout=120, check=False)
         if done.returncode:
-            pytest.skip(f"PostgreSQL does not start here: {done.stdout}{done.stderr}")
+            needs.without(Need.POSTGRESQL, f"it does not start: {done.stdout}{done.stderr}")
 
     run(INITDB, "-D", str(data), "-U", "compat", "--auth=trust", "--no-sync", "--encoding=UTF8", "--locale=C")
     options = f"-c listen_addresses='' -c unix_socket_directories='{base}' -c max_connections=60"

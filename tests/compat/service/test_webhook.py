@@ -18,9 +18,11 @@ from click.testing import CliRunner
 
 from compat.cli import main
 from compat.service.database import Database
+from tests import needs
 from tests.compat.service.reviews import IMAGE, OTHER_IMAGE, changed, deployment, encoded, review
 from tests.compat.service.running import OLD, RENUMBERED, ROOT, make_tokens
 from tests.compat.service.test_gate import V1, V2, compat
+from tests.needs import Need
 
 NAME = "compat-webhook.compat.svc"
 
@@ -54,7 +56,7 @@ def certificate(folder: Path, subject: str = NAME) -> Path:
 @pytest.fixture(scope="module")
 def tls(tmp_path_factory):
     if shutil.which("openssl") is None:
-        pytest.skip("openssl makes the certificates")
+        needs.without(Need.OPENSSL)
     return certificate(tmp_path_factory.mktemp("tls"))
 
 

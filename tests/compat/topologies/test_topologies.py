@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from tests import needs
 from tests.compat.restores.record import tonight
 from tests.compat.topologies.editing import EDITS
 from tests.compat.topologies.judging import GOLDEN, Record, left, losses, outcome_of, records, wrong
 from tests.compat.topologies.record import given_of, restored
 from tests.compat.topologies.versions import versions
+from tests.needs import Need
 
 RECORDED = [record for path in sorted(GOLDEN.glob("*.jsonl.gz")) for record in records(path)]
 ONE_IN = 12
@@ -68,7 +70,7 @@ def test_a_seed_gives_the_same_versions() -> None:
 def test_random_topologies(tmp_path: Path) -> None:
     python, flink, seeds = tonight()
     if shutil.which("javac") is None:
-        pytest.skip("there is no JDK to compile the program that restores")
+        needs.without(Need.JAVAC)
     made = list(restored(python, flink, map(given_of, seeds)))
     assert [one for record in made for one in misjudged(record, tmp_path / str(record.seed))] == []
     assert len(made) >= len(seeds) // 2

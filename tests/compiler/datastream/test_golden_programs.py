@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -30,6 +28,10 @@ from compat.compiler.transformations.model import (
     Union,
 )
 from compat.compiler.transformations.pipeline import Pipeline
+from compat.loader.jvm.errors import JvmError
+from compat.loader.jvm.pyflink.installed import find_pyflink
+from tests import needs
+from tests.needs import Need
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "pyflink-2.3"
 
@@ -71,33 +73,20 @@ def test_program(run_program: Callable[[str], Any], script: str, expected: dict[
     ("module", "expected"),
     [pytest.param(e["script"], e["expected"], id=e["name"]) for e in golden("examples.jsonl.gz")],
 )
-def test_example(run_program: Callable[[str], Any], module: str, expected: dict[str, Any]) -> None:
-    script = example_source(module)
-    if script is None:
-        pytest.skip("PyFlink's examples are not there: name their package's directory in PYFLINK_PACKAGE")
+def test_example(
+    run_program: Callable[[str], Any], pyflinks_folder: Path, module: str, expected: dict[str, Any]
+) -> None:
+    script = pyflinks_folder.parent / (module.replace(".", "/") + ".py")
+    check(run_program, script.read_text(encoding="utf-8"), expected)
+
+
+@pytest.fixture(scope="module")
+def pyflinks_folder() -> Path:
+    """The folder of the package that brings the examples along, which are read from there."""
     try:
-        check(run_program, script, expected)
-    except ModuleNotFoundError as missing:
-        if (missing.name or "").startswith("pyflink.datastream"):
-            raise
-        pytest.skip(f"the example needs {missing.name}")
-
-
-def example_source(module: str) -> str | None:
-    home = os.environ.get("PYFLINK_PACKAGE")
-    if home is None:
-        spec = importlib.util.find_spec("pyflink") if not _aliased() else None
-        home = str(Path(spec.origin).parent) if spec and spec.origin else None
-    if home is None:
-        return None
-    path = Path(home).parent / (module.replace(".", "/") + ".py")
-    return path.read_text(encoding="utf-8") if path.exists() else None
-
-
-def _aliased() -> bool:
-    import sys
-
-    return "pyflink" in sys.modules
+        return find_pyflink().folder
+    except JvmError as error:
+        needs.without(Need.PYFLINK, error)
 
 
 def check(run_program: Callable[[str], Any], script: str, expected: dict[str, Any]) -> None:

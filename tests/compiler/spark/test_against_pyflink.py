@@ -16,7 +16,9 @@ from typing import Any
 
 import pytest
 
+from tests import needs
 from tests.compiler.spark.random_programs import STEPS, random_program
+from tests.needs import Need
 
 ROOT = Path(__file__).parents[3]
 SCRIPT = Path(__file__).with_name("run_programs.py")
@@ -50,7 +52,7 @@ def pyflink() -> str:
     except OSError as error:
         pytest.fail(f"COMPAT_PYFLINK={python} does not run: {error}")
     if done.returncode:
-        pytest.skip(f"{python} has no PyFlink: name an interpreter that has it with COMPAT_PYFLINK")
+        needs.without(Need.PYFLINK, python)
     return python
 
 

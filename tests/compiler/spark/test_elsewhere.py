@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from compat.compiler.spark.driver.store import JobStore
+from tests import needs
 from tests.compiler.spark.crashes import verify_job, write_program
 from tests.compiler.spark.standalone import StandaloneCluster, installation
 
@@ -20,10 +21,7 @@ END = 5_000
 @pytest.mark.spark
 @pytest.mark.slow
 def test_a_worker_without_this_installation(tmp_path: Path) -> None:
-    if subprocess.run(
-        ["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", str(tmp_path)], capture_output=True
-    ).returncode:
-        pytest.skip("a machine's folders can be hidden by root only")
+    needs.hidden(tmp_path)
     (tmp_path / "spark").mkdir()
     (tmp_path / "temporary").mkdir()
     program = write_program(tmp_path, END)

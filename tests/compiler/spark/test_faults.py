@@ -36,6 +36,7 @@ from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.descriptors import ValueStateDescriptor
 from compat.state.types import Types
+from tests import needs
 from tests.compiler.spark.faults import Killed, failing
 
 NUMBERS = list(range(120))
@@ -176,9 +177,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of two megabytes."""
     folder = tmp_path / "small"
     folder.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)], capture_output=True)
-    if mounted.returncode != 0:
-        pytest.skip("a file system can be mounted by root only")
+    needs.mounts(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)])
     yield folder
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
@@ -199,7 +198,7 @@ def test_a_full_disk_stops_the_job_and_loses_nothing(cluster: Any, tmp_path: Pat
     verify(cluster, tmp_path)
 
 
-FULL_DISK = r"{} \S+ cannot be written: .*No space left on device.* The disk is full: make room on it, or {}"
+FULL_DISK = r"{} .+ cannot be written: .*No space left on device.* The disk is full: make room on it, or {}"
 
 
 @pytest.mark.parametrize(

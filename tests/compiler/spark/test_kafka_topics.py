@@ -39,11 +39,11 @@ from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.descriptors import ValueStateDescriptor
 from compat.state.types import Types
+from tests import needs
 from tests.compiler.spark.crashes import CrashingJob, below
 from tests.compiler.spark.faults import Killed, failing
 from tests.compiler.spark.kafka_broker import KafkaBroker, NoBroker
-
-pytest.importorskip("confluent_kafka")
+from tests.needs import Need
 
 TEXT = SimpleStringSchema()
 RULE = KafkaOffsetsInitializer
@@ -58,7 +58,7 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KafkaBroker]:
     try:
         made = KafkaBroker(tmp_path_factory.mktemp("kafka"))
     except NoBroker as error:
-        pytest.skip(str(error))
+        needs.without(Need.MAVEN, error)
     yield made
     made.close()
 
@@ -258,7 +258,7 @@ def test_a_broker_that_is_restarted(cluster: Any, tmp_path: Path) -> None:
     try:
         broker = KafkaBroker(tmp_path)
     except NoBroker as error:
-        pytest.skip(str(error))
+        needs.without(Need.MAVEN, error)
     try:
         topic = filled(broker, [2])
         made = KafkaSource.builder().set_bootstrap_servers(broker.servers).set_topics(topic)

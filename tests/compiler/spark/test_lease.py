@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from obstore.store import MemoryStore
 
 from compat.compiler.spark.driver import lease
 from compat.compiler.spark.driver.lease import LeaseLost, StoreLease, is_held, take
@@ -19,7 +20,7 @@ from compat.state.stores.places import Place, place_of
 @pytest.fixture
 def store(monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     """A store in memory that is like one elsewhere, and leases that are soon over."""
-    memory = pytest.importorskip("obstore.store").MemoryStore()
+    memory = MemoryStore()
     from compat.state.stores.objects import ObjectFiles
 
     monkeypatch.setattr(lease, "LEASE_SECONDS", 0.4)

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from tests import needs
 from tests.compiler.spark.standalone import StandaloneCluster
 
 ROOT = Path(__file__).parents[3]
@@ -44,10 +45,7 @@ env.execute()
 def machines(tmp_path: Path) -> Iterator[StandaloneCluster]:
     """Two workers with addresses, and with folders for replicas and hosts, of their own."""
     (tmp_path / "own").mkdir()
-    if subprocess.run(
-        ["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", str(tmp_path)], capture_output=True
-    ).returncode:
-        pytest.skip("a machine's folders can be hidden by root only")
+    needs.hidden(tmp_path)
     made = StandaloneCluster(tmp_path, hidden=[tmp_path / "own"], hosts=("127.0.0.1", "127.0.0.2"))
     yield made
     made.close()

@@ -115,7 +115,7 @@ def test_files(cluster: Any, tmp_path: Path, make: Any, epoch_records: int | Non
 
 @pytest.mark.parametrize("epoch_records", [None, 2])
 def test_avro_files(cluster: Any, tmp_path: Path, epoch_records: int | None) -> None:
-    avro = pytest.importorskip("avro.datafile")
+    from avro import datafile as avro
     from avro.io import DatumWriter
 
     from compat.state.serializers.avro import parsed

@@ -6,8 +6,6 @@ from itertools import pairwise
 
 import pytest
 
-pytest.importorskip("deltalake")
-
 from compat.state.delta.compaction import compact
 from compat.state.delta.errors import StoreError
 from compat.state.delta.history import NO_MORE_INPUT, epochs

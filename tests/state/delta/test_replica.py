@@ -25,7 +25,6 @@ Make = Callable[[], Replica]
 
 @pytest.fixture(params=["memory", "lmdb"])
 def make(request: pytest.FixtureRequest, tmp_path: Path) -> Make:
-    pytest.importorskip("lmdb")
     return MemoryReplica if request.param == "memory" else lambda: LmdbReplica(str(tmp_path / "replica"))
 
 
@@ -69,7 +68,6 @@ def test_what_is_cleared_starts_anew(make: Make) -> None:
 
 def filled(path: Path) -> Path:
     """A replica's folder as a process leaves it that ended well."""
-    pytest.importorskip("lmdb")
     replica = LmdbReplica(str(path))
     replica.apply({b"s%d" % number: bytes(100) for number in range(2000)}, None, FIRST)
     replica.close()
@@ -144,7 +142,6 @@ sys.stdin.read()
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(CHANGES, min_size=1, max_size=4), st.sampled_from([b"s", b"sa", b"s\x00", b"s\xff"]))
 def test_both_hold_the_same(tmp_path: Path, epochs: list[dict[bytes, bytes | None]], prefix: bytes) -> None:
-    pytest.importorskip("lmdb")
     memory, lmdb = MemoryReplica(), LmdbReplica(str(tmp_path / "both"))
     lmdb.clear()
     before: Position | None = None

@@ -149,11 +149,12 @@ def test_every_value_is_read_as_it_was_put_there(name: str, tmp_path: Path) -> N
                 assert value == values_of(n)[state], (state, n)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in IN_HEAP])
 def test_every_timer_is_read_wherever_it_is_kept(name: str, tmp_path: Path) -> None:
-    """As a state of its own, in the heap's layout, and in raw keyed state, where checkpoints of RocksDB have the heap's."""
-    if name in IN_HEAP:
-        pytest.skip("a value before them cannot be read")
+    """As a state of its own, in the heap's layout, and in raw keyed state, where checkpoints of RocksDB have the heap's.
+
+    On the heap they stand behind a value that cannot be read.
+    """
     found = savepoint(name, tmp_path)
     expected = []
     for n in range(6):

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from obstore.store import MemoryStore
 
 from compat.state.delta.errors import StoreError
 from compat.state.stores import objects
@@ -30,7 +31,7 @@ def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
         return place_of(f"{request.getfixturevalue(request.param)}/{tmp_path.name}")
     if request.param == "hdfs double":
         return Place(HadoopFiles("hdfs://double:8020", NameNode), "hdfs://double:8020/x")
-    memory = pytest.importorskip("obstore.store").MemoryStore()
+    memory = MemoryStore()
     return Place(ObjectFiles("s3://memory", memory), "s3://memory/x")
 
 
@@ -119,7 +120,6 @@ def test_addresses(given: str, bucket: str, key: str) -> None:
     assert why_no_place(given) is None
     assert is_remote(given)
     assert split_remote(given) == (bucket, key)
-    pytest.importorskip("obstore")
     assert str(place_of(given)) == f"{bucket}/{key}".rstrip("/")
     with pytest.raises(TypeError, match="is no path of this machine"):
         open(place_of(given))  # noqa: SIM115 - it raises
@@ -237,7 +237,6 @@ def test_hdfs_without_its_library(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_name_node_that_is_not_there() -> None:
-    pytest.importorskip("hdfs_native")
     with pytest.raises(OSError, match=r"Connection refused \(hdfs://127.0.0.1:9\)"):
         place_of("hdfs://127.0.0.1:9/x").list()
 

@@ -1,6 +1,7 @@
 """Flink, and programs that it builds, for tests."""
 
-import pytest
+from tests import needs
+from tests.needs import Need
 
 
 def flink_of(version):
@@ -15,9 +16,9 @@ def flink_of(version):
         own = tuple(str(jar) for jar in formats if jar.name.startswith(("flink-avro", "avro", "jackson")))
         found = find_flink(FlinkPlaces(version=version, classpath=own))
     except JvmError as error:
-        pytest.skip(f"Flink {version} is not in the cache and cannot be fetched: {error}")
+        needs.without(Need.MAVEN, error)
     if found.note:
-        pytest.skip(found.note)
+        needs.without(Need.MAVEN, found.note)
     return found
 
 

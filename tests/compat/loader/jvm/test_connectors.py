@@ -21,8 +21,10 @@ from compat.plan.connectors import (
     TransactionNaming,
     VersionedForm,
 )
+from tests import needs
 from tests.compat.builders import operator
 from tests.compat.loader.jvm.golden import program
+from tests.needs import Need
 
 _OF = "'connector'='kafka','properties.bootstrap.servers'='localhost:1','format'='csv'"
 _TABLES = f"""
@@ -56,7 +58,7 @@ def connectors(flink, java):
             ),
         ]
     except JvmError as error:
-        pytest.skip(f"flink-connector-kafka is not in the cache and cannot be fetched: {error}")
+        needs.without(Need.MAVEN, error)
     options = JvmOptions(options={}, user_classpath=tuple(map(str, jars)))
     (outcome,) = build_all([SqlScript(path="kafka.sql", text=_TABLES + _JOBS)], flink, java, options)
     assert outcome.crash is None

@@ -10,7 +10,9 @@ from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import check_jar
 from compat.loader.jvm.model import JarProgram
 from compat.plan.code import WrittenClass, WrittenField
+from tests import needs
 from tests.compat.language_pairs.model import LANGUAGES, PAIRS
+from tests.needs import Need
 
 
 def jar(name, side="old"):
@@ -47,7 +49,7 @@ def library(flink):
     try:
         return LANGUAGES["scala213"].libraries()
     except JvmError as error:
-        pytest.skip(str(error))
+        needs.without(Need.MAVEN, error)
 
 
 def classes_of(job):

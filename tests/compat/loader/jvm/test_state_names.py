@@ -8,7 +8,9 @@ import pytest
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.maven import Artifact, fetch
 from compat.state import names
+from tests import needs
 from tests.compat.loader.jvm.support import flink_of
+from tests.needs import Need
 
 BOTH, FIRST = ("1.20.0", "2.3.0"), ("1.20.0",)
 KEEPERS = {
@@ -88,5 +90,5 @@ def test_the_former_connector_of_kafka_keeps_states_of_these_names(java):
     try:
         found = classes(fetch("kafka-3.4.0-1.20", [artifact]))
     except JvmError as error:
-        pytest.skip(f"{artifact} is not in the cache and cannot be fetched: {error}")
+        needs.without(Need.MAVEN, error)
     assert all(any(holds(code, state) for code in found[keeper]) for state, keeper in KAFKA.items())

@@ -2,6 +2,9 @@
 
 import pytest
 
+from tests import needs
+from tests.needs import Need
+
 
 @pytest.fixture(scope="session")
 def pyflink():
@@ -12,7 +15,7 @@ def pyflink():
     try:
         return find_pyflink()
     except JvmError as error:
-        pytest.skip(f"{error} (COMPAT_PYFLINK names a Python that has it.)")
+        needs.without(Need.PYFLINK, error)
 
 
 @pytest.fixture(scope="session")
@@ -25,9 +28,9 @@ def build(pyflink, java):
 
     flink = flink_of(pyflink, FlinkPlaces())
     if not flink_version(flink.jars).startswith("2.3"):
-        pytest.skip(f"this PyFlink is of Flink {flink.version}, and what is known here is of 2.3")
+        needs.without(Need.PYFLINK, f"it is of {flink.version}, and what is known here is of 2.3")
     if flink.note:
-        pytest.skip(flink.note)
+        needs.without(Need.MAVEN, flink.note)
 
     def built(paths, options=None, **how):
         given = JvmOptions(options=options or {}, open_timeout=60, **{"timeout": 120, **how})
