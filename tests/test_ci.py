@@ -10,6 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests import needs
+from tests.needs import Need
+
 SCRIPT = Path(__file__).parents[1] / ".ci" / "browser"
 NEEDED = ("bash", "env", "id", "mktemp", "tail", "timeout", "sleep")
 
@@ -62,6 +65,51 @@ def test_a_browser_is_installed_where_it_can_be(tmp_path):
     again = subprocess.run([tmp_path / "bash", SCRIPT], env={"PATH": str(tmp_path)}, capture_output=True, check=False)
     assert again.returncode == 0
     assert b"skipped" not in again.stdout
+
+
+PYTHON = """#!/usr/bin/env bash
+if [ "$2" = pip ]; then echo /the/cache; exit; fi
+mkdir -p "$3/bin"
+printf '#!/bin/sh\\necho "pip $* in $PWD"\\n' > "$3/bin/pip"
+printf '#!/bin/sh\\necho "python $*"; echo "$PWD"; echo "$HOME"; echo "$TZ"; echo "$PIP_CACHE_DIR"; exit 7\\n' > "$3/bin/python"
+chmod 755 "$3/bin/pip" "$3/bin/python"
+"""
+
+
+@needs.unless(shutil.which("git"), Need.GIT)
+def test_ci_runs_in_a_clone_where_nobody_wrote_it(tmp_path):
+    source, tools = tmp_path / "source", tmp_path / "tools"
+    (source / ".ci").mkdir(parents=True)
+    shutil.copy(SCRIPT.parent / "run", source / ".ci" / "run")
+    for path, text in ((source / ".ci" / "browser", ""), (source / ".ci" / "check", ""), (tools / "python3", PYTHON)):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text or "#!/bin/sh\n")
+        path.chmod(0o755)
+    git = [
+        "git",
+        "-C",
+        str(source),
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@example.org",
+        "-c",
+        "commit.gpgsign=false",
+    ]
+    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
+        subprocess.run([*git, *command], check=True, capture_output=True)
+    (tmp_path / "tmp").mkdir()
+    environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "TMPDIR": str(tmp_path / "tmp"), "TZ": "UTC"}
+    environment.pop("PIP_CACHE_DIR", None)
+    done = subprocess.run([source / ".ci" / "run"], env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 7, done.stderr
+    installed, tested, place, home, zone, cache = done.stdout.splitlines()
+    assert installed == f"pip install -q .[test,browser] in {place}"
+    assert tested == "python -m pytest -n 2"
+    assert place.endswith("/a place/compat")
+    assert home == place.replace("/a place/compat", "/a home") != os.environ.get("HOME")
+    assert (zone, cache) == ("Pacific/Chatham", "/the/cache")
+    assert not any((tmp_path / "tmp").iterdir())
 
 
 def test_ci_installs_it_and_what_drives_it():
