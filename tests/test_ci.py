@@ -71,7 +71,7 @@ PYTHON = """#!/usr/bin/env bash
 if [ "$2" = pip ]; then echo /the/cache; exit; fi
 mkdir -p "$3/bin"
 printf '#!/bin/sh\\necho "pip $* in $PWD"\\n' > "$3/bin/pip"
-printf '#!/bin/sh\\necho "python $*"; echo "$PWD"; echo "$HOME"; echo "$TZ"; echo "$PIP_CACHE_DIR"; exit 7\\n' > "$3/bin/python"
+printf '#!/bin/sh\\necho "python $*"; echo "$PWD"; echo "$HOME"; echo "$TZ"; echo "$PIP_CACHE_DIR"; echo "$COMPAT_PYFLINK"; exit 7\\n' > "$3/bin/python"
 chmod 755 "$3/bin/pip" "$3/bin/python"
 """
 
@@ -103,7 +103,9 @@ def test_ci_runs_in_a_clone_where_nobody_wrote_it(tmp_path):
     environment.pop("PIP_CACHE_DIR", None)
     done = subprocess.run([source / ".ci" / "run"], env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 7, done.stderr
-    installed, tested, place, home, zone, cache = done.stdout.splitlines()
+    pyflink, installed, tested, place, home, zone, cache, found = done.stdout.splitlines()
+    assert pyflink == f"pip install -q apache-flink==2.3.* in {place}"
+    assert found == f"{home}/pyflink/bin/python"
     assert installed == f"pip install -q .[test,browser] in {place}"
     assert tested == "python -m pytest -n 2"
     assert place.endswith("/a place/compat")

@@ -134,7 +134,7 @@ class JvmProcess:
         self._folder = tempfile.mkdtemp(prefix="compat-jvm-")
         self._asked: deque[_Asked] = deque()
         self._changed = threading.Condition()
-        self._until = time.monotonic() + _STARTING
+        self._until = self._ready = time.monotonic() + _STARTING
         self._errors = bytearray()
         self._gone = self._late = self._closed = False
         self._code: int | None = None
@@ -226,7 +226,7 @@ class JvmProcess:
             seconds += command.limit.seconds
         with self._changed:
             if not self._asked:
-                self._until = max(self._until, time.monotonic() + seconds)
+                self._until = max(self._ready, time.monotonic()) + seconds  # what the start takes is not the program's
             self._asked.append(_Asked(building, isinstance(command, Build), seconds))
         self._write(command)
 
@@ -236,12 +236,14 @@ class JvmProcess:
             # Of what was still asked for when the process ended, it had come to the first at most.
             begun = bool(self._asked) and self._asked[0].building is building
         jobs, restored = tuple(building.jobs), tuple(building.restored)
+        if building.stuck is not None:  # it may end, too, when what it started is ended
+            return JvmOutcome(jobs=jobs, timed_out=True, stuck=building.stuck.frames)
         if building.ended is not None:
             return JvmOutcome(jobs=jobs, crash=building.ended.crash, restored=restored)
         if not begun:
             return None
-        if building.stuck is not None or self._late:
-            return JvmOutcome(jobs=jobs, timed_out=True, stuck=building.stuck.frames if building.stuck else ())
+        if self._late:
+            return JvmOutcome(jobs=jobs, timed_out=True)
         return JvmOutcome(jobs=jobs, crash=self._ended_itself(bool(jobs)))
 
     def _read(self) -> None:
