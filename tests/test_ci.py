@@ -71,7 +71,8 @@ PYTHON = """#!/usr/bin/env bash
 if [ "$2" = pip ]; then echo /the/cache; exit; fi
 mkdir -p "$3/bin"
 printf '#!/bin/sh\\necho "pip $* in $PWD"\\n' > "$3/bin/pip"
-printf '#!/bin/sh\\necho "python $*"; echo "$PWD"; echo "$HOME"; echo "$TZ"; echo "$PIP_CACHE_DIR"; echo "$COMPAT_PYFLINK"; exit 7\\n' > "$3/bin/python"
+told='echo "python $*"; printf "%s\\\\n" "$PWD" "$HOME" "$TZ" "$PIP_CACHE_DIR" "$COMPAT_PYFLINK"; exit 7'
+printf '#!/bin/sh\\n%s\\n' "$told" > "$3/bin/python"
 chmod 755 "$3/bin/pip" "$3/bin/python"
 """
 
