@@ -42,7 +42,7 @@ LAYERS = {
         {"assignment", "compatibility", "delta", "flink", "stores"},
         {"serializers"},
         {"descriptors", "types"},
-        {"__init__", "frozen", "key_groups", "names", "regular", "rows", "time", "ttl"},
+        {"__init__", "frozen", "key_groups", "names", "regular", "rows", "tar", "time", "ttl"},
     ),
 }
 """What each folder holds, from the top to the bottom; what stands on one line may import one another."""

@@ -9,7 +9,6 @@ import io
 import os
 import pickle
 import sys
-import tarfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,6 +18,7 @@ import msgspec
 
 from compat import __version__
 from compat.cluster.directories import Directories
+from compat.state.tar import tarfile
 
 if TYPE_CHECKING:
     from compat.compiler.job import Job

@@ -6,13 +6,14 @@ the command to run next is the last line. ``--verbose`` adds source lines, reaso
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from io import StringIO
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
-from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
@@ -95,6 +96,19 @@ def _is_one_line(outcome: Report | Undecided, context: ReportContext) -> bool:
     return isinstance(outcome, Report) and not (
         context.verbose or outcome.findings or outcome.suppressed or outcome.notes or outcome.rehearsal
     )
+
+
+def _broken(text: Text, width: int) -> Iterator[Text]:
+    """The lines of a paragraph, each as wide as ``width`` columns at most, or a single word."""
+    breaks, used = [], 0
+    for word in re.finditer(r"\S+\s*", text.plain):
+        if used and used + cell_len(word[0].rstrip()) > width:
+            breaks.append(word.start())
+            used = 0
+        used += cell_len(word[0])
+    for line in text.divide(breaks):
+        line.rstrip()
+        yield line
 
 
 class _Page:
@@ -206,7 +220,7 @@ class _Page:
             paragraph.append(" Fix: ", style="green")
             paragraph.append(visible(fix))
         if paragraph:
-            self.console.print(Padding(paragraph, (0, 0, 0, 2), expand=False))
+            self.wrapped(paragraph, 2)
 
     def edits(self, edits: Sequence[Fix], report: Report) -> None:
         """The calls to add, file by file, in the order of the lines."""
@@ -237,7 +251,12 @@ class _Page:
         if not text:
             self.console.print()
             return
-        self.console.print(Padding(Text(visible(text), style=style), (0, 0, 0, indent), expand=False))
+        self.wrapped(Text(visible(text), style=style), indent)
+
+    def wrapped(self, text: Text, indent: int = 0) -> None:
+        """Text, broken between words only: a path that is longer than a line can still be copied."""
+        for line in _broken(text, self.console.width - indent):
+            self.console.print(Text(" " * indent).append_text(line), soft_wrap=True)
 
     def whole(self, text: str, style: str) -> None:
         """One line, however long: the first and the last of a report are read by scripts and copied by people."""
@@ -250,7 +269,7 @@ class _Page:
         name = summary.rule_name(finding.rule)
         head.append(f" {name}: " if name else ": ", style="bold")
         head.append(visible(finding.title))
-        self.console.print(head)
+        self.wrapped(head)
 
     def finding(self, finding: Finding) -> None:
         """A finding with all that is known of it."""
@@ -294,7 +313,7 @@ class _Page:
         if moved is not None and summary.ids(moved) != hashes:
             hashes += f" in OLD, {summary.ids(moved)} in NEW"
         text.append(visible(f"  [id {hashes}]"), style="dim")
-        self.console.print(Padding(text, (0, 0, 0, 2), expand=False))
+        self.wrapped(text, 2)
 
     def source(self, title: str, place: SourceLine | None, with_frame: bool = True) -> None:
         if place is None:
@@ -323,7 +342,7 @@ class _Page:
             return
         line = Text(f"{title}: ", style=style)
         line.append(visible(text), style="not bold default")
-        self.console.print(Padding(line, (0, 0, 0, 2), expand=False))
+        self.wrapped(line, 2)
 
     def mapping(self, report: Report) -> None:
         rows = list(report.mapping)
@@ -392,7 +411,7 @@ class _Page:
         head = Text(f"failure {failure.rule}", style="bold red")
         head.append(f" {summary.rule_name(failure.rule)}: ", style="bold")
         head.append(visible(failure.message), style="not bold default")
-        self.console.print(head)
+        self.wrapped(head)
         side = f"{failure.side.name}, " if failure.side is not None else ""
         self.line(f"program: {side}{failure.name}", 2)
         self.source("source", failure.source)

@@ -11,7 +11,6 @@ import shutil
 import stat
 import subprocess
 import sys
-import tarfile
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from typing import NamedTuple
 
 from compat.state.stores.places import place_of
 from compat.state.stores.schemes import is_remote
+from compat.state.tar import tarfile
 
 PACKED = "shipped.tar.gz"
 """The archive of all that travels, on storage whose files cannot be opened as those of a machine can."""

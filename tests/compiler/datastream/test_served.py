@@ -15,6 +15,7 @@ from compat.compiler.datastream.program import Program, running
 from compat.compiler.datastream.served import in_programs_words, recorded, serve, served, versions_with
 from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 from compat.compiler.datastream.window import TimeWindow
+from compat.compiler.ours import PACKAGE
 from compat.state.rows import RowKind
 
 
@@ -128,7 +129,7 @@ def test_messages_without_inner_names(message: str, plain: str) -> None:
     [
         ("module 'compat.compiler.datastream' has no part x", "module 'pyflink.datastream' has no part x"),
         ("compat.compiler.datastream.common._row.Row", "pyflink.common.Row"),
-        ("cannot import name x (/a/compat/compiler/datastream/functions.py)", "cannot import name x"),
+        (f"cannot import name x ({PACKAGE}compiler/datastream/functions.py)", "cannot import name x"),
         ("Sources.x() is not called", "Sources.x() is not called"),
     ],
 )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import sysconfig
-import tarfile
 from importlib import metadata
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 from compat.compiler.errors import ProgramError
 from compat.compiler.spark.driver import packing
 from compat.compiler.spark.driver.packing import packed_environment
+from compat.state.tar import tarfile
 from tests import needs
 
 

@@ -245,9 +245,9 @@ def test_nothing_is_left_of_a_job_that_has_ended(runs: Cluster, tmp_path: Path) 
     [
         (lambda env: env.add_python_file("no/such.py"), r"python\.files: .+no/such\.py does not exist"),
         (lambda env: env.add_python_archive("none.zip", "x"), r"python\.archives: .+none\.zip does not exist"),
-        (lambda env: env.add_python_archive(__file__, "../x"), r"python\.archives: .* is to be unpacked in \.\./x"),
+        (lambda env: env.add_python_archive("/bin/sh", "../x"), r"python\.archives: .* is to be unpacked in \.\./x"),
         (lambda env: env.set_python_requirements("none.txt"), r"python\.requirements: .+none\.txt does not exist"),
-        (lambda env: env.set_python_requirements(__file__, "none"), r"python\.requirements: .+none does not exist"),
+        (lambda env: env.set_python_requirements("/bin/sh", "none"), r"python\.requirements: .+none does not exist"),
         (lambda env: env.set_python_executable("python9.9"), r"python\.executable: there is no interpreter python9\.9"),
         (lambda env: env.register_cached_file("none.bin", "n"), r"pipeline\.cached-files: .+none\.bin does not exist"),
         (lambda env: env.add_python_file("hdfs:///a.py"), r"python\.files: hdfs:///a\.py is not on this machine"),
