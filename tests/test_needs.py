@@ -40,10 +40,12 @@ CONFTEST = "from tests.conftest import pytest_terminal_summary  # noqa: F401\n"
 
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
-def test_each_reason_is_told_once(pytester: pytest.Pytester, workers: tuple[str, ...]) -> None:
+def test_each_reason_is_told_once(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, workers: tuple[str, ...]
+) -> None:
     pytester.makepyfile(test_some=SUITE)
     pytester.makeconftest(CONFTEST)
-    pytester.syspathinsert(str(TESTS.parent))
+    monkeypatch.setenv("PYTHONPATH", str(TESTS.parent))
     done = pytester.runpytest_subprocess("-p", "no:cacheprovider", "-p", "no:randomly", *workers)
     done.assert_outcomes(passed=1, skipped=6)
     told = [line for line in done.outlines if " skipped: " in line]

@@ -82,7 +82,7 @@ def test_a_cut_savepoint_is_undecided_and_says_at_which_byte(program, tmp_path):
     result = run(tmp_path / "cut", program)
     assert result.exit_code == 2
     assert "CMP501" in result.stdout
-    assert "_metadata, byte " in result.stdout
+    assert "_metadata, byte " in words(result)
     assert "What to do: Copy the savepoint again" in words(result)
     again = f"Next: compat check {quoted(tmp_path / 'cut')} {quoted(program)} -D "
     assert result.stdout.splitlines()[-1].startswith(again)
