@@ -28,9 +28,10 @@ def is_our_file(path: str) -> bool:
     return path.startswith(PACKAGE) and not path.startswith(_EXAMPLES)
 
 
-def own_name(path: str) -> str:
-    """What a source file of this package is called wherever it lies, such as ``compat/plan/encode.py``."""
-    return f"{_NAME}/{path.removeprefix(PACKAGE).replace(os.sep, '/')}"
+def told_name(path: str) -> str:
+    """What a source file is called where a fault is told: ours from the package on (``compat/plan/encode.py``), others by
+    their last name. Neither says where they lie."""
+    return f"{_NAME}/{path.removeprefix(PACKAGE).replace(os.sep, '/')}" if is_our_file(path) else os.path.basename(path)
 
 
 def is_api_file(path: str) -> bool:

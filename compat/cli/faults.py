@@ -60,13 +60,11 @@ def sentence(error: Exception) -> str:
 
 def _place(error: Exception) -> str:
     """The innermost line of ours where it happened."""
-    from compat.compiler.ours import is_our_file, own_name
+    from compat.compiler.ours import is_our_file, told_name
 
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if is_our_file(frame.filename)]
-    if ours:
-        return f"{own_name(ours[-1].filename)}:{ours[-1].lineno}"
-    return f"{os.path.basename(frames[-1].filename)}:{frames[-1].lineno}" if frames else "nowhere"
+    return next((f"{told_name(frame.filename)}:{frame.lineno}" for frame in reversed(ours or frames)), "nowhere")
 
 
 def _text(error: Exception) -> str:

@@ -170,13 +170,13 @@ def main(arguments: list[str]) -> None:
     descriptors = [int(text) for text in arguments[0].split(",")]
     gc.disable()  # the processes live for one program
     _import_ahead(programs=arguments[1] == "ahead")
+    keep_orphans()  # before any program runs: one that it leaves at once would be found no more
     text = sys.stdin.buffer.read()
     if not text:
         return
     requests = requests_from_json(text)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     _import_ahead(programs=not all(request.topology for request in requests))
-    keep_orphans()  # before any program runs: one that it leaves at once would be found no more
     pids = []
     for place, request in enumerate(requests):
         pid = os.fork()

@@ -17,7 +17,7 @@ from compat.compiler.ours import (
     is_our_file,
     is_our_module,
     namesake,
-    own_name,
+    told_name,
 )
 from compat.compiler.versions import LATEST_FLINK
 from compat.loader import main_module
@@ -61,8 +61,7 @@ def fault_of(error: BaseException) -> Crash:
     frames = []
     for frame, line in _entries(error.__traceback__):
         file = frame.f_code.co_filename
-        shown = own_name(file) if is_our_file(file) else os.path.basename(file)
-        frames.append(Frame(file=shown, line=line, function=frame.f_code.co_name, text=""))
+        frames.append(Frame(file=told_name(file), line=line, function=frame.f_code.co_name, text=""))
     return Crash(type=type(error).__name__, message=clipped(_text(error)), frames=tuple(frames[-_MOST:]), fault=True)
 
 

@@ -29,18 +29,18 @@ def keep_orphans() -> None:
 
 def end_all_below(pid: int) -> None:
     """End all processes below ``pid``, also those that they start meanwhile; ``pid`` itself goes on."""
-    empty = 0
     for _ in range(_ROUNDS):
-        below = [child for child in descendants(pid) if _lives(child)]
-        empty = 0 if below else empty + 1
-        if empty == 2:  # the system may pass over a child while another one ends
-            return
+        below = _living_below(pid) or _living_below(pid)  # Linux may pass over a child while another one ends
         if not below:
-            continue
+            return
         for child in below:
             with suppress(OSError):
                 os.kill(child, signal.SIGKILL)
         time.sleep(_PAUSE)
+
+
+def _living_below(pid: int) -> list[int]:
+    return [child for child in descendants(pid) if _lives(child)]
 
 
 def descendants(pid: int) -> Iterator[int]:

@@ -101,7 +101,7 @@ def _is_one_line(outcome: Report | Undecided, context: ReportContext) -> bool:
 def _broken(text: Text, width: int) -> Iterator[Text]:
     """The lines of a paragraph, each as wide as ``width`` columns at most, or a single word."""
     breaks, used = [], 0
-    for word in re.finditer(r"\S+\s*", text.plain):
+    for word in re.finditer(r"\s*\S+\s*", text.plain):
         if used and used + cell_len(word[0].rstrip()) > width:
             breaks.append(word.start())
             used = 0

@@ -236,14 +236,12 @@ class JvmProcess:
             # Of what was still asked for when the process ended, it had come to the first at most.
             begun = bool(self._asked) and self._asked[0].building is building
         jobs, restored = tuple(building.jobs), tuple(building.restored)
-        if building.stuck is not None:  # it may end, too, when what it started is ended
-            return JvmOutcome(jobs=jobs, timed_out=True, stuck=building.stuck.frames)
         if building.ended is not None:
             return JvmOutcome(jobs=jobs, crash=building.ended.crash, restored=restored)
         if not begun:
             return None
-        if self._late:
-            return JvmOutcome(jobs=jobs, timed_out=True)
+        if building.stuck is not None or self._late:
+            return JvmOutcome(jobs=jobs, timed_out=True, stuck=building.stuck.frames if building.stuck else ())
         return JvmOutcome(jobs=jobs, crash=self._ended_itself(bool(jobs)))
 
     def _read(self) -> None:
@@ -290,6 +288,8 @@ class JvmProcess:
             if not self._asked:
                 return
             building, is_build = self._asked[0].building, self._asked[0].is_build
+            if building.stuck is not None:
+                return  # its process is being ended: what it says of that is no answer
             match message:
                 case Submitted(job=job) if is_build:
                     building.jobs.append(job)

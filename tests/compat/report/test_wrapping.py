@@ -25,6 +25,8 @@ def lines(text: str, width: int) -> list[str]:
         ("one two three", 12, ["one two", "three"]),
         (f"source: {LONG} it", 20, ["source:", LONG, "it"]),
         (LONG, 5, [LONG]),
+        ("  one two three", 12, ["  one two", "three"]),
+        ("   one two", 9, ["   one", "two"]),
         ("時間 時間 時間", 9, ["時間 時間", "時間"]),
     ],
 )

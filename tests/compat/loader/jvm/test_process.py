@@ -25,11 +25,12 @@ os.write(out, {said!r})
 time.sleep(600)
 """
 STUCK = Stuck(frames=(JavaFrame(method="main", file="Job.java", line=7),))
+TIMED_OUT = JvmOutcome(jobs=(), timed_out=True, stuck=STUCK.frames)
 ENDED = Ended(crash=Crash(type="ProcessEnded", message="It ended with code -9."))
 
 
-def outcome_of(monkeypatch: pytest.MonkeyPatch, *said: Stuck | Ended) -> JvmOutcome | None:
-    """The outcome of a program whose JVM starts slowly and says something when the program's time is up."""
+def outcomes_of(monkeypatch: pytest.MonkeyPatch, *said: Stuck | Ended) -> list[JvmOutcome | None]:
+    """The outcomes of two programs for a JVM that starts slowly, and says something when the time of the first is up."""
     text = b"".join(msgspec.json.encode(message) + b"\n" for message in said)
     monkeypatch.setattr(process, "_START", CHILD.format(starts=STARTS, runs=RUNS, said=text))
     monkeypatch.setattr(process, "_STARTING", 3.0)
@@ -37,14 +38,15 @@ def outcome_of(monkeypatch: pytest.MonkeyPatch, *said: Stuck | Ended) -> JvmOutc
     java = Java(home=Path("/nowhere"), library=Path("/nowhere/libjvm.so"), major=11)
     flink = FlinkDistribution(jars=(), version="2.3.0")
     with JvmProcess(Setup(flink, java, JvmOptions(options={}, timeout=RUNS))) as jvm:
-        outcome = jvm.build(JarProgram(path="job.jar")).outcome()
+        first, second = (jvm.build(JarProgram(path=path)) for path in ("job.jar", "other.jar"))
+        outcome = first.outcome()
         jvm.end()
-        return outcome
+        return [outcome, second.outcome()]
 
 
 def test_what_the_start_takes_is_not_the_programs_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert outcome_of(monkeypatch, STUCK) == JvmOutcome(jobs=(), timed_out=True, stuck=STUCK.frames)
+    assert outcomes_of(monkeypatch, STUCK) == [TIMED_OUT, None]
 
 
 def test_a_program_whose_time_was_up_did_not_end_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert outcome_of(monkeypatch, STUCK, ENDED) == JvmOutcome(jobs=(), timed_out=True, stuck=STUCK.frames)
+    assert outcomes_of(monkeypatch, STUCK, ENDED) == [TIMED_OUT, None], "the second was not begun"
