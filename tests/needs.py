@@ -12,7 +12,7 @@ from enum import Enum
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import pytest
 
@@ -73,7 +73,7 @@ def hidden(folder: Path) -> None:
     mounts(["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", str(folder)])
 
 
-def summary(skipped: Iterable[Any]) -> Iterator[str]:
+def summary(skipped: Iterable[pytest.TestReport | pytest.CollectReport]) -> Iterator[str]:
     """The lines that tell of reports of skipped tests: each reason once, with the number of tests, the most frequent first."""
     counted = Counter(_short(report.longrepr[2] if isinstance(report.longrepr, tuple) else "") for report in skipped)
     for said, number in sorted(counted.items(), key=lambda one: (-one[1], one[0])):

@@ -12,6 +12,7 @@ import pytest
 
 from tests import needs
 from tests.needs import Need
+from tests.repositories import committed
 
 SCRIPT = Path(__file__).parents[1] / ".ci" / "browser"
 NEEDED = ("bash", "env", "id", "mktemp", "tail", "timeout", "sleep")
@@ -86,19 +87,7 @@ def test_ci_runs_in_a_clone_where_nobody_wrote_it(tmp_path):
         path.parent.mkdir(exist_ok=True)
         path.write_text(text or "#!/bin/sh\n")
         path.chmod(0o755)
-    git = [
-        "git",
-        "-C",
-        str(source),
-        "-c",
-        "user.name=t",
-        "-c",
-        "user.email=t@example.org",
-        "-c",
-        "commit.gpgsign=false",
-    ]
-    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
-        subprocess.run([*git, *command], check=True, capture_output=True)
+    committed(source)
     (tmp_path / "tmp").mkdir()
     environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "TMPDIR": str(tmp_path / "tmp"), "TZ": "UTC"}
     environment.pop("PIP_CACHE_DIR", None)

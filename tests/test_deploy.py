@@ -59,15 +59,14 @@ def test_every_manifest_is_listed():
 
 
 def test_the_manifests_fit_the_schemas_of_kubernetes():
-    validate = kubernetes_validate
     checked = [document for document in manifests() if document["kind"] not in CUSTOM]
     for document in checked:
-        validate.validate(document, KUBERNETES, strict=True)
+        kubernetes_validate.validate(document, KUBERNETES, strict=True)
     assert {"StatefulSet", "ValidatingWebhookConfiguration", "NetworkPolicy"} <= {each["kind"] for each in checked}
     (wrong,) = of_kind("ValidatingWebhookConfiguration")
     wrong["webhooks"][0]["failPolicy"] = "Fail"
-    with pytest.raises(validate.ValidationError):
-        validate.validate(wrong, KUBERNETES, strict=True)
+    with pytest.raises(kubernetes_validate.ValidationError):
+        kubernetes_validate.validate(wrong, KUBERNETES, strict=True)
 
 
 @needs.unless(shutil.which("kubectl"), Need.KUBECTL)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from compat.cli import main
 from compat.compiler.datastream.program import Program, start
 from compat.compiler.spark.driver.executor import SparkExecutor
 from compat.compiler.spark.task.epochs import InProcessRunner
+from tests.repositories import committed
 
 PROGRAM = """
 from pyflink.common import Row, Types, WatermarkStrategy
@@ -147,8 +147,7 @@ def test_only_the_job_that_was_asked_for_is_restored_into(snapshot: str) -> None
 
 def test_a_program_at_a_revision_is_restored_into(snapshot: str) -> None:
     program("new.py")
-    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=b", "commit", "-qm", "c"]):
-        subprocess.run(["git", *command], check=True)
+    committed()
     result = dry_run(snapshot, "git:HEAD:new.py")
     assert result.exit_code == 0, result.output
     assert "3 keys in 43 entries restored" in " ".join(result.output.split())

@@ -19,6 +19,7 @@ from compat.testing import assert_compatible
 from tests import needs
 from tests.compat.fix.programs import INSERTED, program
 from tests.needs import Need
+from tests.repositories import committed
 
 ROOT = Path(__file__).parents[3]
 (HOOK,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
@@ -38,9 +39,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("jobs").mkdir()
     Path("jobs/count.py").write_text(OLD)
     Path("jobs/words.py").write_text("WORDS = ['to', 'be']\n")
-    git = ("git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
-    for command in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
-        subprocess.run([*git, *command], check=True, capture_output=True)
+    committed()
     return tmp_path
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import click
@@ -15,6 +14,7 @@ from compat.cli.check import check
 from compat.cli.modes import REFUSED, Mode
 from tests.compat.fix.programs import program
 from tests.compat.savepoint.conftest import saved
+from tests.repositories import committed
 
 COUNTED = program("numbers.COUNTED.uid('c')")
 SNAPSHOT = "small_uid_p2_canonical"
@@ -200,8 +200,7 @@ def test_what_is_only_for_programs_is_refused_for_plans() -> None:
 
 
 def test_a_baseline_is_written_from_files_at_a_revision() -> None:
-    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=b", "commit", "-qm", "c"]):
-        subprocess.run(["git", *command], check=True)
+    committed()
     Path("new.py").write_text(program("numbers.COUNTED.uid('other')"))
     assert run("--against", "HEAD", "new.py").exit_code == 1
     written = run("--against", "HEAD", "new.py", "--write-baseline", "--baseline", "b.json")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,15 +9,11 @@ from click.testing import CliRunner, Result
 
 from compat.cli import main
 from tests.compat.fix.programs import program
+from tests.repositories import committed, git
 
 COUNTED = program("numbers.COUNTED.uid('count').print()")
 RENAMED = program("numbers.COUNTED.uid('counts').print()")
 SETTINGS = '[tool.compat]\njobs = ["jobs/*.py", "other.py"]\nbaseline = "git:main"\n'
-
-
-def git(*arguments: str) -> None:
-    identity = ("-c", "user.name=a", "-c", "user.email=a@example.org")
-    subprocess.run(["git", *identity, *arguments], check=True, capture_output=True)
 
 
 @pytest.fixture(autouse=True)
@@ -30,9 +25,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         Path(name).write_text(COUNTED, encoding="utf-8")
     Path("jobs/tools.py").write_text("x = 1\n", encoding="utf-8")
     Path("pyproject.toml").write_text(SETTINGS, encoding="utf-8")
-    git("init", "-q", "-b", "main")
-    git("add", "-A")
-    git("commit", "-qm", "jobs")
+    committed()
     return tmp_path
 
 

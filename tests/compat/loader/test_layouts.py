@@ -16,6 +16,7 @@ from compat.cli import main
 from compat.loader.layout import find_layout
 from compat.loader.process import load_one
 from compat.loader.request import Crash, Loaded, Request
+from tests.repositories import committed
 
 BUILT = """
 from pyflink.common import Types
@@ -258,11 +259,6 @@ def test_pythonpath_is_searched_before_the_project(project: Path) -> None:
 # What was a program's at a revision
 
 
-def commit(project: Path) -> None:
-    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=a", "-c", "user.email=b", "commit", "-qm", "c"]):
-        subprocess.run(["git", *command], cwd=project, check=True)
-
-
 def check(*arguments: str) -> Result:
     return CliRunner().invoke(main, ["check", *arguments, "--output", "concise"])
 
@@ -306,7 +302,7 @@ def test_a_program_of_a_revision_has_the_modules_of_that_revision(
     write(project, {**files, "pyproject.toml": ""})
     (project / "jobs").mkdir(exist_ok=True)
     (project / "jobs" / "count.py").write_text(line + COUNTING)
-    commit(project)
+    committed(project)
     monkeypatch.chdir(project)
     if path:
         monkeypatch.setenv(path, os.pathsep.join([str(project), str(project / "src"), os.environ.get(path, "")]))
@@ -323,7 +319,7 @@ def test_a_program_of_a_revision_has_the_modules_of_that_revision(
 
 def test_pyfiles_of_a_revision_are_those_of_that_revision(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(project, {"lib/words.py": HERE, "jobs/count.py": "from words import WORD\n" + COUNTING})
-    commit(project)
+    committed(project)
     monkeypatch.chdir(project)
     arguments = ("--against", "HEAD", "jobs/count.py", "--pyfiles", "lib")
     assert check(*arguments).exit_code == 0

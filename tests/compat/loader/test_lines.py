@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
 
 from click.testing import CliRunner
 
 from compat.cli import main
 from compat.loader.inputs import LoadOptions, load, opened
 from compat.loader.lines import carrying, carrying_from
+from tests.repositories import committed
 
 PROGRAM = """\
 from pyflink.datastream import StreamExecutionEnvironment
@@ -44,8 +44,7 @@ def test_a_plan_as_json_has_the_lines_of_the_program_and_of_its_modules(tmp_path
 def test_of_a_revision_the_lines_are_those_of_then(tmp_path, monkeypatch):
     project(tmp_path)
     monkeypatch.chdir(tmp_path)
-    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a", "commit", "-qm", "x"]):
-        subprocess.run(["git", *command], check=True)
+    committed()
     (tmp_path / "job.py").write_text("raise SystemExit\n")
     with opened("git:HEAD:job.py") as given:
         (plan,) = (carrying(plan, given) for plan in load(given, LoadOptions()))

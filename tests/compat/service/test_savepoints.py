@@ -254,10 +254,8 @@ def ids(running):
 def test_savepoints_are_listed_and_inspected(watched):
     running, _ = watched
     listed = ids(running)
-    told = {
-        name: (one["kind"], one["status"], one["job"]) for name, one in listed.items() if name in ("flink", "delta")
-    }
-    assert told == {
+    there = {name: one for name, one in listed.items() if one["status"] != "gone"}  # other tests had some, for a while
+    assert {name: (one["kind"], one["status"], one["job"]) for name, one in there.items()} == {
         "flink": ("flink", "ok", "counts"),
         "delta": ("delta-savepoint", "ok", "counts"),
     }

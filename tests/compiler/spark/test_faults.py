@@ -6,6 +6,7 @@ import errno
 import itertools
 import os
 import pickle
+import re
 import shutil
 import subprocess
 import threading
@@ -198,7 +199,7 @@ def test_a_full_disk_stops_the_job_and_loses_nothing(cluster: Any, tmp_path: Pat
     verify(cluster, tmp_path)
 
 
-FULL_DISK = r"{} .+ cannot be written: .*No space left on device.* The disk is full: make room on it, or {}"
+FULL_DISK = r"{} @\S* cannot be written: .*No space left on device.* The disk is full: make room on it, or {}"
 
 
 @pytest.mark.parametrize(
@@ -220,6 +221,8 @@ def test_a_full_disk_is_named(cluster: Any, tmp_path: Path, small_disk: Path, wh
             (tmp_path / folder).symlink_to(small_disk / folder)
     if what == "store":
         cluster.directory = small_disk
+    folder = tmp_path / what if what in ("files", "table") else small_disk
+    told = told.replace("@", re.escape(str(folder)))
     with pytest.raises((JobFailed, StoreError), match=f"(?s){told}") as failed:
         run(cluster, tmp_path, **{"replicas": str(tmp_path / "replicas"), **options})
     assert "Traceback" not in str(failed.value)

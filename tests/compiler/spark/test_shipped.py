@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -240,16 +241,29 @@ def test_nothing_is_left_of_a_job_that_has_ended(runs: Cluster, tmp_path: Path) 
     assert not (runs.directory / "replicas" / master.job_id).exists()
 
 
+HERE = re.escape(os.getcwd())
+"""Where relative paths count from."""
+
+
 @pytest.mark.parametrize(
     ("ask", "message"),
     [
-        (lambda env: env.add_python_file("no/such.py"), r"python\.files: .+no/such\.py does not exist"),
-        (lambda env: env.add_python_archive("none.zip", "x"), r"python\.archives: .+none\.zip does not exist"),
+        (lambda env: env.add_python_file("no/such.py"), rf"python\.files: {HERE}/no/such\.py does not exist"),
+        (lambda env: env.add_python_archive("none.zip", "x"), rf"python\.archives: {HERE}/none\.zip does not exist"),
         (lambda env: env.add_python_archive("/bin/sh", "../x"), r"python\.archives: .* is to be unpacked in \.\./x"),
-        (lambda env: env.set_python_requirements("none.txt"), r"python\.requirements: .+none\.txt does not exist"),
-        (lambda env: env.set_python_requirements("/bin/sh", "none"), r"python\.requirements: .+none does not exist"),
+        (
+            lambda env: env.set_python_requirements("none.txt"),
+            rf"python\.requirements: {HERE}/none\.txt does not exist",
+        ),
+        (
+            lambda env: env.set_python_requirements("/bin/sh", "none"),
+            rf"python\.requirements: {HERE}/none does not exist",
+        ),
         (lambda env: env.set_python_executable("python9.9"), r"python\.executable: there is no interpreter python9\.9"),
-        (lambda env: env.register_cached_file("none.bin", "n"), r"pipeline\.cached-files: .+none\.bin does not exist"),
+        (
+            lambda env: env.register_cached_file("none.bin", "n"),
+            rf"pipeline\.cached-files: {HERE}/none\.bin does not exist",
+        ),
         (lambda env: env.add_python_file("hdfs:///a.py"), r"python\.files: hdfs:///a\.py is not on this machine"),
     ],
 )

@@ -21,6 +21,7 @@ from compat.loader.jvm.process import JvmOptions, JvmProcess, build_all
 from compat.loader.jvm.warm import WarmJvms
 from compat.plan.model import Plan
 from tests.compat.loader.jvm.golden import PROGRAMS, SAMPLED, program
+from tests.repositories import committed
 
 
 @pytest.fixture
@@ -195,9 +196,7 @@ def test_pairs_are_judged_as_alone_in_one_jvm(check, started):
 
 
 def test_files_are_held_against_a_revision_in_one_jvm(check, started):
-    git = ["git", "-c", "user.name=x", "-c", "user.email=x@example.com"]
-    for command in (["init", "-q"], ["add", "."], ["commit", "-qm", "before"]):
-        subprocess.run([*git, *command], check=True)
+    committed()
     shutil.copy("payments/v2.jar", "payments/v1.jar")
     result = check("--against", "HEAD", "payments/v1.jar", "payments/v2.jar", "--output", "json")
     assert [one["verdict"] for one in json.loads(result.stdout)["reports"]] == ["incompatible", "compatible"]
