@@ -37,6 +37,7 @@ _COMMANDS = {
     "cancel": ("compat.cli.jobs", "cancel"),
     "discard": ("compat.cli.jobs", "discard"),
     "state": ("compat.cli.state", "state"),
+    "fsck": ("compat.cli.fsck", "fsck"),
     "completion": ("compat.cli.completion", "completion"),
 }
 
@@ -67,7 +68,8 @@ class _Commands(click.Group):
     "  compat inspect savepoint-1a2b3c/\n"
     "  compat remap savepoint-1a2b3c/ remapped/ --map old-uid=new-uid\n  compat demo\n  compat run job.py\n"
     "  compat cluster start\n  compat deploy --job word_count job.py\n  compat list\n"
-    "  compat savepoint 6f2c\n  compat stop 6f2c\n  compat cancel 6f2c\n  compat discard 6f2c\n  compat state 6f2c count",
+    "  compat savepoint 6f2c\n  compat stop 6f2c\n  compat cancel 6f2c\n  compat discard 6f2c\n  compat state 6f2c count\n"
+    "  compat fsck .compat",
 )
 @click.version_option(__version__, prog_name="compat")
 def main() -> None:

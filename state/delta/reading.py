@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from compat.state.delta.digests import prove_bytes
 from compat.state.delta.errors import StoreError, in_one_line
 from compat.state.delta.rows import SCHEMA, DataFile
 from compat.state.stores.places import Place
@@ -22,7 +23,7 @@ _MOST_ROWS = 65_536
 _ROW_BYTES = 128
 """What a row takes in memory beside its values: Parquet writes a name once that Arrow has in each row."""
 _WHOLE_BYTES = 4 * 1024 * 1024
-"""A file elsewhere of up to so many bytes comes with one request."""
+"""A file of up to so many bytes is read at once: elsewhere that is one request, and its digest is proven."""
 _BUFFER_BYTES = 1024 * 1024
 
 
@@ -61,9 +62,10 @@ def log_file(file: DataFile) -> LogFile:
 def opened(table: Place, file: LogFile) -> Iterator[pq.ParquetFile]:
     """A data file of a table. Raises StoreError where it is gone or damaged, be it found while it is read."""
     try:
+        source_of = _whole if file.size <= _WHOLE_BYTES else _large
         with (
-            _source(table / file.path, file.size) as source,
-            pq.ParquetFile(source, buffer_size=_BUFFER_BYTES) as parquet,
+            source_of(table / file.path) as source,
+            pq.ParquetFile(source, buffer_size=_BUFFER_BYTES, page_checksum_verification=True) as parquet,
         ):
             yield parquet
     except FileNotFoundError as error:
@@ -71,14 +73,22 @@ def opened(table: Place, file: LogFile) -> Iterator[pq.ParquetFile]:
             f"{table} lacks the file {file.path}: the checkpoint is not retained any more, or someone removed it."
         ) from error
     except (OSError, pa.ArrowException) as error:
-        raise StoreError(f"The file {file.path} of {table} cannot be read: {in_one_line(error)}.") from error
+        raise StoreError(
+            f"The file {file.path} of {table} cannot be read: {in_one_line(error)}. compat fsck {table} tells what else is "
+            f"damaged. Put the file back from a copy, or go on from a savepoint with -s."
+        ) from error
 
 
-def _source(place: Place, size: int) -> AbstractContextManager[Any]:
-    """What pyarrow reads a Parquet file from; of a large one elsewhere only what it wants of it."""
-    if place.local:
-        return nullcontext(place.path)
-    return place.open() if size > _WHOLE_BYTES else nullcontext(pa.BufferReader(place.read()))
+def _whole(place: Place) -> AbstractContextManager[Any]:
+    """What pyarrow reads a small Parquet file from: its bytes, which are those that were written."""
+    data = place.read()
+    prove_bytes(place.path, data)
+    return nullcontext(pa.BufferReader(data))
+
+
+def _large(place: Place) -> AbstractContextManager[Any]:
+    """The same for a large one; of one elsewhere only what is wanted of it. Its pages have checksums."""
+    return nullcontext(place.path) if place.local else place.open()
 
 
 class RowGroup(NamedTuple):

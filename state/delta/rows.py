@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from compat.state.delta.digests import DigestingFile
 from compat.state.delta.errors import unwritable
 from compat.state.stores.local import sync
 from compat.state.stores.places import place_of
@@ -169,25 +170,27 @@ def by_group(table: pa.Table) -> pa.Table:
 
 
 def _write(directory: str, table: pa.Table, group_rows: int) -> DataFile:
-    name = f"part-{uuid.uuid4().hex}.parquet"
-    place = place_of(directory) / name
+    folder = place_of(directory)
     try:
-        if place.local:
-            _encode(table, place.path, group_rows)
-            sync(place.path)
-            size = os.path.getsize(place)
+        if folder.local:
+            begun = folder / f"part-{uuid.uuid4().hex}.parquet"
+            with open(begun, "xb") as file:
+                digesting = DigestingFile(file)
+                _encode(table, digesting, group_rows)
+            sync(begun.path)
+            os.rename(begun, folder / digesting.name)
         else:
             written = io.BytesIO()
-            _encode(table, written, group_rows)
-            size = written.tell()
-            place.upload(written)
+            digesting = DigestingFile(written)
+            _encode(table, digesting, group_rows)
+            (folder / digesting.name).upload(written)
     except OSError as error:
         raise unwritable("The store", directory, error, "go on from a copy of it elsewhere with -s") from error
-    return DataFile(name, size, _statistics(table))
+    return DataFile(digesting.name, digesting.tell(), _statistics(table))
 
 
-def _encode(table: pa.Table, target: Any, group_rows: int) -> None:
-    """Write a table as Parquet, to a path or an open file."""
+def _encode(table: pa.Table, target: DigestingFile, group_rows: int) -> None:
+    """Write a table as Parquet."""
     pq.write_table(
         table,
         target,
@@ -196,6 +199,7 @@ def _encode(table: pa.Table, target: Any, group_rows: int) -> None:
         compression_level=1,
         use_dictionary=["operator_id", "kind", "state", "key_group", "namespace", "epoch", "map_key"],
         write_statistics=list(_STATISTICS),
+        write_page_checksum=True,
         store_schema=table.schema.equals(SCHEMA),  # who reads it as Arrow must not find our dictionaries there
     )
 

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from compat.state.delta.compaction import latest, slices_of, write_by_group
+from compat.state.delta.digests import prove_file
 from compat.state.delta.errors import StoreError, unwritable
 from compat.state.delta.files import remove
 from compat.state.delta.log import SnapshotLog
@@ -88,7 +89,10 @@ def _copied(source: str, target: str, file: LogFile) -> DataFile:
     found, copy = place_of(source) / file.path, place_of(target) / Path(file.path).name
     if found.system == copy.system:
         found.system.copy(found.path, copy.path)
+        if copy.local:
+            prove_file(copy)
     else:
+        prove_file(found)
         with found.open() as opened:
             copy.upload(opened)
     name = copy.name

@@ -28,7 +28,7 @@ from compat.compiler.spark.driver.directories import without_checkpoint_director
 from compat.compiler.spark.driver.master import JobCancelled, JobMaster
 from compat.compiler.spark.driver.masters import refuse_incomplete, refuse_unreachable, refuse_unsafe
 from compat.compiler.spark.driver.options import Assigned, Listener, RunOptions, source_of, with_recovery
-from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.store import JobEntry, JobStore, prove_not_behind
 from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported, with_placed_sinks
 from compat.compiler.spark.plan import PhysicalPlan, plan
 from compat.compiler.spark.task.epochs import EpochRunner, InProcessRunner
@@ -298,22 +298,34 @@ class SparkExecutor:
         before = self._store.unfinished(options.program, made.job_name, options.savepoint, options.occurrence)
         if before is None:
             return options, None
+        goes_on = self._has_checkpoint(before.job_id)
         edited = before.source not in ("", source_of(options.program))
         if before.fingerprint == made.fingerprint and self._keeps_states(before, compilation):
             if edited:
                 self._say(before, "Its operators and states are the same, so that job goes on")
             return options, before
-        if not _has_checkpoint(self._store.state(before.job_id)):
+        if not goes_on:
             return options, None
         self._say(before, "Its state is restored into a new job, after a check")
         return replace(options, savepoint=str(self._store.directory(before.job_id)), claim=False), None
 
     def _begun(self, assigned: Assigned, made: PhysicalPlan) -> JobEntry | None:
         """The job that was assigned, where an attempt before this one has committed something of it."""
-        if not _has_checkpoint(self._store.state(assigned.job_id)):
+        if not self._has_checkpoint(assigned.job_id):
             return None
         found = self._store.read(assigned.job_id)
         return found or JobEntry(job_id=assigned.job_id, name=made.job_name, status=JobStatus.RUNNING.value, pid=0)
+
+    def _has_checkpoint(self, job_id: str) -> bool:
+        """True if the table of a job's state has a committed epoch. Raises StoreError, also where it lacks some."""
+        state = self._store.state(job_id)
+        try:
+            is_there = (place_of(state) / "_delta_log").exists()
+        except OSError as error:
+            raise StoreError(f"The store {state} cannot be read: {error}.") from error
+        log = SnapshotLog.open(state) if is_there else None
+        prove_not_behind(self._store.directory(job_id), log)
+        return log is not None and log.epoch > 0
 
     def _keeps_states(self, before: JobEntry, compilation: Compilation) -> bool:
         """Whether a job's operators have the states that they had when it ran; True where its plan was not kept."""
@@ -395,15 +407,6 @@ def _states(plan: dict[str, Any]) -> dict[str, Any]:
         and [{key: value for key, value in state.items() if key != "source"} for state in operator["states"]]
         for operator in plan["operators"]
     }
-
-
-def _has_checkpoint(state: str) -> bool:
-    """True if the table of a job's state has a committed epoch. Raises StoreError."""
-    try:
-        is_there = (place_of(state) / "_delta_log").exists()
-    except OSError as error:
-        raise StoreError(f"The store {state} cannot be read: {error}.") from error
-    return is_there and SnapshotLog.open(state).epoch > 0
 
 
 class InProcessExecutor(SparkExecutor):

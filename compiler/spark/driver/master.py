@@ -40,7 +40,7 @@ from compat.compiler.spark.driver.restore import (
 )
 from compat.compiler.spark.driver.savepoints import Savepoint, savepoint_of, with_adopted
 from compat.compiler.spark.driver.source_coordinator import SourceFailure
-from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.store import JobEntry, JobStore, prove_not_behind
 from compat.compiler.spark.driver.upkeep import Upkeep
 from compat.compiler.spark.driver.watch import Watch
 from compat.compiler.spark.plan import PhysicalPlan
@@ -584,6 +584,8 @@ class JobMaster:
         for report in reports:
             self.executions.reported(report.vertex, report.subtask, report.ended)
         self.measured.take(reports)
+        if any(report.published for report in reports):
+            self.store.publishes(self.job_id, epoch)
         self._hand_out(reports)
         self._publish()
         timers = [each for each in reports if each.next_timer is not None and not each.ended]
@@ -787,6 +789,7 @@ class JobMaster:
         """Take up where the last commit is, unless somebody else has. Raises Superseded."""
         self._lock.prove()
         log = SnapshotLog.open(self.coordinator.log.path)
+        prove_not_behind(self.store.directory(self.job_id), log)
         self._lead(log)
         self._follow(log)
         self._sweep()

@@ -16,7 +16,7 @@ from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STA
 from compat.compiler.spark.driver.migrations import Unreadable, find_migrations
 from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.driver.restored import Restored, restored, tally, total
-from compat.compiler.spark.driver.store import state_of
+from compat.compiler.spark.driver.store import prove_not_behind, state_of
 from compat.compiler.spark.plan import PhysicalPlan, with_max_parallelism
 from compat.compiler.streamgraph.model import Task
 from compat.state.assignment import Claimant, MaxParallelismProblem, Recorded, Refusal, assign
@@ -193,9 +193,13 @@ class Snapshot:
         return (self.directory / METADATA).exists()
 
     def open(self) -> SnapshotLog:
-        """Its table. Raises StoreError."""
+        """Its table. Raises StoreError, also where the last checkpoint is asked for and gone."""
         log = SnapshotLog.open(self.table)
-        return log if self.epoch is None else SnapshotLog.open(self.table, log.version_of_epoch(self.epoch))
+        if self.epoch is not None:
+            return SnapshotLog.open(self.table, log.version_of_epoch(self.epoch))
+        if not self.is_savepoint:
+            prove_not_behind(self.directory, log)
+        return log
 
     def plan(self) -> dict[str, Any] | None:
         """The plan of the program that wrote it, where it was kept."""

@@ -26,7 +26,7 @@ from compat.state.stores.places import Place, place_of
 from compat.state.stores.schemes import is_remote, without_scheme
 
 if TYPE_CHECKING:
-    from compat.state.delta.log import Ended
+    from compat.state.delta.log import Ended, SnapshotLog
 
 _NOT_ENDED = frozenset(status.value for status in JobStatus if not status.terminal)
 _TO_GO_ON = _NOT_ENDED | {JobStatus.FAILED.value}
@@ -116,7 +116,9 @@ _POINTER = "state.at"
 """The file that names the state table of a job where it lies on another storage than the job's directory."""
 _RETAINED = "retained"
 """The empty file that tells that only a checkpoint was kept of a job."""
-_CHECKPOINT = ("state", _POINTER, "plan.json", _RETAINED)
+_PUBLISHED = "published"
+"""The file with the number of the last checkpoint whose records a job has published, or begun to."""
+_CHECKPOINT = ("state", _POINTER, "plan.json", _RETAINED, _PUBLISHED)
 """What is a checkpoint of a job's directory."""
 _OF_NO_JOB = frozenset({"driver", "state", "shipped", "plan"})
 """What is in the directory of a job before it has an entry, without the ends of the names."""
@@ -147,6 +149,27 @@ def state_of(directory: Place) -> Place:
         return place_of((directory / _POINTER).read().decode())
     except (FileNotFoundError, NotADirectoryError):
         return directory / "state"
+
+
+def prove_not_behind(directory: Place, log: SnapshotLog | None) -> None:
+    """Raise a StoreError where the log of the job of a directory lacks checkpoints whose records were published.
+
+    Their commits are gone or empty: from what is left, the job would publish the same records again. A table that somebody
+    restored to an earlier version has had those checkpoints, and is what it is meant to be. None is a log that is not there.
+    """
+    told = [0]
+    with suppress(OSError, ValueError):
+        told.append(int((directory / _PUBLISHED).read()))
+    with suppress(OSError, ValueError, TypeError, AttributeError):
+        told.append(JobEntry.read(json.loads((directory / "job.json").read())).epoch)
+    seen, last = (0, 0) if log is None else (log.next_epoch - 1, log.epoch)
+    if max(told) > seen:
+        instead = f"-s {directory}@{last} goes on from checkpoint {last}" if last else "--fresh starts anew"
+        raise StoreError(
+            f"The state of job {directory.name} is at checkpoint {last}, and its records up to checkpoint {max(told)} are "
+            f"published: a commit in {state_of(directory)}/_delta_log is gone or empty. Put it back from a copy; "
+            f"compat fsck {directory} tells what else is damaged. {instead} all the same, and publishes again what came after."
+        )
 
 
 def _beside(state: Place) -> Place:
@@ -402,6 +425,21 @@ class JobStore:
                 f"{there.status}. Nothing is lost."
             )
         self._put(self.directory(entry.job_id) / "job.json", msgspec.to_builtins(entry))
+
+    def publishes(self, job_id: str, epoch: int) -> None:
+        """Put down that the records of a committed epoch are about to be published. Raises StoreError.
+
+        On this machine that waits for no disk: it is there to show what became of the log, not of the machine.
+        """
+        place, text = self.directory(job_id) / _PUBLISHED, b"%020d" % epoch
+        try:
+            if place.local:
+                with open(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644), "wb", buffering=0) as file:
+                    file.write(text)  # over what was there: a driver that is killed leaves one or the other
+            else:
+                place.write(text)
+        except OSError as error:
+            raise unwritable("The store", self.root, error, "give another with --store") from error
 
     def plan(self, job_id: str) -> dict[str, Any] | None:
         """The plan of a job that was kept, or None."""

@@ -63,11 +63,12 @@ Element = Records | KeyedRecords | Watermark | WatermarkStatus | LatencyMarker
 
 
 class Stowed(NamedTuple):
-    """A payload that is in a file of this machine's, from byte ``start`` on."""
+    """A payload that is in a file of this machine's, from byte ``start`` on, with the checksum (CRC-32) of its bytes."""
 
     path: str
     start: int
     size: int
+    checksum: int
 
 
 class Buffer(NamedTuple):

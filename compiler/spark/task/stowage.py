@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from zlib import crc32
 
 from compat.compiler.spark.task.elements import Buffer, Stowed
 
@@ -40,7 +41,7 @@ def stow(folder: str, buffers: list[Buffer]) -> list[Buffer]:
                 payload = buffer.payload
                 assert isinstance(payload, bytes)
                 file.write(payload)
-                stowed.append(buffer._replace(payload=Stowed(path, start, len(payload))))
+                stowed.append(buffer._replace(payload=Stowed(path, start, len(payload), crc32(payload))))
                 start += len(payload)
     except OSError:
         with suppress(OSError):
@@ -64,6 +65,8 @@ def payloads(buffers: Iterable[Buffer]) -> Iterator[tuple[Buffer, bytes]]:
             payload = os.pread(files[place.path], place.size, place.start)
             if len(payload) < place.size:
                 raise BuffersLost(f"{place.path} was cut off.")
+            if crc32(payload) != place.checksum:
+                raise BuffersLost(f"{place.path} is damaged.")
             yield buffer, payload
 
 

@@ -56,15 +56,17 @@ def test_without_a_folder_or_where_nothing_can_be_written_they_travel(tmp_path: 
         assert folder == ""
 
 
-@pytest.mark.parametrize("harm", ["removed", "cut"])
+@pytest.mark.parametrize("harm", ["removed", "cut", "flipped"])
 def test_buffers_that_were_lost_are_told(tmp_path: Path, harm: str) -> None:
     with folder_for_buffers(str(tmp_path)) as folder:
         stowed = stow(folder, buffers(TRAVELS))
         path = Path(folder, os.listdir(folder)[0])
         if harm == "removed":
             path.unlink()
-        else:
+        elif harm == "cut":
             os.truncate(path, 2 * TRAVELS + 1)
+        else:
+            path.write_bytes(path.read_bytes()[:-1] + b"!")
         with pytest.raises(BuffersLost, match=path.name):
             list(payloads(stowed))
 

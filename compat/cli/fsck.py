@@ -1,0 +1,45 @@
+"""``compat fsck``: whether what jobs on Spark keep is whole."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+
+import click
+
+DAMAGED, UNREADABLE = 1, 2
+
+
+@click.command("fsck")
+@click.argument("path", type=click.Path())
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+def fsck(path: str, form: str) -> None:
+    """Read all that a store, a job or a savepoint of jobs on Spark has, and say what is damaged or gone.
+
+    Every file of the state is read to its end and held against the digest that its name carries; the log against what the job
+    has published. Nothing is changed. Exit codes: 0 whole, 1 damaged, 2 it could not be read.
+
+    Example: compat fsck .compat
+    """
+    from compat.compiler.spark.driver.fsck import fsck as verified
+    from compat.state.delta.errors import StoreError
+
+    damaged, told = False, []
+    try:
+        for found in verified(path):
+            damaged = damaged or bool(found.problems)
+            told.append(asdict(found))
+            if form == "text":
+                state = f"{len(found.problems)} problem{'s' * (len(found.problems) > 1)}" if found.problems else "whole"
+                click.echo(
+                    f"{found.kind} {found.path}: checkpoint {found.epoch}, {found.files} files, {found.size} bytes: {state}"
+                )
+                for problem in found.problems:
+                    click.echo(f"  - {problem}")
+    except StoreError as error:
+        click.echo(str(error), err=True)
+        sys.exit(UNREADABLE)
+    if form == "json":
+        click.echo(json.dumps(told, indent=2, ensure_ascii=False))
+    sys.exit(DAMAGED if damaged else 0)
