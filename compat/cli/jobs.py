@@ -106,6 +106,8 @@ def savepoint() -> None:
 def take(job_id: str, path: str | None, store: str, cluster: str | None, token_file: str | None) -> None:
     """Write a savepoint of a running job; its path is printed. The word take may be left out.
 
+    It gets a folder of its own in PATH, or in the program's folder for savepoints, or in the store.
+
     Example: compat savepoint 6f2c
     """
     if cluster is not None:
@@ -120,7 +122,14 @@ savepoint.add_command(convert)
 
 @click.command("stop")
 @click.argument("job_id")
-@click.option("-p", "--savepointPath", "path", metavar="PATH", callback=place, help="Where the savepoint goes.")
+@click.option(
+    "-p",
+    "--savepointPath",
+    "path",
+    metavar="PATH",
+    callback=place,
+    help="The folder that the savepoint gets its own folder in.",
+)
 @click.option("--drain", "-d", is_flag=True, help="Let all windows fire first: the job is not to go on.")
 @store_option
 @cluster_options

@@ -169,6 +169,7 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
             fresh=run.fresh,
             replicas=run.replicas,
             program=layout.program,
+            arguments=tuple(run.arguments),
             plan_of=plan_of(run.program),
             check=checker(run.program, narrator.say),
             worker_setup=lambda elsewhere: worker_setup(

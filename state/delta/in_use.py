@@ -14,8 +14,9 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 class InUse:
     """The mark of those who have a file open. ``trusted`` is False where whoever had it before came to grief.
 
-    The mark is a file beside it: locked while somebody lives who has the file open, and afterwards naming the system's start
-    and the file's size. Else a process was killed at its work, perhaps by what it read, or the page cache was lost.
+    The mark is a file beside it: locked while somebody lives who has the file open, and afterwards naming the system's start,
+    the file's size, and when it was last written. Else a process was killed at its work, perhaps by what it read, the page
+    cache was lost, or somebody else has written to the file.
     """
 
     def __init__(self, path: str) -> None:
@@ -38,10 +39,10 @@ class InUse:
 
     def _closed(self) -> bytes:
         try:
-            size = os.stat(self._path).st_size
+            found = os.stat(self._path)
         except FileNotFoundError:
-            size = 0
-        return f"closed {boot_id()} {size}".encode()
+            return f"closed {boot_id()} 0".encode()
+        return f"closed {boot_id()} {found.st_size} {found.st_mtime_ns}".encode()
 
 
 @functools.cache

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -25,6 +27,8 @@ from compat.state.stores.places import Place, place_of
 
 METADATA = "_savepoint.json"
 PLAN = "plan.json"
+_FILES = "files"
+"""Where the description lists the files of the savepoint."""
 
 
 T = TypeVar("T")
@@ -68,11 +72,50 @@ def write_savepoint(
         copy.commit(state.epoch, files, {"token": "savepoint"})
         if plan is not None:
             (target / PLAN).write(json.dumps(plan).encode())
-        (target / METADATA).write(json.dumps({"format": 1, **description}, indent=1).encode())
+        (target / METADATA).write(json.dumps({"format": 2, **description, _FILES: _written(target)}, indent=1).encode())
     except (OSError, StoreError) as error:
         target.remove()
         raise unwritable("The savepoint", target, error, "give another path") from error
     return str(target)
+
+
+def _written(target: Place) -> list[str]:
+    """The files of a savepoint, but for the one that lists them, by their paths in it."""
+    return [file.path.removeprefix(target.path).lstrip("/") for file in target.walk()]
+
+
+def remove_savepoint(path: Place) -> None:
+    """Remove the files that a savepoint lists, and its folders where nothing else is in them. Raises StoreError, OSError.
+
+    The one that makes it a savepoint goes first: what is left of it is none.
+    """
+    told = read_description(path).get(_FILES)
+    names = told if isinstance(told, list) else _of_first_format(path)
+    for name in names:
+        _prove_inside(path, name)
+    for name in (METADATA, *names):
+        (path / name).delete()
+    if path.local:
+        for folder in (path / "_delta_log", path):
+            with suppress(OSError):  # somebody else's files are in it
+                os.rmdir(folder)
+
+
+def _of_first_format(path: Place) -> list[str]:
+    """The files of a savepoint that lists none: what its table names."""
+    log = [f"_delta_log/{entry.name}" for entry in (path / "_delta_log").list() if entry.size is not None]
+    return [*(file.path for file in SnapshotLog.open(path).files()), *log, PLAN]
+
+
+def _prove_inside(path: Place, name: object) -> None:
+    """Raise a StoreError unless a name that a savepoint lists is that of a file in it: anybody may have written it."""
+    parts = name.split("/") if isinstance(name, str) else []
+    inside = bool(parts) and not any(part in ("", ".", "..") or "\\" in part for part in parts)
+    if inside and path.local:
+        above = os.path.realpath(os.path.dirname(path / str(name)))
+        inside = f"{above}/".startswith(f"{os.path.realpath(path)}/")
+    if not inside:
+        raise StoreError(f"{path / METADATA} lists {name!r}, which is no file of the savepoint. Nothing was removed.")
 
 
 def _expect_nothing(target: Place) -> None:
@@ -117,6 +160,8 @@ def read_description(path: str | Path | Place) -> dict[str, Any]:
     """The description of a savepoint. Raises StoreError for a directory that holds none."""
     try:
         found: dict[str, Any] = json.loads((place_of(path) / METADATA).read())
+        if not isinstance(found, dict):
+            raise ValueError(f"{METADATA} is no description of one")
     except (OSError, ValueError) as error:
         raise StoreError(f"{path} holds no savepoint: {error}. Check the path.") from None
     return found

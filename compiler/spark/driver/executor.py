@@ -295,7 +295,9 @@ class SparkExecutor:
             return options, self._begun(options.assigned, made)
         if not options.program or options.fresh:
             return options, None
-        before = self._store.unfinished(options.program, made.job_name, options.savepoint, options.occurrence)
+        before = self._store.unfinished(
+            options.program, made.job_name, options.savepoint, options.occurrence, options.arguments
+        )
         if before is None:
             return options, None
         goes_on = self._has_checkpoint(before.job_id)

@@ -239,12 +239,13 @@ def _driven(directory: Place) -> StoreError:
 def _locked(directory: Place, store: Place, name: str, token: int = 0) -> Any:
     try:
         os.makedirs(directory, exist_ok=True)
-        file = open(os.path.join(directory, name), "w")  # noqa: SIM115 - held on purpose
+        file = open(os.path.join(directory, name), "a")  # noqa: SIM115 - held on purpose, and another's until it is locked
     except OSError as error:
         raise unwritable("The store", store, error, _INSTEAD) from error
     for _ in range(20):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            file.truncate(0)
             file.write(f"{os.getpid()} {token}")
             file.flush()
             return file

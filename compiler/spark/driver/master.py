@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import os
+import socket
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
@@ -684,7 +685,7 @@ class JobMaster:
 
     def _after(self, epoch: int, records: int, reports: list[TaskReport], seconds: float) -> None:
         if self._claimed is not None:
-            give_up(self._claimed)
+            self._give_up(self._claimed)
             self._claimed = None
         replicas = Counter(report.replica for report in reports if report.replica is not None)
         self._replicas_found += replicas
@@ -705,6 +706,13 @@ class JobMaster:
         if time.monotonic() - self._written > _ENTRY_SECONDS:
             self._write()
         self._upkeep.compact(self.coordinator)
+
+    def _give_up(self, claimed: Snapshot) -> None:
+        """Remove what the job has claimed: that it cannot be removed is no failure of the job."""
+        try:
+            give_up(claimed)
+        except (StoreError, OSError) as error:
+            self._tell("note", text=f"The claimed snapshot {claimed.directory} is not removed: {error}")
 
     def _recover(self, failure: TaskFailure) -> None:
         """Go on from the last commit, as often as the restart strategy says; raises JobFailed when it gives up.
@@ -877,6 +885,8 @@ class JobMaster:
             vertices=self.executions.summary(),
             fence=self.coordinator.log.fence if hasattr(self, "coordinator") else self._lock.token,
             occurrence=self.options.occurrence,
+            host=socket.gethostname(),
+            arguments=self.options.arguments,
             retention=self.plan.options.get(RETENTION, ""),
         )
         self._written = time.monotonic()

@@ -37,7 +37,8 @@ class RunOptions:
 
     ``savepoint`` is restored by a new job (``claim``: and removed once the job has a checkpoint of its own). ``epochs``
     stops with a savepoint after so many, ``epoch_records`` bounds each source's input of an epoch. ``program`` is the file
-    that submits the job: the same one goes on with a job that failed or whose driver died, unless ``fresh``. ``occurrence``
+    that submits the job: the same one goes on with a job that failed or whose driver died, unless ``fresh``; with the same
+    ``arguments`` it is refused while that job runs. ``occurrence``
     counts the jobs of the same name that it submitted before. ``replicas`` is where hosts keep local state.
     ``worker_setup`` gives what is called in each Python worker before it loads the plan, when the first job is run; it is
     told whether workers may be on other machines. Modules are in ``worker_folders``.
@@ -52,6 +53,7 @@ class RunOptions:
     epochs: int | None = None
     epoch_records: int | None = None
     program: str = ""
+    arguments: tuple[str, ...] = ()
     occurrence: int = 0
     fresh: bool = False
     replicas: str | None = None

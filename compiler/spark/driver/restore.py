@@ -13,10 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
+from compat.compiler.spark.driver.lease import is_held
 from compat.compiler.spark.driver.migrations import Unreadable, find_migrations
 from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.driver.restored import Restored, restored, tally, total
-from compat.compiler.spark.driver.store import prove_not_behind, state_of
+from compat.compiler.spark.driver.store import JobStore, prove_not_behind, state_of
 from compat.compiler.spark.plan import PhysicalPlan, with_max_parallelism
 from compat.compiler.streamgraph.model import Task
 from compat.state.assignment import Claimant, MaxParallelismProblem, Recorded, Refusal, assign
@@ -24,7 +25,7 @@ from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.reading import batches
 from compat.state.delta.rows import NO_KEY_GROUP, Kind, counted, read_rows
-from compat.state.delta.savepoint import METADATA, PLAN, Migrations, import_snapshot
+from compat.state.delta.savepoint import METADATA, PLAN, Migrations, import_snapshot, remove_savepoint
 from compat.state.delta.work import HERE, Workers, is_large
 from compat.state.flink.errors import NotASavepoint, SavepointError
 from compat.state.flink.remote import is_remote, read_savepoint
@@ -283,6 +284,8 @@ def prepare_restore(plan: PhysicalPlan, new_plan: dict[str, Any] | None, options
     if is_of_flink(options.savepoint):
         return _prepare_from_flink(options.savepoint, plan, new_plan or {}, options)
     snapshot = find_snapshot(options.savepoint)
+    if options.claim:
+        _prove_claimable(snapshot)
     old_plan = snapshot.plan()
     if options.check is not None and old_plan is not None and new_plan is not None:
         options.check(options.savepoint, old_plan, new_plan, options.allow_non_restored)
@@ -363,11 +366,24 @@ def _migrations(
         raise _refused("The snapshot cannot be restored", error.problems) from None
 
 
+def _prove_claimable(snapshot: Snapshot) -> None:
+    """Raise a StoreError for what a job cannot remove once it has a checkpoint of its own."""
+    job = snapshot.directory
+    if snapshot.is_savepoint:
+        return
+    if snapshot.epoch is not None or job.parent.name != "jobs":
+        raise StoreError(
+            f"{job} cannot be claimed: it is no savepoint, and no job of a store at its last checkpoint. Leave --claimMode out."
+        )
+    if is_held(job):
+        raise StoreError(
+            f"Job {job.name} runs, so that nobody can claim it. Stop it with compat stop {job.name} first."
+        )
+
+
 def give_up(snapshot: Snapshot) -> None:
-    """Remove a snapshot that a job claimed and needs no longer."""
-    table, directory = snapshot.table, snapshot.directory
-    if table.local and os.path.islink(table):
-        place_of(os.path.realpath(table)).parent.remove()
-    elif table.system != directory.system:
-        table.parent.remove()
-    directory.remove()
+    """Remove a snapshot that a job claimed and needs no longer: its files, and nothing else. Raises StoreError, OSError."""
+    if snapshot.is_savepoint:
+        remove_savepoint(snapshot.directory)
+    else:
+        JobStore(snapshot.directory.parent.parent.path).discard(snapshot.directory.name)

@@ -11,8 +11,8 @@ from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.directories import savepoint_directory
 from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.plan import PhysicalPlan
-from compat.state.delta.errors import unwritable
-from compat.state.delta.savepoint import State, write_savepoint
+from compat.state.delta.errors import StoreError, unwritable
+from compat.state.delta.savepoint import METADATA, State, write_savepoint
 from compat.state.delta.work import HERE, Workers
 from compat.state.stores.places import Place, place_of
 
@@ -36,16 +36,15 @@ def savepoint_of(
 ) -> Savepoint:
     """A savepoint of the last committed epoch, whose sinks are published.
 
-    ``path`` is a new directory, or an existing one in which it is made; without it, the savepoint goes into the directory
-    that the program sets, or into the store. Raises StoreError.
+    It gets a folder of its own in ``path``, as in Flink; without that, in the directory that the program sets, or in the store.
+    Raises StoreError.
     """
     target = store.savepoint_path(coordinator.job_id)
-    default = savepoint_directory(coordinator.plan.options)
-    if default:
-        target = place_of(default, "The directory for savepoints").absolute() / target.name
-    if path is not None:
-        given = place_of(path, "The savepoint")
-        target = given / target.name if _is_folder(given) else given
+    given = path if path is not None else savepoint_directory(coordinator.plan.options)
+    if given:
+        folder = place_of(given, "The directory for savepoints").absolute()
+        _refuse_within_another(folder)
+        target = folder / target.name
     description = {
         "job_id": coordinator.job_id,
         "job_name": coordinator.plan.job_name,
@@ -55,11 +54,18 @@ def savepoint_of(
     return Savepoint(State.of(coordinator.log), target, description, plan_json)
 
 
-def _is_folder(place: Place) -> bool:
+def _refuse_within_another(folder: Place) -> None:
+    """Raise a StoreError for a folder that is a savepoint or a table, or in one: who removes that would remove both."""
+    place = folder
     try:
-        return place.exists() and place.size() is None
+        while place.path != place.parent.path and place.name:
+            if any((place / name).exists() for name in (METADATA, "_metadata", "_delta_log")):
+                raise StoreError(
+                    f"{folder} cannot be a directory for savepoints: {place} is a savepoint or a table itself. Give another."
+                )
+            place = place.parent
     except OSError as error:
-        raise unwritable("The savepoint", place, error, "give another path") from error
+        raise unwritable("The directory for savepoints", folder, error, "give another path") from error
 
 
 def with_adopted(plan_json: Mapping[str, Any], plan: PhysicalPlan) -> dict[str, Any]:

@@ -39,7 +39,8 @@ class JobEntry:
 
     ``metrics`` are what its operators measured since its driver started, ``vertices`` how its tasks are. ``fence`` is the
     fencing token of the driver that wrote this, ``stopped_with`` the savepoint that the job was stopped with. ``occurrence``
-    counts the jobs of that name which the program had submitted before. ``retention`` is what the program says of checkpoints
+    counts the jobs of that name which the program had submitted before; ``arguments`` are what the program was given, ``host``
+    is the machine of its driver. ``retention`` is what the program says of checkpoints
     of jobs that ended, if anything.
     """
 
@@ -62,6 +63,8 @@ class JobEntry:
     stopped_with: str | None = None
     occurrence: int = 0
     retention: str = ""
+    host: str = ""
+    arguments: tuple[str, ...] = ()
 
     @property
     def over(self) -> bool:
@@ -81,7 +84,8 @@ class JobEntry:
     @classmethod
     def read(cls, data: dict[str, Any]) -> JobEntry:
         """The entry that was written. Raises TypeError for what is none."""
-        return cls(**{**data, "vertices": [VertexStatus(**each) for each in data.get("vertices", [])]})
+        vertices = [VertexStatus(**each) for each in data.get("vertices", [])]
+        return cls(**{**data, "vertices": vertices, "arguments": tuple(data.get("arguments", ()))})
 
     @property
     def tasks(self) -> Counter[str]:
@@ -170,6 +174,15 @@ def prove_not_behind(directory: Place, log: SnapshotLog | None) -> None:
             f"published: a commit in {state_of(directory)}/_delta_log is gone or empty. Put it back from a copy; "
             f"compat fsck {directory} tells what else is damaged. {instead} all the same, and publishes again what came after."
         )
+
+
+def _runs_already(entry: JobEntry) -> StoreError:
+    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.started))
+    return StoreError(
+        f"Job {entry.job_id} of this program runs already: process {entry.pid} on {entry.host or 'another machine'} drives it "
+        f"since {since}. compat stop {entry.job_id[:8]} ends it with a savepoint. --fresh begins a second job beside it, which "
+        "writes to the same sinks."
+    )
 
 
 def _beside(state: Place) -> Place:
@@ -496,20 +509,25 @@ class JobStore:
         except OSError as error:
             raise StoreError(f"The store {self.root} cannot be read: {error}.") from error
 
-    def unfinished(self, program: str, name: str, savepoint: str | None, occurrence: int = 0) -> JobEntry | None:
+    def unfinished(
+        self, program: str, name: str, savepoint: str | None, occurrence: int = 0, arguments: tuple[str, ...] = ()
+    ) -> JobEntry | None:
         """The last job of that program and name, begun from that savepoint, if it failed or its driver died before it ended.
 
         Of several jobs of the same name that a program submits, it is the one of the same ``occurrence``.
 
-        Raises StoreError where there is none, but a job whose entry is damaged may be it.
+        Raises StoreError where it runs, with the same arguments: a second one would write to the same sinks; and where there is
+        none, but a job whose entry is damaged may be it.
         """
         entries, damaged = self._entries()
         for entry in entries:
             if (entry.program, entry.name, entry.occurrence) == (program, name, occurrence):
+                if entry.status in _NOT_ENDED and self._held(entry.job_id, patient=True):
+                    if entry.arguments == arguments:
+                        raise _runs_already(entry)
+                    continue
                 same = entry.savepoint == savepoint or savepoint is None
                 if not same or entry.over:
-                    return None
-                if entry.status in _NOT_ENDED and self._held(entry.job_id, patient=True):
                     return None
                 found = self.settled(entry)
                 if found.over:

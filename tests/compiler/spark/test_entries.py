@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.store import JobEntry, JobStore
-from compat.state.delta.errors import Superseded
+from compat.state.delta.errors import StoreError, Superseded
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import write_rows
 
@@ -133,3 +134,19 @@ def test_who_gives_a_job_up_hears_that_it_had_ended(tmp_path: Path) -> None:
     assert store.entry(left.job_id) == store.give_up(left.job_id)
     running = behind(store, None)
     assert store.give_up(running.job_id).status == CANCELED
+
+
+def test_a_job_that_runs_is_not_begun_again_by_the_same_command(tmp_path: Path) -> None:
+    store = JobStore(tmp_path)
+    running = replace(entry(RUNNING), host="machine-7", pid=4242, started=1.0, arguments=("--topic", "a"))
+    store.write(running)
+    with closing(store.lock(running.job_id)):
+        for savepoint in (None, "/savepoints/a"):
+            with pytest.raises(
+                StoreError, match=r"process 4242 on machine-7 drives it since 19.*--fresh begins a second"
+            ):
+                store.unfinished(PROGRAM, running.name, savepoint, 0, running.arguments)
+        assert store.unfinished(PROGRAM, running.name, None, 0, ("--topic", "b")) is None
+        assert store.unfinished(PROGRAM, running.name, None, 1, running.arguments) is None
+    found = store.unfinished(PROGRAM, running.name, None, 0, ("--topic", "b"))
+    assert (found and found.job_id) == running.job_id  # whose driver is gone goes on, whatever it was given

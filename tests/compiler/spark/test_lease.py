@@ -64,6 +64,17 @@ def test_one_at_a_time(either: Place) -> None:
     again.close()
 
 
+def test_who_is_refused_leaves_the_lease_as_it_was(tmp_path: Path) -> None:
+    place = place_of(tmp_path / "job")
+    held = take(place, place)
+    before = (tmp_path / "job" / "driver").read_bytes()
+    with pytest.raises(StoreError, match="is run by another process"):
+        take(place, place)
+    assert (tmp_path / "job" / "driver").read_bytes() == before
+    assert lease.driver(place) == os.getpid()
+    held.close()
+
+
 def test_a_dispatcher_takes_the_job_from_who_has_it(either: Place) -> None:
     held = take(either, either, 1)
     assert (held.token, held.lost) == (1, False)

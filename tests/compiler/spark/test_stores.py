@@ -42,6 +42,8 @@ from compat.compiler.spark.state.inspection import state_rows
 from compat.compiler.spark.task import epochs
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
+from compat.state.delta.rows import write_rows
+from compat.state.delta.savepoint import State, remove_savepoint, write_savepoint
 from compat.state.descriptors import ValueStateDescriptor
 from compat.state.stores.options import table_options
 from compat.state.stores.places import Place, place_of
@@ -292,7 +294,9 @@ def test_a_job_that_was_interrupted_is_given_up(bucket: Place, monkeypatch: Any)
     entry = JobEntry(job_id="1a2b", name="n", status="RUNNING", pid=1, program="job.py")
     held = jobs.lock("1a2b")
     jobs.write(entry)
-    assert (jobs.alive(entry), jobs.interrupted(entry), jobs.unfinished("job.py", "n", None)) == (True, False, None)
+    assert (jobs.alive(entry), jobs.interrupted(entry)) == (True, False)
+    with pytest.raises(StoreError, match="Job 1a2b of this program runs already"):
+        jobs.unfinished("job.py", "n", None)
     with pytest.raises(StoreError, match="Job 1a2b is run by another process"):
         jobs.give_up("1a2b")
     held.close()
@@ -438,3 +442,13 @@ def test_drivers_that_are_killed(bucket: Place, tmp_path: Path) -> None:
         job.verify()
     finally:
         job.close()
+
+
+def test_a_savepoint_is_removed_by_what_it_lists(bucket: Place) -> None:
+    log = SnapshotLog.create(bucket / "state")
+    assert log.commit(1, [write_rows(log.path, [], 1)], {"token": "t"})
+    one, other = (place_of(write_savepoint(State.of(log), bucket / name, {}, {})) for name in ("one", "one/other"))
+    (one / "notes.txt").write(b"mine")
+    remove_savepoint(one)
+    assert sorted(file.path.removeprefix(one.path) for file in one.walk() if "other" not in file.path) == ["/notes.txt"]
+    assert SnapshotLog.open(other).epoch == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,16 +21,19 @@ class ColumnFiles:
         self._files: dict[bytes, ColumnFile] = {}
         self.opened: Callable[..., ColumnFile] = self._open
 
-    def write_table(self, table: pa.Table, path: str, **options: Any) -> None:
-        """Write a file."""
+    def write_table(self, table: pa.Table, target: Any, **options: Any) -> None:
+        """Write a file, by its path or opened."""
         name = b"columns %024d" % len(self._files)
         self._files[name] = ColumnFile(table)
-        name_file(path, name)
+        if isinstance(target, str | os.PathLike):
+            name_file(str(target), name)
+        else:
+            target.write(name)
 
-    def _open(self, path: str, **options: Any) -> ColumnFile:
-        found = self._files.get(named(path))
+    def _open(self, source: Any, **options: Any) -> ColumnFile:
+        found = self._files.get(named(source) if isinstance(source, str) else source.read())
         if found is None:
-            raise pa.ArrowInvalid(f"{path} is no file of columns")
+            raise pa.ArrowInvalid(f"{source} is no file of columns")
         return found
 
 

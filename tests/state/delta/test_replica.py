@@ -98,6 +98,14 @@ def test_a_replica_whose_head_is_scribbled_over_is_empty(tmp_path: Path) -> None
     assert position_in(tmp_path) is None
 
 
+def test_a_replica_that_somebody_else_wrote_to_is_empty(tmp_path: Path) -> None:
+    file = filled(tmp_path) / "data.mdb"
+    with open(file, "r+b") as opened:
+        opened.seek(file.stat().st_size // 2)
+        opened.write(b"\1")
+    assert position_in(tmp_path) is None
+
+
 def test_a_replica_of_before_the_system_started_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was not written to the disk then is gone, and nothing tells which pages."""
     filled(tmp_path)
