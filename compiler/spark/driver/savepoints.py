@@ -42,7 +42,7 @@ def savepoint_of(
     target = store.savepoint_path(coordinator.job_id)
     given = path if path is not None else savepoint_directory(coordinator.plan.options)
     if given:
-        folder = place_of(given, "The directory for savepoints").absolute()
+        folder = place_of(given, "The directory for savepoints" if path is None else "The savepoint").absolute()
         _refuse_within_another(folder)
         target = folder / target.name
     description = {

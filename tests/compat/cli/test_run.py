@@ -636,7 +636,7 @@ def test_of_a_job_that_is_forgotten_the_checkpoint_can_be_restored(compat: Any, 
     store = JobStore(".compat")
     store.reduce(entry.job_id)
     left = Path(str(store.directory(entry.job_id))).iterdir()
-    assert sorted(path.name for path in left) == ["plan.json", "retained", "state"]
+    assert sorted(path.name for path in left) == ["plan.json", "published", "retained", "state"]
     assert store.jobs() == []
     again = compat("run", str(tmp_path / "job.py"), "-s", f".compat/jobs/{entry.job_id}")
     assert again.exit_code == 0, again.stderr
