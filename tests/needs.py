@@ -73,6 +73,13 @@ def hidden(folder: Path) -> None:
     mounts(["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", str(folder)])
 
 
+def offline() -> list[str]:
+    """What begins a command that has no network but this machine's own. Skips where none can be made."""
+    alone = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
+    mounts([*alone, "true"])
+    return alone
+
+
 def summary(skipped: Iterable[pytest.TestReport | pytest.CollectReport]) -> Iterator[str]:
     """The lines that tell of reports of skipped tests: each reason once, with the number of tests, the most frequent first."""
     counted = Counter(_short(report.longrepr[2] if isinstance(report.longrepr, tuple) else "") for report in skipped)

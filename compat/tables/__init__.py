@@ -11,21 +11,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from compat.compiler.spark.driver.delta_jars import delta_session
     from compat.tables.difference import Difference, compare
     from compat.tables.reading import read, read_table
     from compat.tables.source import StateSource, register
     from compat.tables.sql import query
 
-__all__ = ["Difference", "StateSource", "compare", "query", "read", "read_table", "register"]
+__all__ = ["Difference", "StateSource", "compare", "delta_session", "query", "read", "read_table", "register"]
 
 _HOMES = {
-    "Difference": "difference",
-    "StateSource": "source",
-    "compare": "difference",
-    "query": "sql",
-    "read": "reading",
-    "read_table": "reading",
-    "register": "source",
+    "Difference": ".difference",
+    "StateSource": ".source",
+    "compare": ".difference",
+    "delta_session": "compat.compiler.spark.driver.delta_jars",
+    "query": ".sql",
+    "read": ".reading",
+    "read_table": ".reading",
+    "register": ".source",
 }
 
 
@@ -34,4 +36,4 @@ def __getattr__(name: str) -> object:
 
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(_HOMES[name], __name__), name)

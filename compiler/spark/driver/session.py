@@ -20,7 +20,6 @@ from compat.compiler.spark.driver.packing import FOLDER, PYTHON, packed_environm
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.state.delta.errors import StoreError
 
-DELTA_PACKAGE = "io.delta:delta-spark_4.2_2.13:4.4.0"
 _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
@@ -53,10 +52,6 @@ _LAUNCHER = "SPARK_LAUNCHER_OPTS"
 _HERE = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 # The path of a container's folder is longer than that of a socket may be.
 _IN_CONTAINERS = {"spark.python.unix.domain.socket.enabled": "false"}
-_DELTA = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-}
 _TELLING = re.compile(r"(: )?[\w.]*(Error|Exception|aborted|Lost task)\b.*")
 
 
@@ -81,6 +76,8 @@ class Spark:
 
     extra: Mapping[str, str] = {}
     """Settings that a kind of Spark has beside those of all."""
+    carries_only = True
+    """False where the JVM does more than to carry what Python workers make."""
     patience = 10.0
     """Seconds that its JVM has to end."""
 
@@ -88,10 +85,8 @@ class Spark:
         self, master: str | None, plan: PhysicalPlan | None, folders: Sequence[str], log: str, *, ship: bool = False
     ) -> None:
         widest, options = (2, {}) if plan is None else (plan.widest, plan.options)
-        operators = [] if plan is None else plan.operators()
         self._master = master or f"local[{max(2, min(widest, os.cpu_count() or 2))}]"
         self._given = {key: text for key, text in options.items() if key.startswith("spark.")}
-        self.packages = sorted({name for _, spec in operators for name in _packages(spec.operator)})
         self._folders, self._ship = folders, ship
         self._context: Any = None
         self.log = log
@@ -148,6 +143,8 @@ class Spark:
         os.environ.setdefault(_LAUNCHER, _LIGHT_JVM)
         if DRIVER_JVM not in self._given and (shared := sharing()):
             settings[DRIVER_JVM] = f"{settings.get(DRIVER_JVM, '')} {shared}".strip()
+        if SparkContext._active_spark_context is None:
+            _end_jvm(self.patience)
         conf = SparkConf().setMaster(self._master).setAll(list(settings.items()))
         silence_py4j()
         Path(self.log).parent.mkdir(parents=True, exist_ok=True)
@@ -169,12 +166,8 @@ class Spark:
             settings |= _HERE
         if self._master == YARN:
             settings |= _IN_CONTAINERS
-        if self.packages:
-            settings["spark.jars.packages"] = ",".join(self.packages)
-        else:
+        if self.carries_only:
             settings |= _CARRIER
-        if any("delta-spark" in name for name in self.packages):
-            settings |= _DELTA
         settings |= self._given
         if not self._ship:
             return {_PATHS: _paths(self._folders), **settings}
@@ -211,22 +204,6 @@ def _say_nothing(*arguments: Any) -> None:
     """The same for a connection that breaks."""
 
 
-def delta_session(log: str) -> Any:
-    """A local SparkSession that reads and writes Delta tables, those of jobs' state too. Spark's resolver fetches Delta.
-
-    >>> spark = delta_session("spark.log")  # doctest: +SKIP
-    >>> spark.read.format("delta").load(".compat/savepoints/savepoint-1a2b3c")  # doctest: +SKIP
-    """
-    spark = Spark(None, None, (), log)
-    spark.packages = [DELTA_PACKAGE]
-    return spark.session()
-
-
-def _packages(operator: Any) -> Sequence[str]:
-    """The packages that a source or sink reads or writes with, where Spark does it."""
-    return tuple(getattr(getattr(operator, "function", None), "spark_packages", ()))
-
-
 def _paths(folders: Sequence[str]) -> str:
     """Where workers look for modules, a program's own first: this package may not be installed where they run."""
     given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
@@ -248,11 +225,18 @@ def _forget(context: Any, patience: float) -> None:
     """Stop a context and its JVM, whether or not they still answer."""
     from pyspark import SparkContext
 
-    gateway = SparkContext._gateway
     try:
         context.stop()
     except Exception:
         SparkContext._active_spark_context = None
+    _end_jvm(patience)
+
+
+def _end_jvm(patience: float) -> None:
+    """End the JVM of a context that was stopped, if there is one: another context would be put into it, with its options."""
+    from pyspark import SparkContext
+
+    gateway = SparkContext._gateway
     SparkContext._gateway = SparkContext._jvm = None
     if gateway is not None:
         with suppress(Exception):

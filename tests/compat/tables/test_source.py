@@ -9,8 +9,7 @@ import pytest
 from pyspark.sql.datasource import EqualTo, GreaterThan, In
 
 from compat.compiler.datastream.served import served
-from compat.compiler.spark.driver.session import delta_session
-from compat.tables import StateSource, register
+from compat.tables import StateSource, delta_session, register
 
 
 def reader(path: str, **options: str) -> Any:
