@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from compat.compiler.spark.plan import PhysicalPlan
     from compat.compiler.spark.task.epochs import EpochRunner
 
-_BEATS = 1.0
-"""Seconds between two signs of life."""
+_SECONDS = 1.0
+"""Seconds between two looks whether the job hangs."""
 _HANGS = "The job stood still for longer than an epoch may take (execution.checkpointing.timeout); its log says where."
 
 
@@ -85,8 +85,8 @@ class JobProcess:
             lock = store.lock(job_id, fence)
         except Superseded:
             return 0
-        self._assigned = Assigned(job_id, max(fence, lock.token))
-        threading.Thread(target=self._beat, name="heartbeat", daemon=True).start()
+        self._assigned = Assigned(job_id, lock.token, lock)
+        threading.Thread(target=self._watch, name="watch", daemon=True).start()
         try:
             if self._ended_before():
                 return 0
@@ -202,10 +202,9 @@ class JobProcess:
         for value in client.records():
             self._events.add({"event": "collected", "value": b64encode(dump(value)).decode()})
 
-    def _beat(self) -> None:
-        """Give signs of life as long as threads of this process get to run; end it where the job's own thread hangs."""
-        while not self._over.wait(_BEATS):
-            self._folder.store.beat(self._assigned.job_id)
+    def _watch(self) -> None:
+        """End this process where the job's own thread hangs."""
+        while not self._over.wait(_SECONDS):
             if self._master is not None and self._master.hangs:
                 faulthandler.dump_traceback(2)
                 print(_HANGS, file=sys.__stderr__, flush=True)

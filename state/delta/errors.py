@@ -12,6 +12,10 @@ class StoreError(Exception):
     """
 
 
+class DamagedLog(StoreError):
+    """A version of a table is not as it was committed."""
+
+
 class Superseded(StoreError):
     """Another process leads the job now: this one commits nothing more, and has nothing to do for it any longer."""
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compat.state.delta.digests import prove_file
-from compat.state.delta.errors import StoreError
+from compat.state.delta.errors import DamagedLog, StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.reading import LogFile, batches
 from compat.state.stores.places import Place
@@ -29,9 +29,13 @@ class Verified:
 def verify(table: Place) -> Verified:
     """Read all of a table and say what of it is damaged or gone. Raises StoreError for what is no table at all."""
     problems = list(_of_commits(table))
+    epoch = 0
     try:
         log = SnapshotLog.open(table)
-        epoch, files = log.epoch, log.files()
+        files = log.files()
+        epoch = log.epoch
+    except DamagedLog as error:
+        problems = problems or [str(error)]  # a commit that is empty is told already
     except StoreError as error:
         if not problems:
             raise

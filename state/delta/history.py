@@ -113,11 +113,8 @@ def _bytes(action: Any) -> int:
 def _watermarks(log: SnapshotLog, files: list[LogFile], state: str) -> dict[int, dict[str, int]]:
     """The watermarks that were written, by epoch, then operator."""
     found: dict[int, dict[str, int]] = {}
-    for file in files:
-        if file.key_groups[0] >= 0:
-            continue
-        table = log.read_file(file)
-        table = table.filter(pc.equal(table["state"], state)).select(["operator_id", "value", "epoch"])
+    for whole in log.parts(files=[file for file in files if file.key_groups[0] < 0]):
+        table = whole.filter(pc.equal(whole["state"], state)).select(["operator_id", "value", "epoch"])
         for row in table.to_pylist():
             try:
                 found.setdefault(row["epoch"], {})[row["operator_id"]] = int(row["value"])

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +24,13 @@ from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
 
-from compat.state.delta.errors import StoreError, Superseded, in_one_line, unwritable
+from compat.state.delta.errors import DamagedLog, StoreError, Superseded, in_one_line, unwritable
 from compat.state.delta.files import named_files, prove_files, remove, sync_commit
-from compat.state.delta.reading import LogFile, RowGroup, as_of, batches, opened, schema_of
+from compat.state.delta.reading import LogFile, RowGroup, ahead, as_of, batches, log_file, opened, ranged, schema_of
 from compat.state.delta.rows import COMMENTED, FEW, NO_KEY_GROUP, SCHEMA, DataFile, now_millis
+from compat.state.delta.seals import SEAL, is_of, is_whole, seal_of, sum_of
 from compat.state.delta.slices import Source, cut, in_order, read_slice
+from compat.state.stores.ahead import fetched_ahead
 from compat.state.stores.local import make_folder
 from compat.state.stores.options import table_options
 from compat.state.stores.places import Place, place_of
@@ -36,6 +38,8 @@ from compat.state.stores.places import Place, place_of
 EPOCH_TRANSACTION = "epoch"
 LEADER_TRANSACTION = "leader"
 _RESTORE = "RESTORE"
+_REWRITES_NOTHING = (_RESTORE, "VACUUM")
+"""What others do to a table that leaves the files of the version as its own commit had them."""
 _ENDED, _SAVEPOINT = "ended", "savepoint"
 _MOST_CONFLICTS = 20
 """So often a new leader is overtaken by what the former one has begun to commit, at most."""
@@ -68,8 +72,8 @@ class Ended:
 class SnapshotLog:
     """One snapshot table.
 
-    Where several processes may take a job over from one another, each has a fencing token, ``fence``: the greatest that the log
-    has seen is the only one that commits (see :meth:`lead`). It is 0 where a lock on this machine decides.
+    Processes that take a job over from one another have fencing tokens, ``fence``: the greatest that the log has seen is the
+    only one that commits (see :meth:`lead`). It is 0 for a log that is no job's.
     """
 
     def __init__(self, place: Place, table: DeltaTable) -> None:
@@ -79,6 +83,7 @@ class SnapshotLog:
         self._epoch: tuple[int, int] | None = None
         self._seen: tuple[int, _Seen] | None = None
         self._files: tuple[int, list[LogFile]] | None = None
+        self._sum: tuple[int, int] | None = None
         self._named: dict[str, frozenset[str]] = {}
 
     @classmethod
@@ -146,46 +151,61 @@ class SnapshotLog:
 
     def _was_rolled_back(self) -> bool:
         """True if someone restored the table after the version that this object sees."""
-        with self._reading():
-            if (self.place / "_delta_log" / f"{self.version + 1:020d}.json").size() is None:
-                return False
-        newer = itertools.takewhile(lambda entry: int(entry["version"]) > self.version, self._history())
-        return any(entry.get("operation") == _RESTORE for entry in newer)
+        newer = iter(self._commits(itertools.count(self.version + 1)))
+        return any(commit.get("operation") == _RESTORE for commit in newer)
 
     def _find_epoch(self) -> int:
-        for entry in self._line():
-            if "epoch" in entry:
-                return int(entry["epoch"])
+        sealed: dict[str, Any] | None = None
+        rewritten = False
+        for commit in self._line():
+            rewritten = rewritten or _may_rewrite(commit)
+            if sealed is None and SEAL in commit and not rewritten:
+                sealed = commit
+            if "epoch" in commit:
+                if sealed is not None:
+                    self._prove_seal(sealed, int(commit["epoch"]))
+                return int(commit["epoch"])
         # A clone, or a table restored to a point in time, has no history to tell it: its rows do.
         return max((file.epochs[1] for file in self.files()), default=0)
 
+    def _prove_seal(self, entry: Mapping[str, Any], epoch: int) -> None:
+        """Raise DamagedLog unless the version has what it was committed with, at that epoch, as its last commit tells."""
+        seal, version = str(entry[SEAL]), int(entry["version"])
+        if is_of(seal, version) and not is_whole(seal, version, sum_of(self.files()), epoch, entry):
+            raise DamagedLog(
+                f"The state {self.path} is not as it was committed at checkpoint {epoch}: a commit in {self.path}/_delta_log "
+                f"is empty or damaged. Put it back from a copy; compat fsck {self.path} tells what else is damaged. Or go on "
+                "from an earlier checkpoint, or a savepoint, with -s."
+            )
+
     def _line(self) -> Iterator[dict[str, Any]]:
-        """The commits that led to the version, newest first, as Delta's history tells them; none that was rolled back."""
+        """The commits that led to the version, newest first, as they tell of themselves; none that was rolled back."""
         ceiling = self.version
-        for entry in self._history():
-            if int(entry["version"]) > ceiling:
+        for commit in self._commits(range(self.version, -1, -1)):
+            if int(commit["version"]) > ceiling:
                 continue
-            yield entry
-            if entry.get("operation") == _RESTORE:
-                restored = str((entry.get("operationParameters") or {}).get("version"))
+            yield commit
+            if commit.get("operation") == _RESTORE:
+                restored = str((commit.get("operationParameters") or {}).get("version"))
                 if not restored.isdigit():
                     return
                 ceiling = int(restored)
 
-    def _history(self) -> Iterator[dict[str, Any]]:
-        """All commits, newest first, also those after the version; read in portions: mostly the first few tell all."""
-        with self._reading():
-            newest = DeltaTable(
-                self.path, storage_options=table_options(self.path)
-            )  # an older version counts the commits from itself, whichever they are
-        count, told = 16, 0
-        while True:
+    def _commits(self, versions: Iterable[int]) -> Iterator[dict[str, Any]]:
+        """What the commits of some versions tell of themselves, up to the first that is not there.
+
+        One that tells nothing is damaged: :meth:`_find_epoch` finds out what else it lacks.
+        """
+        log = self.place / "_delta_log"
+        for version, fetched in fetched_ahead(
+            lambda each: (log / f"{each:020d}.json").read(), versions, local=log.local
+        ):
             with self._reading():
-                entries = newest.history(count)
-            yield from entries[told:]
-            if len(entries) < count:
-                return
-            count, told = count * 16, count
+                try:
+                    data = fetched()
+                except FileNotFoundError:
+                    return
+            yield {**_info(data), "version": version}
 
     @property
     def leader(self) -> int:
@@ -205,7 +225,7 @@ class SnapshotLog:
             if self.leader == fence:
                 return
             try:
-                self._transact([], {}, self._highest)
+                self._transact([], [], {}, self.epoch, self._highest)
                 return
             except CommitFailedError:  # the former leader was faster, for the last time
                 continue
@@ -216,7 +236,7 @@ class SnapshotLog:
 
         Raises Superseded, StoreError.
         """
-        self._write([], self.epoch, self._highest, {_ENDED: status, _SAVEPOINT: savepoint})
+        self._write([], [], self.epoch, self._highest, {_ENDED: status, _SAVEPOINT: savepoint})
 
     @property
     def ended(self) -> Ended | None:
@@ -255,7 +275,7 @@ class SnapshotLog:
         if self._was_rolled_back():
             raise StoreError(f"The state {self.path} was restored to an earlier version while the job ran.")
         prove_files((f"{self.path}/{file.path}", file.size) for file in files)
-        self._write([_add(file, True) for file in files], epoch, epoch, metadata)
+        self._write(files, [], epoch, epoch, metadata)
         return True
 
     def replace(self, old: Sequence[LogFile], new: Sequence[DataFile], metadata: Mapping[str, Any]) -> bool:
@@ -273,17 +293,21 @@ class SnapshotLog:
             remove(self.place, (file.path for file in new))
             return False
         prove_files((f"{self.path}/{file.path}", file.size) for file in new)
-        removed = [RemoveAction(file.path, False, now_millis(), file.size, {}) for file in old]
-        self._write([*(_add(file, False) for file in new), *removed], self.epoch, self._highest, metadata)
+        self._write(new, old, self.epoch, self._highest, metadata)
         return True
 
     def _write(
-        self, actions: Sequence[AddAction | RemoveAction], epoch: int, highest: int, metadata: Mapping[str, Any]
+        self,
+        new: Sequence[DataFile],
+        old: Sequence[LogFile],
+        epoch: int,
+        highest: int,
+        metadata: Mapping[str, Any],
     ) -> None:
         self._prove_leadership()
         told = {"epoch": str(epoch), **{key: json.dumps(value) for key, value in metadata.items()}}
         try:
-            self._transact(actions, told, highest)
+            self._transact(new, old, told, epoch, highest)
             self._epoch = (self.version, epoch)
         except (OSError, DeltaError) as error:
             if isinstance(error, CommitFailedError):
@@ -293,22 +317,43 @@ class SnapshotLog:
 
     def _transact(
         self,
-        actions: Sequence[AddAction | RemoveAction],
-        metadata: Mapping[str, str],
+        new: Sequence[DataFile],
+        old: Sequence[LogFile],
+        told: Mapping[str, str],
+        epoch: int,
         highest: int,
     ) -> None:
-        """Commit on the version that this object sees. Raises CommitFailedError where another commit conflicts."""
+        """Commit on the version that this object sees. Raises CommitFailedError where another commit conflicts.
+
+        Files that are put in the place of others hold what those held.
+        """
         before, leader = self.version, self.leader
+        summed = sum_of(map(log_file, new), old, self._summed())
         seen = {EPOCH_TRANSACTION: highest, **({LEADER_TRANSACTION: self.fence} if self.fence else {})}
         properties = CommitProperties(
-            custom_metadata=dict(metadata),
+            custom_metadata={**told, SEAL: seal_of(before + 1, summed, epoch, told)},
             app_transactions=[Transaction(name, number) for name, number in seen.items()],
         )
-        self._table.create_write_transaction(list(actions), "append", _DELTA_SCHEMA, commit_properties=properties)
+        actions: list[AddAction | RemoveAction] = [
+            *(AddAction(file.path, file.size, {}, now_millis(), not old, file.stats) for file in new),
+            *(RemoveAction(file.path, False, now_millis(), file.size, {}) for file in old),
+        ]
+        self._table.create_write_transaction(actions, "append", _DELTA_SCHEMA, commit_properties=properties)
         self.refresh()
         if self.version == before + 1:  # nobody else committed since
             self._seen = (self.version, _Seen(highest, self.fence or leader))
+            self._sum = (self.version, summed)
         sync_commit(self.place, self.version)
+
+    def _summed(self) -> int:
+        """The sum of the digests of the version's files; they are looked at only where another made the version.
+
+        Raises DamagedLog where it is damaged: a new seal would hide that.
+        """
+        if self._sum is None or self._sum[0] != self.version:
+            _ = self.epoch
+            self._sum = (self.version, sum_of(self.files()))
+        return self._sum[1]
 
     def clean(self, retained: int) -> None:
         """Remove what none of the last ``retained`` checkpoints needs: data files that were replaced, and commits."""
@@ -366,14 +411,22 @@ class SnapshotLog:
         raise StoreError(f"The store {self.path} has no checkpoint {epoch}.")
 
     def checkpoints(self) -> list[dict[str, Any]]:
-        """Every checkpoint that the present one follows on: epoch, version and time, newest first."""
+        """Every checkpoint that the present one follows on: epoch, version and time, newest first.
+
+        Raises DamagedLog where a commit tells what none does.
+        """
         found: dict[int, dict[str, Any]] = {}
         for entry in self._line():
             if "epoch" in entry:
-                epoch = int(entry["epoch"])
-                found.setdefault(
-                    epoch, {"epoch": epoch, "version": entry["version"], "time": entry["timestamp"], **_metadata(entry)}
-                )
+                version = entry["version"]
+                try:
+                    epoch, time, told = int(entry["epoch"]), entry["timestamp"], _metadata(entry)
+                except (KeyError, ValueError) as error:
+                    raise DamagedLog(
+                        f"The commit {version} of {self.path} is damaged: {in_one_line(error)}. Put it back from a copy, or go "
+                        f"on from a savepoint with -s; compat fsck {self.path} tells what else is damaged."
+                    ) from error
+                found.setdefault(epoch, {"epoch": epoch, "version": version, "time": time, **told})
         return list(found.values())
 
     def tokens(self, subtask: str = "") -> dict[int, str]:
@@ -404,9 +457,16 @@ class SnapshotLog:
         """Some files, or all, and where they are."""
         return [Source(self.path, file) for file in (self.files() if files is None else files)]
 
-    def parts(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
-        """The tables of all files, or some columns of theirs, in no order."""
-        return (self.read_file(file, columns) for file in self.files())
+    def parts(self, columns: Sequence[str] | None = None, files: Sequence[LogFile] | None = None) -> Iterator[pa.Table]:
+        """The tables of some files, or all, in their order, or some columns of theirs.
+
+        Raises StoreError where one is gone or damaged.
+        """
+        schema = schema_of(columns)
+        for file, fetched in ahead(self.place, self.files() if files is None else files):
+            with opened(self.place, file, fetched) as parquet:
+                table = as_of(schema, parquet.read(schema.names))
+            yield table
 
     def read(
         self,
@@ -414,15 +474,11 @@ class SnapshotLog:
         chosen: Callable[[pa.Table], pa.Table] = lambda table: table,
     ) -> Iterator[pa.Table]:
         """The chosen rows of the wanted files, oldest epoch first: in a table, and from one table to the next."""
-        for files in _apart([file for file in self.files() if wanted(file)]):
-            tables = [chosen(self.read_file(file)) for file in files]
-            yield by_epoch(pa.concat_tables(tables) if len(tables) > 1 else tables[0])
-
-    def read_file(self, file: LogFile, columns: Sequence[str] | None = None) -> pa.Table:
-        """The rows of one file, or some columns of theirs, as an Arrow table. Raises StoreError where it is gone or damaged."""
-        schema = schema_of(columns)
-        with opened(self.place, file) as parquet:
-            return as_of(schema, parquet.read(schema.names))
+        found = [file for file in self.files() if wanted(file)]
+        tables = map(chosen, self.parts(files=found))
+        for files in _apart(found):
+            near = list(itertools.islice(tables, len(files)))
+            yield by_epoch(pa.concat_tables(near) if len(near) > 1 else near[0])
 
     def changes(self, after: int, key_groups: range, operators: frozenset[str]) -> Iterator[pa.Table]:
         """The rows of some operators and key groups (and of no key group) changed after an epoch, the oldest of an entry first.
@@ -459,17 +515,16 @@ class SnapshotLog:
             return low < 0 or (low < key_groups.stop and high >= key_groups.start)
 
         if in_order(self.place, files):
-            yield from (chosen(each) for file in files for each in batches(self.place, file, wanted=concerned))
+            for file, fetched in ahead(self.place, files):
+                yield from map(chosen, batches(self.place, file, wanted=concerned, fetched=fetched))
         else:
             parts = (range(NO_KEY_GROUP, 0), key_groups)
             slices = [each for part in parts for each in cut(self.sources(files), part).slices]
             yield from (by_epoch(chosen(read_slice(each))) for each in slices)
 
 
-_TOLD = (
-    *("path", "num_records", "size_bytes"),
-    *(f"{limit}.{name}" for name in ("operator_id", "key_group", "epoch") for limit in ("min", "max")),
-)
+_RANGED = ("operator_id", "key_group", "epoch")
+_TOLD = (*("path", "num_records", "size_bytes"), *(f"{limit}.{name}" for name in _RANGED for limit in ("min", "max")))
 """What is read of what Delta tells of a file."""
 
 
@@ -483,8 +538,22 @@ def _is_checkpoint(name: str) -> bool:
     return name.endswith(".checkpoint.parquet")
 
 
-def _add(file: DataFile, change: bool) -> AddAction:
-    return AddAction(file.path, file.size, {}, now_millis(), change, file.stats)
+def _info(commit: bytes) -> dict[str, Any]:
+    """What a commit tells of itself; nothing where it is damaged."""
+    for line in commit.splitlines():
+        if b'"commitInfo"' in line:
+            try:
+                found: dict[str, Any] = json.loads(line)["commitInfo"]
+                return dict(found)
+            except (ValueError, KeyError, TypeError):
+                continue
+    return {}
+
+
+def _may_rewrite(commit: Mapping[str, Any]) -> bool:
+    """Whether somebody else may have changed files of the table with a commit, which no seal tells of."""
+    operation = commit.get("operation")
+    return SEAL not in commit and operation is not None and not str(operation).startswith(_REWRITES_NOTHING)
 
 
 def by_epoch(table: pa.Table) -> pa.Table:
@@ -513,15 +582,5 @@ def _metadata(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _log_file(action: Mapping[str, Any]) -> LogFile:
-    return LogFile(
-        path=action["path"],
-        rows=action.get("num_records") or 0,
-        size=action["size_bytes"],
-        operators=(action.get("min.operator_id") or "", action.get("max.operator_id") or "\U0010ffff"),
-        key_groups=(_or(action.get("min.key_group"), -1), _or(action.get("max.key_group"), 1 << 30)),
-        epochs=(_or(action.get("min.epoch"), 0), _or(action.get("max.epoch"), 1 << 62)),
-    )
-
-
-def _or(value: int | None, default: int) -> int:
-    return default if value is None else value
+    low, high = ({name: action.get(f"{limit}.{name}") for name in _RANGED} for limit in ("min", "max"))
+    return ranged(action["path"], action.get("num_records") or 0, action["size_bytes"], low, high)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cache
@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from compat.state.delta.digests import prove_bytes
 from compat.state.delta.errors import StoreError, in_one_line
 from compat.state.delta.rows import SCHEMA, DataFile
+from compat.state.stores.ahead import fetched_ahead
 from compat.state.stores.places import Place
 
 BATCH_BYTES = 16 * 1024 * 1024
@@ -47,24 +48,46 @@ class LogFile:
 def log_file(file: DataFile) -> LogFile:
     """The same for a file that no commit names yet."""
     stats = json.loads(file.stats)
-    low, high = stats["minValues"], stats["maxValues"]
+    return ranged(file.path, stats["numRecords"], file.size, stats["minValues"], stats["maxValues"])
+
+
+def ranged(path: str, rows: int, size: int, low: Mapping[str, Any], high: Mapping[str, Any]) -> LogFile:
+    """A data file with the lowest and highest values of its columns, where they are known: else anything may be in it."""
+
+    def limits(name: str, lowest: Any, highest: Any) -> tuple[Any, Any]:
+        least, most = low.get(name), high.get(name)
+        return lowest if least is None else least, highest if most is None else most
+
     return LogFile(
-        path=file.path,
-        rows=stats["numRecords"],
-        size=file.size,
-        operators=(low["operator_id"], high["operator_id"]),
-        key_groups=(low["key_group"], high["key_group"]),
-        epochs=(low["epoch"], high["epoch"]),
+        path=path,
+        rows=rows,
+        size=size,
+        operators=limits("operator_id", "", "\uffff"),  # in JSON one escape: Delta misreads those of two
+        key_groups=limits("key_group", -1, 1 << 30),
+        epochs=limits("epoch", 0, 1 << 62),
     )
 
 
+Fetched = Callable[[], bytes]
+"""Gives the bytes of a small file. Raises OSError."""
+
+
+def ahead(table: Place, files: Iterable[LogFile]) -> Iterator[tuple[LogFile, Fetched]]:
+    """Data files of a table, in order, each with its bytes where it is small: elsewhere these are fetched side by side."""
+
+    def get(file: LogFile) -> bytes:
+        return (table / file.path).read() if file.size <= _WHOLE_BYTES else b""
+
+    return fetched_ahead(get, files, local=table.local)
+
+
 @contextmanager
-def opened(table: Place, file: LogFile) -> Iterator[pq.ParquetFile]:
+def opened(table: Place, file: LogFile, fetched: Fetched | None = None) -> Iterator[pq.ParquetFile]:
     """A data file of a table. Raises StoreError where it is gone or damaged, be it found while it is read."""
+    place = table / file.path
     try:
-        source_of = _whole if file.size <= _WHOLE_BYTES else _large
         with (
-            source_of(table / file.path) as source,
+            _whole(place, fetched or place.read) if file.size <= _WHOLE_BYTES else _large(place) as source,
             pq.ParquetFile(source, buffer_size=_BUFFER_BYTES, page_checksum_verification=True) as parquet,
         ):
             yield parquet
@@ -79,9 +102,9 @@ def opened(table: Place, file: LogFile) -> Iterator[pq.ParquetFile]:
         ) from error
 
 
-def _whole(place: Place) -> AbstractContextManager[Any]:
+def _whole(place: Place, fetched: Fetched) -> AbstractContextManager[Any]:
     """What pyarrow reads a small Parquet file from: its bytes, which are those that were written."""
-    data = place.read()
+    data = fetched()
     prove_bytes(place.path, data)
     return nullcontext(pa.BufferReader(data))
 
@@ -126,10 +149,11 @@ def batches(
     file: LogFile,
     columns: Sequence[str] | None = None,
     wanted: Callable[[RowGroup], bool] = lambda _: True,
+    fetched: Fetched | None = None,
 ) -> Iterator[pa.Table]:
     """The rows of a data file, or some columns of theirs, or those of the wanted row groups, in order. Raises StoreError."""
     schema = schema_of(columns)
-    with opened(table, file) as parquet:
+    with opened(table, file, fetched) as parquet:
         for number, _, size, rows in filter(wanted, row_groups(parquet)):
             most = max(1, min(_MOST_ROWS, rows * BATCH_BYTES // max(size, 1)))
             for batch in parquet.iter_batches(most, row_groups=[number], columns=schema.names):

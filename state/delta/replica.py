@@ -17,13 +17,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from xxhash import xxh32_digest
+
 from compat.state.delta.errors import StoreError, unwritable
 from compat.state.delta.in_use import InUse, boot_id
 from compat.state.delta.rows import Kind, Row
 
 LONGEST = 160
 """So many bytes of a key, a namespace or a map key are in the key of an entry; of longer ones there is a digest."""
-_META = b"\0meta"
+_META = b"\0position"
+_CHECKSUM = 4
+"""Each entry begins with so many bytes of a checksum of its key and value."""
 TIMERS = frozenset({Kind.EVENT_TIMER, Kind.PROCESSING_TIMER})
 OF_MANY = frozenset({Kind.MAP, Kind.LIST, Kind.BROADCAST})
 """The kinds of states that have many entries for a key."""
@@ -31,6 +35,10 @@ _SIGN = 1 << 63
 _FILE = "data.mdb"
 _LEAST_SPACE = 1024 * 1024
 MAP_SIZE = 1 << 36
+
+
+class DamagedReplica(Exception):
+    """An entry is not what was written. The replica is of no more use, and the log has everything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +256,15 @@ class LmdbReplica(Replica):
 
     def get(self, key: bytes) -> bytes | None:
         found: bytes | None = self._reading.get(key)
-        return found
+        return None if found is None else self._proven(key, found)
+
+    def _proven(self, key: bytes, found: bytes) -> bytes:
+        value = found[_CHECKSUM:]
+        if xxh32_digest(key + value) != found[:_CHECKSUM]:
+            raise DamagedReplica(
+                f"The copy of the job's state in {self._directory} is damaged. It is made anew from the log, which has all."
+            )
+        return value
 
     def scan(self, prefix: bytes, start: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
         with self._reading.cursor() as cursor:
@@ -257,7 +273,7 @@ class LmdbReplica(Replica):
             for key, value in cursor:
                 if not key.startswith(prefix):
                     return
-                yield key, value
+                yield key, self._proven(key, value)
 
     def apply(self, changes: Mapping[bytes, bytes | None], before: Position | None, after: Position) -> None:
         self._reading.abort()
@@ -286,7 +302,11 @@ class LmdbReplica(Replica):
                 for key in (key for key, value in zip(keys, values, strict=True) if value is None):
                     writing.delete(key)
             with writing.cursor() as cursor:
-                cursor.putmulti((key, value) for key, value in zip(keys, values, strict=True) if value is not None)
+                cursor.putmulti(
+                    (key, xxh32_digest(key + value) + value)
+                    for key, value in zip(keys, values, strict=True)
+                    if value is not None
+                )
             writing.put(_META, f"{after.epoch} {after.token}".encode())
 
     def clear(self) -> None:

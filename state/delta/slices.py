@@ -7,16 +7,16 @@ so that slices have nothing to do with one another: each is done by itself, anyw
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import takewhile
-from typing import NamedTuple
+from itertools import groupby, takewhile, tee
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from compat.state.delta.reading import LogFile, RowGroup, batches, opened, row_groups
+from compat.state.delta.reading import Fetched, LogFile, RowGroup, ahead, batches, opened, row_groups
 from compat.state.delta.rows import NO_KEY_GROUP, limits, together
 from compat.state.stores.places import Place, place_of
 
@@ -50,6 +50,9 @@ class Piece:
     def has(self, group: RowGroup) -> bool:
         """True for a row group that is one of them."""
         return self.row_groups is None or group.number in self.row_groups
+
+
+F = TypeVar("F", Source, Piece)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ def cut(sources: Sequence[Source], part: range | None = None) -> Cut:
         sources = [each for each in sources if each.file.has_groups(part)]
     files = [source.file for source in sources]
     small = sum(file.size for file in files) <= _SMALL_BYTES and sum(file.rows for file in files) <= _SMALL_ROWS
-    found = [each for source in sources for each in ([_whole(source)] if small else _row_groups(source))]
+    found = [_whole(source) for source in sources] if small else list(_row_groups(sources))
     ranges = [groups for groups in _ranges(found, small) if part is None or _both(groups, part)]
     slices = tuple(_slice(groups if part is None else _both(groups, part), found) for groups in ranges)
     reads = Counter(piece.file.path for one in slices for piece in one.pieces for _ in piece.row_groups or (None,))
@@ -122,14 +125,23 @@ def _whole(source: Source) -> _Found:
     return _Found(source, None, low, min(high, _HIGHEST), source.file.size)
 
 
-def _row_groups(source: Source) -> Iterator[_Found]:
-    """The row groups of a file. What their statistics do not say, those of the file do."""
-    with opened(place_of(source.table), source.file) as parquet:
-        found = row_groups(parquet)
-    low, high = source.file.key_groups
-    for number, groups, size, _ in found:
-        first, last = groups or (low, high)
-        yield _Found(source, number, first, min(last, _HIGHEST), size)
+def _row_groups(sources: Sequence[Source]) -> Iterator[_Found]:
+    """The row groups of files. What their statistics do not say, those of the file do."""
+    for source, fetched in _ahead(sources):
+        with opened(place_of(source.table), source.file, fetched) as parquet:
+            found = row_groups(parquet)
+        low, high = source.file.key_groups
+        for number, groups, size, _ in found:
+            first, last = groups or (low, high)
+            yield _Found(source, number, first, min(last, _HIGHEST), size)
+
+
+def _ahead(found: Iterable[F]) -> Iterator[tuple[F, Fetched]]:
+    """What is of files, with their bytes; see :func:`~compat.state.delta.reading.ahead`."""
+    for table, of_table in groupby(found, lambda each: each.table):
+        each_of, files = tee(of_table)
+        for each, (_, fetched) in zip(each_of, ahead(place_of(table), (each.file for each in files)), strict=True):
+            yield each, fetched
 
 
 def _ranges(found: Sequence[_Found], small: bool) -> Iterator[range]:
@@ -157,8 +169,8 @@ def _ranges(found: Sequence[_Found], small: bool) -> Iterator[range]:
 def read_slice(one: Slice, wanted: Callable[[pa.Table], pa.ChunkedArray] | None = None) -> pa.Table:
     """The rows of a slice, or the wanted ones, in no order. Raises StoreError."""
     found: list[pa.Table] = []
-    for piece in one.pieces:
-        for batch in batches(place_of(piece.table), piece.file, wanted=piece.has):
+    for piece, fetched in _ahead(one.pieces):
+        for batch in batches(place_of(piece.table), piece.file, wanted=piece.has, fetched=fetched):
             rows = inside(batch, one.groups)
             if wanted is not None:
                 rows = rows.filter(wanted(rows))
@@ -187,14 +199,13 @@ def in_order(table: Place, files: Sequence[LogFile]) -> bool:
         for later in takewhile(lambda each: each.epochs[0] < file.epochs[1], files[place + 1 :]):  # noqa: B023
             if file.has_groups(range(later.key_groups[0], later.key_groups[1] + 1)):
                 return False  # an entry has one row an epoch: that two are of one does not matter
-    return all(_is_in_order(table, file) for file in files)
+    of_many = [file for file in files if file.epochs[0] != file.epochs[1]]
+    return all(_is_in_order(table, file, fetched) for file, fetched in ahead(table, of_many))
 
 
-def _is_in_order(table: Place, file: LogFile) -> bool:
-    if file.epochs[0] == file.epochs[1]:
-        return True
+def _is_in_order(table: Place, file: LogFile, fetched: Fetched) -> bool:
     last = np.full(_HIGHEST + 2, -1, np.int64)
-    for batch in batches(table, file, ("key_group", "epoch")):
+    for batch in batches(table, file, ("key_group", "epoch"), fetched=fetched):
         groups, epochs = batch["key_group"].to_numpy(), batch["epoch"].to_numpy()
         order = np.argsort(groups, kind="stable")
         groups, epochs = groups[order], epochs[order]

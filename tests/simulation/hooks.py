@@ -6,7 +6,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from itertools import count
 from types import SimpleNamespace
@@ -136,26 +136,28 @@ class _OneAfterTheOther:
 
 
 class _Nobody:
-    """Looks after nothing; holds nothing."""
-
-    token = 0
-    lost = False
+    """Looks after nothing."""
 
     def __init__(self, *_: Any) -> None:
         """Takes anything."""
 
-    def prove(self) -> None:
-        """It is held."""
-
-    def close(self, gone: bool = False) -> None:
+    def close(self) -> None:
         """Nothing to close."""
 
 
-class _Lease(_Nobody):
+class _Lease:
     """What a driver holds as long as nobody has taken the job over; it does not notice when somebody has."""
+
+    lost = False
 
     def __init__(self, token: int) -> None:
         self.token = token
+
+    def prove(self) -> None:
+        """It is held, as far as it knows."""
+
+    def close(self, gone: bool = False) -> None:
+        """Nothing to close."""
 
 
 class _Anywhere(_Nobody):
@@ -166,13 +168,14 @@ class _Anywhere(_Nobody):
 
 
 @contextmanager
-def simulated(world: World, brokers: Brokers, *, leases: bool, large: int, save_after: int) -> Iterator[None]:
+def simulated(world: World, brokers: Brokers, *, large: int, save_after: int) -> Iterator[None]:
     """While this is entered, the execution takes all from the world.
 
     From so many bytes on state is ``large``: tasks do what is to be done with it. Behind ``save_after`` changes replicas are
-    written. With ``leases`` the store is as one without locks, whose lease is up when another driver takes the job over.
+    written. A driver's lease is up when another one takes the job over.
     """
     clock = SimpleNamespace(time=world.time, monotonic=world.monotonic, sleep=world.sleep)
+    tokens = count(1)
     replacements: list[tuple[Any, str, Any]] = [
         (uuid, "uuid4", world.uuid),
         (confluent_kafka, "Producer", brokers.producer),
@@ -210,16 +213,14 @@ def simulated(world: World, brokers: Brokers, *, leases: bool, large: int, save_
         (SnapshotLog, "create", classmethod(_pointed(world, SnapshotLog.create.__func__, "create"))),  # type: ignore[attr-defined]
         (CheckpointCoordinator, "restore", _pointed(world, CheckpointCoordinator.restore, "restore")),
         (JobStore, "_put", staticmethod(_pointed(world, JobStore._put, "entry"))),
-        (JobStore, "lock", _Nobody),
+        (JobStore, "lock", lambda *_: _Lease(next(tokens))),
+        (JobStore, "starting", lambda *_: nullcontext(lambda: None)),
         (JobStore, "_held", lambda *_, **__: False),
         (remains, "note", _pointed(world, remains.note, "note of what remains", OSError("The store is away."))),
         (LocalFiles, "move", _pointed(world, LocalFiles.move, "file published")),
         (JobMaster, "_step", _stepped(world, JobMaster._step)),
         (JobMaster, "_sweep", _stands_still(world, JobMaster._sweep)),
     ]
-    if leases:
-        tokens = count(1)
-        replacements.append((JobStore, "lock", lambda *_: _Lease(next(tokens))))
     files: list[Any] = []
     replacements += ((module, "open", _kept_in(files)) for module in (file_sink, kafka_sink))
     patches = [patch.object(owner, name, new, create=name == "open") for owner, name, new in replacements]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import tempfile
 import time
@@ -46,6 +47,7 @@ LOCAL = 0.3
 SOON = 6
 """Changes after which a replica is written in half of the schedules; in the others it falls behind."""
 
+_DIGEST_IN_NAME = re.compile(r"-[0-9a-f]{32}(?=\.parquet)")
 BEHIND_THE_END = "its job was over"
 """In a trace: the attempt that came to its end just before was of a job that had ended."""
 
@@ -81,6 +83,15 @@ def run(
         schedule.world.script = None if script is None else list(script)
         schedule.shape = shape or schedule.shape
         return schedule.run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Harmed:
+    """A file that was damaged or lost: what it had, and what it has ``now``, None for nothing."""
+
+    file: Path
+    whole: bytes
+    now: bytes | None
 
 
 @contextmanager
@@ -133,10 +144,12 @@ class Schedule:
         self._depth = 0
         self._finished = False
         self._savepoint: str | None = None
+        self._meddling = Random(f"{seed} meddling")
+        self._harmed: list[_Harmed] = []
+        self._second: str | None = None
         self._excused: set[Path] = set()
         self._stood_still = False
         self.world.between = self._between
-        self._pauses = pauses
         if pauses:
             self.world.paused = self._paused
 
@@ -147,7 +160,7 @@ class Schedule:
         large = 1 if self.world.seed & 2 else LARGE
         save_after = SOON if self.world.seed & 4 else SAVE_AFTER
         with (
-            simulated(self.world, self.brokers, leases=self._pauses, large=large, save_after=save_after),
+            simulated(self.world, self.brokers, large=large, save_after=save_after),
             patch.object(Pool, "_free", {}),  # behind the last driver, too: others know other brokers
             _current(self.world),
         ):
@@ -181,10 +194,12 @@ class Schedule:
             if isinstance(error, Superseded) and self._store_stayed_away():
                 self._excused |= set(self._left())  # it could not tidy up behind the end: a later job's start sweeps
             told = str(error).replace(str(self.folder), "")  # which is another one each time
+            told = _DIGEST_IN_NAME.sub("", told)  # doubles write other bytes
             self.world.trace.append(f"the program failed: {type(error).__name__}: {told[:80]}")
         finally:
             self._depth -= 1
             self.world.taken_over = self._depth > 1
+            self._repair()
         self._look()
 
     def _store_stayed_away(self) -> bool:
@@ -244,6 +259,12 @@ class Schedule:
             self._move()
         if world.chance("the state is optimized"):
             self._optimize()
+        if world.chance("a file is damaged", drawn=self._meddling):
+            self._harm(damaged=True)
+        if world.chance("a file is lost", drawn=self._meddling):
+            self._harm(damaged=False)
+        if self._depth == 1 and self._begun() and world.chance("a second one by hand", cost=0, drawn=self._meddling):
+            self._by_hand()
         if self._depth == 1 and world.chance("the driver is held to be dead"):
             self._driver()
         if shape.rescaled and master.options.savepoint is None and master.coordinator.epoch >= shape.stop:
@@ -288,8 +309,57 @@ class Schedule:
 
     def _optimize(self) -> None:
         for state in sorted(self.folder.glob("store/jobs/*/state")):
-            with suppress(Exception):  # a table that is not there yet, or is written at the same time
+            with suppress(
+                OSError, deltalake.exceptions.DeltaError
+            ):  # a table that is not there yet, or is written at the same time
                 deltalake.DeltaTable(str(state)).optimize.compact()
+
+    def _harm(self, *, damaged: bool) -> None:
+        """One of the files that a job keeps has another bit, or is gone, until its driver ends."""
+        jobs = self.folder / "store" / "jobs"
+        entries = (each.with_name("job.json") for each in jobs.glob("*/published"))
+        kept = [*jobs.glob("*/state/*.parquet"), *(each for each in entries if each.exists())]
+        if not kept:
+            return
+        file = self._meddling.choice(sorted(kept))
+        whole = file.read_bytes()
+        now = bytearray(whole)
+        now[int(len(now) * self._meddling.random())] ^= 1 << self._meddling.randrange(8)
+        if damaged:
+            file.write_bytes(now)
+        else:
+            file.unlink()
+        self._harmed.append(_Harmed(file, whole, bytes(now) if damaged else None))
+
+    def _repair(self) -> None:
+        """Somebody puts files back from a copy, but for those that the job has replaced or removed since."""
+        harmed, self._harmed = self._harmed, []
+        for each in reversed(harmed):
+            there = each.file.read_bytes() if each.file.exists() else None
+            if there == each.now and (there is not None or self._is_missed(each.file)):
+                each.file.write_bytes(each.whole)
+
+    @staticmethod
+    def _is_missed(file: Path) -> bool:
+        """Whether a commit names a data file, or it is the entry of a job."""
+        if file.name == "job.json":
+            return file.parent.exists()
+        log = file.parent / "_delta_log"
+        return any(file.name.encode() in (log / name).read_bytes() for name in _names(log) if name.endswith(".json"))
+
+    def _by_hand(self) -> None:
+        """Somebody gives the same command while the driver lives: it is refused, and does nothing."""
+        try:
+            with patch.object(Pool, "_free", {}), patch.object(JobStore, "_held", lambda *_, **__: True):
+                self._program()
+        except StoreError as error:
+            if "runs already" in str(error) or "The store is away" in str(error):
+                return
+            self._second = f"a second driver: {error}"
+        except Killed:
+            self.world.dying = False
+        else:
+            self._second = "a second driver was not refused"
 
     def _left(self) -> Iterator[Path]:
         """Files that are nothing's."""
@@ -311,6 +381,8 @@ class Schedule:
 
     def _wrong(self, left: set[str]) -> Iterator[str]:
         """What is not as it has to be."""
+        if self._second is not None:
+            yield self._second
         wanted = expected(self.shape)
         yield from _compared("lines", wanted, Counter(self._lines()))
         if self.shape.table:

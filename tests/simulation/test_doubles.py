@@ -228,17 +228,17 @@ def test_a_file_of_columns_is_read_while_it_is_whole(
         log.commit(1, [write_rows(str(tmp_path), rows, 1)], {"token": "t"})
         (file,) = log.files()
         whole = Path(tmp_path, file.path)
-        assert list(read_rows(log.read_file(file))) == rows
+        assert list(read_rows(next(log.parts(files=[file])))) == rows
         whole.write_bytes(Path(whole).read_bytes())  # a copy is as good
-        assert list(read_rows(log.read_file(file))) == rows
+        assert list(read_rows(next(log.parts(files=[file])))) == rows
         (one,) = cut(log.sources()).slices
         assert list(read_rows(read_slice(one))) == rows
         os.truncate(whole, 20)
         with pytest.raises(StoreError, match="cannot be read"):
-            log.read_file(file)
+            next(log.parts(files=[file]))
         whole.unlink()
         with pytest.raises(StoreError, match="lacks the file"):
-            log.read_file(file)
+            next(log.parts(files=[file]))
 
 
 def test_a_schedule_comes_to_the_same_on_the_doubles() -> None:

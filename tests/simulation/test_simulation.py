@@ -14,6 +14,7 @@ import pytest
 
 from compat.compiler.spark.driver import master, remains, runner
 from compat.compiler.spark.driver.master import TRIES, JobMaster
+from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.task.epochs import Outcome
 from tests.simulation.mutations import MUTATIONS, mutated
 from tests.simulation.programs import Job, Shape
@@ -113,6 +114,31 @@ def test_a_driver_that_was_held_to_be_dead_asks_again_where_the_store_is_away_as
     result = run(79, shape=COUNTING, script=(HELD_TO_BE_DEAD, *[fault] * away))
     assert sum(line.startswith("store fails") for line in result.trace) == away
     assert not result.wrong, result
+
+
+@pytest.mark.parametrize("script", [("a second one by hand",), ("a second one by hand", "driver killed: after commit")])
+def test_the_same_command_is_refused_while_a_driver_lives(script: tuple[str, ...]) -> None:
+    result = run(79, shape=COUNTING, script=script)
+    assert result.trace == script
+    assert not result.wrong, result
+    with patch.object(JobStore, "unfinished", lambda *_: None):
+        assert run(79, shape=COUNTING, script=script).wrong
+
+
+@pytest.mark.parametrize("harm", ["a file is damaged", "a file is lost"])
+@pytest.mark.parametrize("then", [(), ("driver killed: after commit",), (HELD_TO_BE_DEAD,), ("a machine is lost",) * 2])
+def test_what_is_damaged_or_lost_is_noticed_or_not_needed(harm: str, then: tuple[str, ...]) -> None:
+    for seed in range(70, 90):
+        result = run(seed, shape=COUNTING, script=(harm, *then))
+        assert result.trace[0] == harm
+        assert not result.wrong, result
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(0, ALL, 200))
+def test_drivers_that_stand_still_anywhere_do_no_harm(first: int) -> None:
+    wrong = [result for seed in range(first, first + 200) if (result := run(seed, pauses=True)).wrong]
+    assert not wrong
 
 
 KILLED = (HELD_TO_BE_DEAD, f"{ONCE_IT_GOES_ON}driver killed: before commit")

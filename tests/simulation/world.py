@@ -118,16 +118,17 @@ class World:
         """What ``uuid.uuid4`` gives."""
         return Id(f"{self._ids.getrandbits(128) & _DRAWN | _VERSION:032x}")
 
-    def chance(self, what: str, factor: float = 1.0, *, cost: int = 1) -> bool:
+    def chance(self, what: str, factor: float = 1.0, *, cost: int = 1, drawn: random.Random | None = None) -> bool:
         """Whether a fault happens here; ``factor`` is how much oftener than others it does.
 
-        One without ``cost`` harms nobody by itself, so that a job ends however often it happens.
+        One without ``cost`` harms nobody by itself, so that a job ends however often it happens. It may be ``drawn`` from
+        another source than most are.
         """
         if self.script is not None:
             return self._next_of_script(what)
         if (cost and self.faults <= 0) or self.quiet > 0 or self.dying or not self._has(what):
             return False
-        if self.random.random() >= self.rate * factor:
+        if (drawn or self.random).random() >= self.rate * factor:
             return False
         self.faults -= cost
         self.trace.append(what)

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any
 
@@ -33,18 +33,21 @@ from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsuppor
 from compat.compiler.spark.plan import PhysicalPlan, plan
 from compat.compiler.spark.task.epochs import EpochRunner, InProcessRunner
 from compat.compiler.spark.task.hosts import HostedRunner
-from compat.state.delta.errors import StoreError
-from compat.state.delta.log import SnapshotLog
 from compat.state.delta.work import HERE, Workers
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.places import Place
 
 _END = object()
 
 
 class RunningJob(JobClient):
-    """The client of a job that runs in a thread of this process."""
+    """The client of a job that runs in a thread of this process. ``alone`` raises a StoreError where it must not begin."""
 
-    def __init__(self, job: Job, make: Callable[[Callable[[list[Any]], None]], JobMaster]) -> None:
+    def __init__(
+        self,
+        job: Job,
+        make: Callable[[Callable[[list[Any]], None]], JobMaster],
+        alone: Callable[[], None] = lambda: None,
+    ) -> None:
         self.collects = job.collect is not None
         self._records: queue.Queue[Any] = queue.Queue()
         self.master = make(self._records.put)
@@ -52,7 +55,7 @@ class RunningJob(JobClient):
         self.error: BaseException | None = None
         self.told = False
         self._began = time.monotonic()
-        self.master.prepare()
+        self.master.prepare(alone)
         self._thread = threading.Thread(target=self._run, name=f"job-{self.master.job_id[:8]}", daemon=job.attached)
         self._thread.start()
 
@@ -187,29 +190,31 @@ class SparkExecutor:
         job, read = self.caches.reading(given)
         compilation, made = self._compiled(job)
         dependencies = self.dependencies(made, job)
-        options, before = self._resumed(made, compilation)
-        assigned = options.assigned.job_id if options.assigned is not None else None
-        job_id = assigned or (uuid.uuid4().hex if before is None else before.job_id)
-        made, written = writing(made, self.caches.begun(job_id), anew=before is None)
+        options = self._occurring(made)
+        with self._alone(options, made) as alone:
+            options, before = self._resumed(options, made, compilation)
+            assigned = options.assigned.job_id if options.assigned is not None else None
+            job_id = assigned or (uuid.uuid4().hex if before is None else before.job_id)
+            made, written = writing(made, self.caches.begun(job_id), anew=before is None)
 
-        def make(collector: Callable[[list[Any]], None]) -> JobMaster:
-            return JobMaster(
-                compilation,
-                made,
-                self._store,
-                self.runner,
-                self.workers,
-                options,
-                job_id=job_id,
-                before=before,
-                dependencies=dependencies,
-                listener=self._listener,
-                printer=self._printer,
-                collector=collector,
-                made_again=lambda *damaged: self._made_again(given, *damaged),
-            )
+            def make(collector: Callable[[list[Any]], None]) -> JobMaster:
+                return JobMaster(
+                    compilation,
+                    made,
+                    self._store,
+                    self.runner,
+                    self.workers,
+                    options,
+                    job_id=job_id,
+                    before=before,
+                    dependencies=dependencies,
+                    listener=self._listener,
+                    printer=self._printer,
+                    collector=collector,
+                    made_again=lambda *damaged: self._made_again(given, *damaged),
+                )
 
-        client = RunningJob(job, make)
+            client = RunningJob(job, make, alone)
         self.clients.append(client)
         if before is not None or options.savepoint is None:  # what the snapshot's job wrote is not in it
             self.caches.written(job_id, written, lambda: client.master.has_read_all)
@@ -282,15 +287,27 @@ class SparkExecutor:
 
         return RunningJob(job, make)
 
-    def _resumed(self, made: PhysicalPlan, compilation: Compilation) -> tuple[RunOptions, JobEntry | None]:
+    def _occurring(self, made: PhysicalPlan) -> RunOptions:
+        """How to run a job, which is one of those of its name that the program submits."""
+        options = replace(with_recovery(self.options, made.options), occurrence=self._submitted[made.job_name])
+        self._submitted[made.job_name] += 1
+        return options
+
+    def _alone(self, options: RunOptions, made: PhysicalPlan) -> AbstractContextManager[Callable[[], None]]:
+        """While this is entered, the same command begins no job elsewhere; gives what proves that."""
+        if options.assigned is not None or not options.program or options.fresh:
+            return nullcontext(lambda: None)
+        return self._store.starting(options.program, made.job_name, options.occurrence, options.arguments)
+
+    def _resumed(
+        self, options: RunOptions, made: PhysicalPlan, compilation: Compilation
+    ) -> tuple[RunOptions, JobEntry | None]:
         """How to run, and the job to go on with: the one of the same program that failed, or whose driver died before its end.
 
         If the program was edited since, so that its operators or states are others, its last checkpoint is restored as a
-        savepoint would be: checked, into a new job. That a program was edited is told either way.
+        savepoint would be: checked, into a new job. That a program was edited is told either way. Where its driver died between
+        the job's end and saying so, that is made up for, and nothing is run.
         """
-        options = with_recovery(self.options, made.options)
-        options = replace(options, occurrence=self._submitted[made.job_name])
-        self._submitted[made.job_name] += 1
         if options.assigned is not None:
             return options, self._begun(options.assigned, made)
         if not options.program or options.fresh:
@@ -303,12 +320,16 @@ class SparkExecutor:
         goes_on = self._has_checkpoint(before.job_id)
         edited = before.source not in ("", source_of(options.program))
         if before.fingerprint == made.fingerprint and self._keeps_states(before, compilation):
-            if edited:
+            if edited and not before.over:
                 self._say(before, "Its operators and states are the same, so that job goes on")
             return options, before
+        if before.over:
+            self._store.give_up(before.job_id)
+            return options, None
         if not goes_on:
             return options, None
         self._say(before, "Its state is restored into a new job, after a check")
+        self._store.fence_off(before.job_id)
         return replace(options, savepoint=str(self._store.directory(before.job_id)), claim=False), None
 
     def _begun(self, assigned: Assigned, made: PhysicalPlan) -> JobEntry | None:
@@ -320,12 +341,7 @@ class SparkExecutor:
 
     def _has_checkpoint(self, job_id: str) -> bool:
         """True if the table of a job's state has a committed epoch. Raises StoreError, also where it lacks some."""
-        state = self._store.state(job_id)
-        try:
-            is_there = (place_of(state) / "_delta_log").exists()
-        except OSError as error:
-            raise StoreError(f"The store {state} cannot be read: {error}.") from error
-        log = SnapshotLog.open(state) if is_there else None
+        log = self._store.log(job_id)
         prove_not_behind(self._store.directory(job_id), log)
         return log is not None and log.epoch > 0
 

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from compat.compiler.spark.driver.store import prove_not_behind, state_of
-from compat.state.delta.errors import StoreError
+from compat.compiler.spark.driver.store import prove_not_behind, read_entry, state_of
+from compat.state.delta.errors import DamagedLog, StoreError
 from compat.state.delta.fsck import Verified, verify
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.savepoint import METADATA, PLAN, read_description
@@ -70,7 +70,7 @@ def _checked(kind: str, place: Place) -> Checked:
     if kind == _SAVEPOINT:
         problems = [*_wrong_in_savepoint(place, found.epoch), *_wrong_in_json(place, PLAN)]
     else:
-        problems = [*_wrong_in_job(place, table), *_wrong_in_json(place, PLAN), *_wrong_in_json(place, "job.json")]
+        problems = [*_wrong_in_job(place, table), *_wrong_in_json(place, PLAN), *_wrong_in_entry(place)]
     return Checked(kind, str(place), found.epoch, found.files, found.size, (*found.problems, *problems))
 
 
@@ -91,8 +91,19 @@ def _wrong_in_savepoint(place: Place, epoch: int) -> Iterator[str]:
 def _wrong_in_job(place: Place, table: Place) -> Iterator[str]:
     try:
         prove_not_behind(place, SnapshotLog.open(table) if _has_log(table) else None)
+    except DamagedLog:
+        return  # told with the table's problems
     except StoreError as error:
         yield str(error)
+
+
+def _wrong_in_entry(place: Place) -> Iterator[str]:
+    try:
+        read_entry(place)
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        yield f"The entry of the job in {place} is damaged: {error}."
 
 
 def _wrong_in_json(place: Place, name: str) -> Iterator[str]:

@@ -199,8 +199,9 @@ class JobMaster:
         """True once the job has finished because its sources had."""
         return self.status is JobStatus.FINISHED and all(source.done for source in self.coordinator.sources.values())
 
-    def prepare(self) -> None:
-        """Open the store and restore what there is. Raises RestoreRefused or StoreError before anything runs.
+    def prepare(self, alone: Callable[[], None] = lambda: None) -> None:
+        """Open the store and restore what there is. Raises RestoreRefused or StoreError before anything runs, as ``alone``
+        does where somebody else has begun the job.
 
         Of a job that does not begin nothing is left.
         """
@@ -210,10 +211,12 @@ class JobMaster:
         if self._before is None and self.options.savepoint is not None:
             restoration = prepare_restore(self.plan, self._plan_json, self.options)
             self.plan = restoration.plan
-        self._lock = self.store.lock(self.job_id, 0 if self.options.assigned is None else self.options.assigned.fence)
+        self._lock = self._leased()
+        self._lock.moves = lambda: not self.hangs
         try:
             self._take_over(restoration)
             self._ship()
+            alone()
             self._to(JobStatus.CREATED)
         except Exception:
             self._lock.close(gone=self._begins and self._undone())
@@ -226,6 +229,13 @@ class JobMaster:
                 self.store.sweep(time.time())
             with suppress(OSError):
                 remains.sweep(self.store, time.time())
+
+    def _leased(self) -> Lease:
+        """The right to drive the job. Raises StoreError where another process has it."""
+        assigned = self.options.assigned
+        if assigned is None:
+            return self.store.lock(self.job_id)
+        return assigned.lease or self.store.lock(self.job_id, assigned.fence)
 
     @property
     def _begins(self) -> bool:
@@ -256,7 +266,10 @@ class JobMaster:
         if folder and self._before is None:
             self.store.place_state(self.job_id, folder)
         log = SnapshotLog.create(self.store.state(self.job_id))
-        self._lead(log)
+        if self._begins:
+            log.fence = self._lock.token
+        else:
+            log.lead(self._lock.token)
         if restoration is not None:
             restored = restoration.into(log, self._workers())
             self._restored = {"path": self.options.savepoint, **asdict(restored)}
@@ -276,12 +289,6 @@ class JobMaster:
             self.store.write_plan(self.job_id, self._plan_json)
         if self._before is not None:
             self._sweep()
-
-    def _lead(self, log: SnapshotLog) -> None:
-        """Have the log refuse what drivers before this one may yet commit, where the lease does not see to that."""
-        token = self._lock.token or (log.leader + 1 if log.leader else 0)
-        if token:
-            log.lead(token)
 
     def run(self) -> JobStatus:
         """Run to the end. Raises JobFailed when the job fails for good, StoreError when its store does."""
@@ -434,6 +441,9 @@ class JobMaster:
             return True
         self._publish()
         self._move()
+        if self._before is not None and self._before.over:
+            self._end_as(self._before)
+            return True
         self._upkeep.settle(self.coordinator)
         if self._answer_requests() or self._finished():
             return True
@@ -453,7 +463,7 @@ class JobMaster:
             self._stop_now(self._stopping)
             return True
         self._end(JobStatus.FINISHED)
-        self._tell("finished", records=self.records, metrics=self.measured.all(), replicas=dict(self._replicas_found))
+        self._tell_finished()
         return True
 
     def _answer_requests(self) -> bool:
@@ -476,7 +486,7 @@ class JobMaster:
         self._end(JobStatus.CANCELED)
         for answer in self._cancels:
             self.store.answer(answer, {"status": self.status.value})
-        self._tell("stopped", path=None, metrics=self.measured.all(), replicas=dict(self._replicas_found))
+        self._tell_stopped(None)
 
     def _stop_now(self, asked: list[Any]) -> bool:
         """End the job with a savepoint; False if it cannot be written, and then the job goes on."""
@@ -494,7 +504,7 @@ class JobMaster:
         for answer, _, _ in asked:
             if answer is not None:
                 self.store.answer(answer, {"path": path})
-        self._tell("stopped", path=path, metrics=self.measured.all(), replicas=dict(self._replicas_found))
+        self._tell_stopped(path)
         return True
 
     def _wait_for_work(self) -> bool:
@@ -798,7 +808,7 @@ class JobMaster:
         self._lock.prove()
         log = SnapshotLog.open(self.coordinator.log.path)
         prove_not_behind(self.store.directory(self.job_id), log)
-        self._lead(log)
+        log.lead(self._lock.token)
         self._follow(log)
         self._sweep()
 
@@ -824,8 +834,7 @@ class JobMaster:
 
     def _end(self, status: JobStatus, message: str = "", stopped_with: str | None = None) -> None:
         self._note_remains()
-        if self._lock.token:
-            self._commit_end(status, stopped_with)
+        self._commit_end(status, stopped_with)
         if status is JobStatus.FAILED and self.status is not JobStatus.FAILING:
             self.status = next_job_status(self.status, JobStatus.FAILING)
         elif status is JobStatus.CANCELED:
@@ -836,6 +845,21 @@ class JobMaster:
             self.executions.cancel()
         self.status = next_job_status(self.status, status)
         self._write(ended=time.time(), message=message, stopped_with=stopped_with)
+
+    def _end_as(self, before: JobEntry) -> None:
+        """End as the driver before ended the job, which died before it could say so."""
+        self.savepoint = before.stopped_with
+        self._end(JobStatus(before.status), stopped_with=before.stopped_with)
+        if before.status == JobStatus.FINISHED.value and before.stopped_with is None:
+            self._tell_finished()
+        else:
+            self._tell_stopped(before.stopped_with)
+
+    def _tell_finished(self) -> None:
+        self._tell("finished", records=self.records, metrics=self.measured.all(), replicas=dict(self._replicas_found))
+
+    def _tell_stopped(self, path: str | None) -> None:
+        self._tell("stopped", path=path, metrics=self.measured.all(), replicas=dict(self._replicas_found))
 
     def _note_remains(self) -> None:
         """Have a later job look for what attempts of this one write yet. What is still to be published is left alone."""
@@ -883,7 +907,7 @@ class JobMaster:
             records=self.records,
             metrics=self.measured.all(),
             vertices=self.executions.summary(),
-            fence=self.coordinator.log.fence if hasattr(self, "coordinator") else self._lock.token,
+            fence=self._lock.token,
             occurrence=self.options.occurrence,
             host=socket.gethostname(),
             arguments=self.options.arguments,

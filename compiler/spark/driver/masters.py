@@ -20,6 +20,7 @@ _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _ONCE = ("spark.task.maxFailures", "spark.stage.maxConsecutiveAttempts")
 _CONNECTING = 5.0
 """Seconds that a master has to answer."""
+_HIGHEST_PORT = 65_535
 _MANAGER_PORT = 8032
 _IMAGE = "spark.kubernetes.container.image"
 _CREDENTIALS = (
@@ -114,10 +115,13 @@ def _refuse_unanswered(what: str, master: str, addresses: Iterable[tuple[str, in
     addresses = list(addresses)
     problems = []
     for host, port in addresses:
+        if port > _HIGHEST_PORT:  # the system takes it modulo 65536, so that anybody might answer
+            problems.append(f"{host}:{port}: ports end at {_HIGHEST_PORT}")
+            continue
         try:
             socket.create_connection((host.strip("[]"), port), _CONNECTING / len(addresses)).close()
             return
-        except (OSError, OverflowError) as error:
+        except OSError as error:
             problems.append(f"{host}:{port}: {error}")
     raise ProgramError(f"No {what} answers at {master} ({'; '.join(problems)}): start it, or give another --master.")
 

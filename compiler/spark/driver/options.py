@@ -9,6 +9,7 @@ from typing import Any
 
 from compat.compiler.datastream.served import served
 from compat.compiler.driver import Compilation
+from compat.compiler.spark.driver.lease import Lease
 
 Listener = Callable[[dict[str, Any]], None]
 """Is told what happens to a job: an object with ``event``, ``job_id`` and what belongs to the event."""
@@ -25,10 +26,14 @@ A savepoint of Flink's has no plan. It raises an error with its report where the
 
 @dataclass(frozen=True, slots=True)
 class Assigned:
-    """A job that a dispatcher gave to this process: its id, and the fencing token of the attempt, greater than all before."""
+    """A job that a dispatcher gave to this process: its id, and the fencing token of the attempt, greater than all before.
+
+    ``lease`` is the job's, where this process has it already.
+    """
 
     job_id: str
     fence: int
+    lease: Lease | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,7 @@ from compat.compiler.streamgraph.model import Task
 from compat.state.assignment import Claimant, MaxParallelismProblem, Recorded, Refusal, assign
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
-from compat.state.delta.reading import batches
+from compat.state.delta.reading import ahead, batches
 from compat.state.delta.rows import NO_KEY_GROUP, Kind, counted, read_rows
 from compat.state.delta.savepoint import METADATA, PLAN, Migrations, import_snapshot, remove_savepoint
 from compat.state.delta.work import HERE, Workers, is_large
@@ -77,16 +77,16 @@ def saved_operators(log: SnapshotLog) -> dict[str, SavedOperator]:
     described: dict[str, tuple[int, bytes]] = {}
     stateful: set[str] = set()
     keyed: set[str] = set()
-    for file in log.files():
+    for file, fetched in ahead(log.place, log.files()):
         told: set[tuple[str, str, str, bool]] = set()
-        for table in batches(log.place, file, ("operator_id", "kind", "state", "key_group")):
+        for table in batches(log.place, file, ("operator_id", "kind", "state", "key_group"), fetched=fetched):
             of_key = pc.not_equal(table["key_group"], NO_KEY_GROUP)
             told.update(counted(table.set_column(3, "of_key", of_key)))
         describes = any((kind, state) == (Kind.OPERATOR, STATES) for _, kind, state, _ in told)
         own = {(id, of_key) for id, kind, state, of_key in told if kind not in _OF_TASKS and state not in _HIDDEN}
         stateful.update(id for id, _ in own)
         keyed.update(id for id, of_key in own if of_key)
-        for whole in batches(log.place, file) if describes else ():
+        for whole in batches(log.place, file, fetched=fetched) if describes else ():
             describing = whole.filter(_describing(whole))
             for epoch, row in zip(describing["epoch"].to_pylist(), read_rows(describing), strict=True):
                 if row.value is not None and epoch >= described.get(row.operator_id, (0, b""))[0]:

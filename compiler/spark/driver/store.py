@@ -8,20 +8,22 @@ import os
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import mmh3
 import msgspec
 
 from compat.compiler.datastream.common.job_id import is_job_id
 from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver import lease
-from compat.compiler.spark.driver.lease import Lease
-from compat.state.delta.errors import StoreError, Superseded, unwritable
+from compat.compiler.spark.driver.lease import Held, Lease, LeaseLost
+from compat.state.delta.errors import DamagedLog, StoreError, Superseded, unwritable
 from compat.state.stores.places import Place, place_of
 from compat.state.stores.schemes import is_remote, without_scheme
 
@@ -116,6 +118,8 @@ class ListedJob(JobEntry):
         return cls(**{**{each.name: getattr(entry, each.name) for each in fields(entry)}, **known})
 
 
+_ENTRY, _DIGEST = "job.json", "digest"
+"""The file with the entry of a job, which tells the digest of all else that is in it."""
 _POINTER = "state.at"
 """The file that names the state table of a job where it lies on another storage than the job's directory."""
 _RETAINED = "retained"
@@ -128,6 +132,8 @@ _OF_NO_JOB = frozenset({"driver", "state", "shipped", "plan"})
 """What is in the directory of a job before it has an entry, without the ends of the names."""
 _FORGOTTEN = 3600.0
 """Seconds after which a job that never got an entry is not about to begin."""
+_FEW = 20
+"""So many former starts are looked at as a job starts: they become fewer."""
 _SLOW = 1.0
 """Seconds between two looks into a mailbox on a storage where each is a request."""
 
@@ -161,19 +167,58 @@ def prove_not_behind(directory: Place, log: SnapshotLog | None) -> None:
     Their commits are gone or empty: from what is left, the job would publish the same records again. A table that somebody
     restored to an earlier version has had those checkpoints, and is what it is meant to be. None is a log that is not there.
     """
+    told = _published(directory)
+    if told <= _reached(log):
+        return
+    log = _log_at(state_of(directory))  # a driver that lives may have committed and published since
+    last = 0 if log is None else log.epoch
+    if told > _reached(log):
+        instead = f"-s {directory}@{last} goes on from checkpoint {last}" if last else "--fresh starts anew"
+        raise StoreError(
+            f"The state of job {directory.name} is at checkpoint {last}, and its records up to checkpoint {told} are "
+            f"published: a commit in {state_of(directory)}/_delta_log is gone or empty. Put it back from a copy; "
+            f"compat fsck {directory} tells what else is damaged. {instead} all the same, and publishes again what came after."
+        )
+
+
+def read_entry(directory: Place) -> JobEntry:
+    """The entry of the job of a directory. Raises OSError, and ValueError, TypeError or AttributeError where it is damaged.
+
+    One with a name or an argument that changed would be another program's, and the job would be begun anew beside it.
+    """
+    told = json.loads((directory / _ENTRY).read())
+    if told.pop(_DIGEST, None) not in (None, _digest_of(told)):  # those of former versions have none
+        raise ValueError("it is not what was written")
+    return JobEntry.read(told)
+
+
+def _digest_of(told: dict[str, Any]) -> str:
+    return f"{mmh3.hash128(json.dumps(told).encode()):032x}"
+
+
+def _published(directory: Place) -> int:
+    """The last checkpoint of the job of a directory that is known to have been committed."""
     told = [0]
     with suppress(OSError, ValueError):
         told.append(int((directory / _PUBLISHED).read()))
     with suppress(OSError, ValueError, TypeError, AttributeError):
-        told.append(JobEntry.read(json.loads((directory / "job.json").read())).epoch)
-    seen, last = (0, 0) if log is None else (log.next_epoch - 1, log.epoch)
-    if max(told) > seen:
-        instead = f"-s {directory}@{last} goes on from checkpoint {last}" if last else "--fresh starts anew"
-        raise StoreError(
-            f"The state of job {directory.name} is at checkpoint {last}, and its records up to checkpoint {max(told)} are "
-            f"published: a commit in {state_of(directory)}/_delta_log is gone or empty. Put it back from a copy; "
-            f"compat fsck {directory} tells what else is damaged. {instead} all the same, and publishes again what came after."
-        )
+        told.append(read_entry(directory).epoch)
+    return max(told)
+
+
+def _reached(log: SnapshotLog | None) -> int:
+    """The last checkpoint that a log has ever had."""
+    return 0 if log is None else log.next_epoch - 1
+
+
+def _log_at(state: Place) -> SnapshotLog | None:
+    """The log of a state table; None where there is none as yet. Raises StoreError."""
+    from compat.state.delta.log import SnapshotLog
+
+    try:
+        return SnapshotLog.open(state) if (state / "_delta_log").exists() else None
+    except OSError as error:
+        raise StoreError(f"The store {state} cannot be read: {error}.") from error
 
 
 def _runs_already(entry: JobEntry) -> StoreError:
@@ -213,7 +258,7 @@ def prove_conditional(place: Place, what: str) -> None:
 
 
 class JobStore:
-    """A store: ``jobs/<id>/``, ``caches/<id>/``, ``savepoints/``, ``ended/``.
+    """A store: ``jobs/<id>/``, ``caches/<id>/``, ``savepoints/``, ``ended/``, ``starts/``.
 
     Raises StoreError for a root on no storage that we know.
     """
@@ -284,7 +329,57 @@ class JobStore:
         With a fencing token, the job is taken from the driver that has it, which may hang. Raises StoreError where another
         driver has it, or the store cannot be written.
         """
-        return lease.take(self.directory(job_id), self.root, fence)
+
+        def leader() -> int:  # of a job whose leases were not kept, as of one that was brought from elsewhere
+            log = self.log(job_id)
+            return 0 if log is None else log.leader
+
+        return lease.take(self.directory(job_id), self.root, fence, leader)
+
+    @property
+    def _starts(self) -> Place:
+        """The folder with the leases of those who begin jobs. Their terms are never used twice: old ones are removed."""
+        return self.root / "starts"
+
+    @contextmanager
+    def starting(
+        self, program: str, name: str, occurrence: int, arguments: tuple[str, ...]
+    ) -> Iterator[Callable[[], None]]:
+        """While this is entered, no other process looks for a job of a program to go on with, or begins one.
+
+        Gives what raises a StoreError where that is so no longer, because this process stood still. Raises StoreError where
+        another process does so now.
+        """
+        command = sha256(json.dumps([program, name, occurrence, arguments]).encode()).hexdigest()[:32]
+        second = "--fresh begins a second one beside it, which writes to the same sinks."
+        try:
+            held = lease.take(self._starts / command, self.root, leader=lambda: int(time.time() * 1000))
+        except Held as error:
+            raise StoreError(
+                f"{program} is being started by another process: {error.by}. compat list shows its job once it is there. "
+                f"{second}"
+            ) from error
+
+        def prove() -> None:
+            try:
+                held.prove()
+            except LeaseLost as error:
+                raise StoreError(
+                    f"Another process started {program} while this one stood still. compat list shows its job. {second}"
+                ) from error
+
+        try:
+            yield prove
+        finally:
+            with suppress(OSError):  # it ends by itself
+                held.close()
+                self._forget_starts(time.time())
+
+    def _forget_starts(self, now: float) -> None:
+        """Remove what is left of some starts that are over; elsewhere that would be many requests, and little is gained."""
+        for entry in self._starts.list()[:_FEW] if self.root.local else ():
+            if now - lease.sign_of_life(self._starts / entry.name) > _FORGOTTEN:
+                (self._starts / entry.name).remove()
 
     def alive(self, entry: JobEntry) -> bool:
         """True while a driver of the job runs, on this host where the store is on its file system."""
@@ -315,14 +410,32 @@ class JobStore:
 
         Raises StoreError where a driver has the job.
         """
-        with closing(self.lock(job_id)):
+        with closing(self.lock(job_id)) as held:
+            with suppress(DamagedLog):  # one who sleeps finds the lease lost
+                self._fence(job_id, held)
             before = self._read_now(job_id)
             entry = self.settled(before)
             if not entry.over:
-                entry = replace(entry, status=JobStatus.CANCELED.value, ended=time.time())
+                entry = replace(
+                    entry, status=JobStatus.CANCELED.value, ended=time.time(), fence=max(entry.fence, held.token)
+                )
             if entry is not before:
                 self.write(entry)
             return entry
+
+    def fence_off(self, job_id: str) -> None:
+        """Have a driver of a job that sleeps commit nothing when it wakes. Raises StoreError, where a driver has it, too."""
+        with closing(self.lock(job_id)) as held:
+            self._fence(job_id, held)
+
+    def _fence(self, job_id: str, held: Lease) -> None:
+        log = self.log(job_id)
+        if log is not None:
+            log.lead(held.token)
+
+    def log(self, job_id: str) -> SnapshotLog | None:
+        """The log of a job's state; None where there is none as yet. Raises StoreError."""
+        return _log_at(place_of(self.state(job_id)))
 
     def discard(self, job_id: str) -> None:
         """Remove a job that does not run, with its checkpoints; savepoints stay. Raises StoreError where a driver has it."""
@@ -397,7 +510,7 @@ class JobStore:
             return False  # damaged: somebody may be at it
 
     def _read_now(self, job_id: str) -> JobEntry:
-        return JobEntry.read(json.loads((self.directory(job_id) / "job.json").read()))
+        return read_entry(self.directory(job_id))
 
     def _held(self, job_id: str, patient: bool = False) -> bool:
         """True while a process is the driver of a job, be it that the job has just ended."""
@@ -409,10 +522,7 @@ class JobStore:
 
     def sign_of_life(self, job_id: str) -> float:
         """When the driver of a job last gave one, in seconds since 1970; 0 where there is none."""
-        try:
-            return os.stat(os.path.join(self.directory(job_id), "driver")).st_mtime
-        except OSError:
-            return 0.0
+        return lease.sign_of_life(self.directory(job_id))
 
     def entry(self, job_id: str) -> JobEntry | None:
         """How the job of exactly that id is; None where nobody wrote it, or it is damaged."""
@@ -420,10 +530,6 @@ class JobStore:
             return self._read_now(job_id)
         except (ValueError, TypeError, AttributeError, OSError):
             return None
-
-    def beat(self, job_id: str) -> None:
-        """Give a sign of life as the driver of a job."""
-        lease.beat(self.directory(job_id))
 
     def write(self, entry: JobEntry) -> None:
         """Put down how a job is. Raises Superseded where a later driver has, or the job is over.
@@ -437,7 +543,8 @@ class JobStore:
                 f"Another process drives the job of {self.directory(entry.job_id)} by now, or did until it ended: it is "
                 f"{there.status}. Nothing is lost."
             )
-        self._put(self.directory(entry.job_id) / "job.json", msgspec.to_builtins(entry))
+        told = msgspec.to_builtins(entry)
+        self._put(self.directory(entry.job_id) / _ENTRY, {**told, _DIGEST: _digest_of(told)})
 
     def publishes(self, job_id: str, epoch: int) -> None:
         """Put down that the records of a committed epoch are about to be published. Raises StoreError.
@@ -489,16 +596,26 @@ class JobStore:
 
     def _entries(self) -> tuple[list[JobEntry], list[Place]]:
         """The jobs, the newest first, and the directories whose entry is damaged. Raises StoreError."""
-        entries, damaged, without = [], [], []
+        entries: list[JobEntry] = []
+        damaged: list[Place] = []
+        without: list[Place] = []
         for directory in self._directories():
             try:
-                entries.append(JobEntry.read(json.loads((directory / "job.json").read())))
+                entries.append(read_entry(directory))
             except FileNotFoundError:
-                without.append(directory)
+                (damaged if self._lost_its_entry(directory) else without).append(directory)
             except (ValueError, TypeError, AttributeError, OSError):
                 damaged.append(directory)
         self._without_entry = without
         return sorted(entries, key=lambda entry: -entry.started), damaged
+
+    @staticmethod
+    def _lost_its_entry(directory: Place) -> bool:
+        """True for a job that has published something, and of which more than its last checkpoint was kept."""
+        try:
+            return not (directory / _RETAINED).exists() and (directory / _PUBLISHED).exists()
+        except OSError:
+            return True
 
     def _directories(self) -> list[Place]:
         jobs = self.root / "jobs"
@@ -512,7 +629,8 @@ class JobStore:
     def unfinished(
         self, program: str, name: str, savepoint: str | None, occurrence: int = 0, arguments: tuple[str, ...] = ()
     ) -> JobEntry | None:
-        """The last job of that program and name, begun from that savepoint, if it failed or its driver died before it ended.
+        """The last job of that program and name, begun from that savepoint, if it failed or its driver died before it said that
+        the job has ended: it may be over.
 
         Of several jobs of the same name that a program submits, it is the one of the same ``occurrence``.
 
@@ -529,16 +647,11 @@ class JobStore:
                 same = entry.savepoint == savepoint or savepoint is None
                 if not same or entry.over:
                     return None
-                found = self.settled(entry)
-                if found.over:
-                    with suppress(OSError, StoreError):  # the next one finds it out, too
-                        self.write(found)
-                    return None
-                return found
+                return self.settled(entry)
         if damaged and savepoint is None:
             raise StoreError(
-                f"{damaged[0] / 'job.json'} is damaged, so that it is not known which job it is of. If it is of this program, "
-                f"go on from its state with -s {damaged[0]}; if not, or to start anew, remove {damaged[0]}."
+                f"{damaged[0] / _ENTRY} is damaged or gone, so that it is not known which job it is of. If it is of this "
+                f"program, go on from its state with -s {damaged[0]}; if not, or to start anew, remove {damaged[0]}."
             )
         return None
 

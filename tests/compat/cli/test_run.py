@@ -578,6 +578,9 @@ def interrupted(compat: Any, job: str) -> JobEntry:
     entry = replace(entry, status="RUNNING", ended=None)
     Path(store.directory(entry.job_id), "job.json").unlink()  # of a job that is over nobody writes anything else
     store.write(entry)
+    for commit in Path(store.state(entry.job_id), "_delta_log").glob("*.json"):
+        if '"ended"' in commit.read_text():
+            commit.unlink()  # its driver died before it could say so
     return entry
 
 

@@ -66,7 +66,7 @@ def test_a_jobmaster_that_lives_is_left_alone_whatever_the_clock_says(
 
 
 def lease_time(fake: FakeCluster, job: str) -> float:
-    return (fake.folder.job(job) / "driver").stat().st_mtime
+    return lease.sign_of_life(fake.folder.store.directory(job))
 
 
 def test_a_spark_that_hangs_is_replaced(fake: FakeCluster) -> None:
@@ -170,10 +170,10 @@ from types import SimpleNamespace
 from compat.cluster import master
 from compat.cluster.places import ClusterFolder
 from compat.compiler.spark.driver.options import Assigned
-master._BEATS = 0.1
+master._SECONDS = 0.1
 process = master.JobProcess(ClusterFolder(sys.argv[1]), Assigned(sys.argv[2], 1), "pool")
 process._master = SimpleNamespace(hangs=True)
-threading.Thread(target=process._beat).start()
+threading.Thread(target=process._watch).start()
 
 def waits_for_what_never_comes():
     threading.Event().wait()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import pytest
 
 from compat.compiler.spark.driver.master import JobFailed
 from compat.compiler.spark.driver.restore import open_snapshot
+from compat.compiler.spark.driver.store import prove_not_behind
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
+from compat.state.stores.places import place_of
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
 
@@ -83,17 +86,43 @@ def test_the_same_command_goes_on(run: Run, cluster: Cluster) -> None:
 @pytest.mark.parametrize("harm", [remove, empty, remove_all])
 def test_a_job_behind_what_it_published_is_refused(run: Run, cluster: Cluster, harm: Callable[[Path], None]) -> None:
     harm(run.log)
-    there = sorted(each.name for each in run.folder.rglob("*") if each.is_file())
-    with pytest.raises(StoreError, match=r"records up to checkpoint 3 are\s+published.*compat fsck"):
+    jobs = run.folder / "store" / "jobs"
+    there = sorted(each.name for each in jobs.rglob("*") if each.is_file())
+    with pytest.raises(
+        StoreError, match=r"(records up to checkpoint 3 are published|is not as it was committed).*compat fsck"
+    ):
         run()
     assert cluster.lines == LINES[:30]
-    assert sorted(each.name for each in run.folder.rglob("*") if each.is_file()) == there
+    assert sorted(each.name for each in jobs.rglob("*") if each.is_file()) == there
+
+
+@pytest.mark.parametrize("epoch", [1, 2, 3])
+def test_an_empty_commit_of_any_epoch_is_refused(run: Run, cluster: Cluster, epoch: int) -> None:
+    commits = sorted(each for each in run.log.glob("*.json") if b'"add"' in each.read_bytes())
+    commits[epoch - 1].write_bytes(b"")
+    with pytest.raises(StoreError, match=r"is not as it was committed at checkpoint 3.*compat fsck"):
+        run()
+    assert cluster.lines == LINES[:30]
+
+
+def test_a_job_that_lost_its_entry_is_not_begun_anew(run: Run, cluster: Cluster) -> None:
+    entry = run.log.parents[1] / "job.json"
+    whole = entry.read_bytes()
+    entry.unlink()
+    with pytest.raises(StoreError, match=r"job\.json is damaged or gone.*go on from its state with -s"):
+        run()
+    assert cluster.lines == LINES[:30]
+    entry.write_bytes(whole)
+    run()
+    assert cluster.lines == LINES
 
 
 def test_that_its_entry_is_old_hides_nothing(run: Run) -> None:
     remove(run.log)
     entry = run.log.parents[1] / "job.json"
-    entry.write_text(entry.read_text().replace('"epoch": 3', '"epoch": 1'))
+    told = json.loads(entry.read_text())
+    del told["digest"]  # as a former version wrote it
+    entry.write_text(json.dumps({**told, "epoch": 1}))
     with pytest.raises(StoreError, match="are published"):
         run()
 
@@ -113,3 +142,13 @@ def test_a_table_that_was_restored_on_purpose_is_no_damage(run: Run, cluster: Cl
     DeltaTable(log.path).restore(log.version_of_epoch(2))
     run()
     assert cluster.lines == LINES[:30] + LINES[20:]
+
+
+def test_a_reader_that_opened_the_log_before_a_commit_is_not_told_of_damage(run: Run, cluster: Cluster) -> None:
+    """The job that runs has committed and published one more since."""
+    opened = SnapshotLog.open(run.log.parent)
+    run()
+    assert opened.epoch == 3
+    job = place_of(run.log.parents[1])
+    prove_not_behind(job, opened)
+    prove_not_behind(job, None)

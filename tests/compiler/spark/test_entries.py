@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from contextlib import closing
 from dataclasses import replace
@@ -93,13 +94,16 @@ def behind(store: JobStore, ended: str | None, status: str = RESTARTING, savepoi
 
 
 @pytest.mark.parametrize("ended", [FINISHED, CANCELED])
-def test_nobody_goes_on_with_a_job_whose_log_says_that_it_is_over(tmp_path: Path, ended: str) -> None:
+def test_a_job_whose_log_says_that_it_is_over_is_known_to_be(tmp_path: Path, ended: str) -> None:
     store = JobStore(tmp_path)
     left = behind(store, ended, savepoint="/savepoints/a")
     assert store.is_over(left.job_id)
-    assert store.unfinished(PROGRAM, left.name, None) is None
-    mended = store.entry(left.job_id)
-    assert mended is not None
+    found = store.unfinished(PROGRAM, left.name, None)
+    assert found is not None
+    assert found.over
+    mended = store.give_up(left.job_id)
+    assert mended == replace(found, ended=mended.ended)
+    assert store.entry(left.job_id) == mended
     assert (mended.status, mended.stopped_with, mended.epoch) == (ended, "/savepoints/a", 1)
     assert mended.ended is not None
 
@@ -150,3 +154,19 @@ def test_a_job_that_runs_is_not_begun_again_by_the_same_command(tmp_path: Path) 
         assert store.unfinished(PROGRAM, running.name, None, 1, running.arguments) is None
     found = store.unfinished(PROGRAM, running.name, None, 0, ("--topic", "b"))
     assert (found and found.job_id) == running.job_id  # whose driver is gone goes on, whatever it was given
+
+
+def test_a_flipped_bit_anywhere_in_an_entry_is_noticed(tmp_path: Path) -> None:
+    """It could be another program's, else, and the job would be begun anew."""
+    store = JobStore(tmp_path)
+    written = entry(RUNNING, fence=1)
+    store.write(written)
+    file = Path(store.directory(written.job_id), "job.json")
+    whole = file.read_bytes()
+    for at in range(len(whole)):
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 1 << at % 7]) + whole[at + 1 :])
+        assert store.entry(written.job_id) in (None, written), whole[at:]
+    told = json.loads(whole)
+    del told["digest"]
+    file.write_text(json.dumps(told))
+    assert store.entry(written.job_id) == written, "as former versions wrote it"

@@ -38,14 +38,23 @@ def test_a_whole_store(store: Path) -> None:
 
 def test_a_damaged_file_and_a_lost_commit_are_told(store: Path) -> None:
     job = next(each for each in (store / "jobs").iterdir() if "numbers" in (each / "job.json").read_text())
-    newest(job / "state" / "_delta_log").write_bytes(b"")
-    file = min((job / "state").glob("*.parquet"))
+    lost = newest(job / "state" / "_delta_log")
+    file = next(each for each in (job / "state").glob("*.parquet") if each.name not in lost.read_text())
+    lost.write_bytes(b"")
     file.write_bytes(file.read_bytes()[:-4] + b"RAP1")
     told = CliRunner().invoke(main, ["fsck", str(job), "--format", "json"])
     assert told.exit_code == 1
     (found,) = json.loads(told.output)
-    assert [text for text in found["problems"] if "are published" in text]
+    assert len(found["problems"]) == 2
     assert [text for text in found["problems"] if "is empty or damaged" in text]
+
+
+def test_a_damaged_entry_is_told(store: Path) -> None:
+    job = next((store / "jobs").iterdir())
+    entry = job / "job.json"
+    entry.write_text(entry.read_text().replace('"name": "', '"name": "m'))
+    (found,) = fsck(str(job))
+    assert [text for text in found.problems if "is damaged: it is not what was written" in text]
 
 
 def test_what_is_no_store_is_refused(tmp_path: Path) -> None:

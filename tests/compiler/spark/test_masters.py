@@ -31,7 +31,7 @@ def test_masters_that_spark_asks_itself(master: str | None) -> None:
         ("spark://host", "--master spark://host names no Spark master"),
         ("yarn", "--master yarn needs .* set HADOOP_CONF_DIR or YARN_CONF_DIR"),
         ("spark://127.0.0.1:1", r"No Spark master answers at spark://127\.0\.0\.1:1 \(127\.0\.0\.1:1: .*refused"),
-        ("spark://127.0.0.1:99999", "No Spark master answers at"),
+        ("spark://127.0.0.1:99999", r"No Spark master answers at .*127\.0\.0\.1:99999: ports end at 65535"),
         (
             "k8s://https://127.0.0.1:1",
             r"No Kubernetes answers at k8s://https://127\.0\.0\.1:1 \(127\.0\.0\.1:1: .*refused",
@@ -50,6 +50,13 @@ def test_masters_that_there_are_not(monkeypatch: Any, master: str, told: str) ->
     with pytest.raises(ProgramError, match=told):
         refuse_unreachable(master)
     assert time.monotonic() - began < 10
+
+
+def test_a_port_beyond_the_last_is_not_another_one() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1] + 65_536
+        with pytest.raises(ProgramError, match="ports end at 65535"):
+            refuse_unreachable(f"spark://127.0.0.1:{port}")
 
 
 def test_a_master_that_answers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_all_that_can_be_killed_while_tasks_compact_the_state(tmp_path: Path) ->
         job.verify()
         (entry,) = JobStore(f"{tmp_path}/.compat").jobs()
         log = SnapshotLog.open(JobStore(f"{tmp_path}/.compat").state(entry.job_id))
-        assert any("floor" in commit for commit in log._history())
+        assert any("floor" in commit for commit in log._line())
         commits = "".join(file.read_text() for file in Path(log.path).glob("_delta_log/*.json"))
         known = {file.path for file in log.files()}
         assert [

@@ -176,10 +176,10 @@ def test_operators_are_found_without_reading_all_keys_and_values(tmp_path, monke
     whole = []
     batches = restore.batches
 
-    def noted(table, file, columns=None):
+    def noted(table, file, columns=None, **how):
         if columns is None or "value" in columns:
             whole.append(file.epochs)
-        return batches(table, file, columns)
+        return batches(table, file, columns, **how)
 
     monkeypatch.setattr(restore, "batches", noted)
     (found,) = saved_operators(SnapshotLog.open(log.path)).values()

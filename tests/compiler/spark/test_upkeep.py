@@ -131,7 +131,7 @@ def verify_no_files(cluster: Cluster) -> None:
 def rewrites(cluster: Cluster) -> list[tuple[int, int]]:
     """The epoch that each compaction was committed behind, and the one until which it merged."""
     log = SnapshotLog.open(cluster.last.master.coordinator.log.path)
-    return [(int(entry["epoch"]), int(entry["floor"])) for entry in log._history() if "floor" in entry]
+    return [(int(entry["epoch"]), int(entry["floor"])) for entry in log._line() if "floor" in entry]
 
 
 def wait(condition: Callable[[], bool]) -> None:

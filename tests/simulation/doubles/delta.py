@@ -358,13 +358,18 @@ class Table:
 
     def to_pyarrow_table(self) -> pa.Table:
         """All rows."""
-        schema = pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(self._now.metadata["schema"])))
-        return pa.concat_tables([schema.empty_table(), *self._tables()])
+        return pa.concat_tables([self._schema.empty_table(), *self._tables()])
+
+    @property
+    def _schema(self) -> pa.Schema:
+        return pa.ipc.read_schema(pa.py_buffer(bytes.fromhex(self._now.metadata["schema"])))
 
     def _tables(self) -> Iterator[pa.Table]:
+        """The rows of each file, in the types of the table: a file may have its texts in a dictionary."""
+        schema = self._schema
         for path in self._now.files:
             with pq.ParquetFile(os.path.join(self._path, path)) as file:
-                yield file.read()
+                yield file.read().cast(schema)
 
 
 def _action(action: Any) -> Action:

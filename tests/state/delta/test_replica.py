@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from compat.state.delta import in_use
-from compat.state.delta.replica import LmdbReplica, MemoryReplica, Position, Replica
+from compat.state.delta.replica import DamagedReplica, LmdbReplica, MemoryReplica, Position, Replica
 
 FIRST, SECOND, OTHER = Position(1, "a"), Position(2, "b"), Position(1, "x")
 KEYS = st.binary(min_size=1, max_size=3).map(lambda key: b"s" + key)
@@ -104,6 +105,30 @@ def test_a_replica_that_somebody_else_wrote_to_is_empty(tmp_path: Path) -> None:
         opened.seek(file.stat().st_size // 2)
         opened.write(b"\1")
     assert position_in(tmp_path) is None
+
+
+def test_bits_that_flip_on_the_disk_give_no_wrong_value(tmp_path: Path) -> None:
+    """Nobody wrote to the file, as far as the system tells."""
+    file = filled(tmp_path) / "data.mdb"
+    whole, status = file.read_bytes(), file.stat()
+    chance, noticed = random.Random(1), 0
+    for _ in range(60):
+        data = bytearray(whole)
+        data[chance.randrange(3 * 4096, len(data))] ^= 1 << chance.randrange(8)
+        file.write_bytes(data)
+        os.utime(file, ns=(status.st_atime_ns, status.st_mtime_ns))
+        replica = LmdbReplica(str(tmp_path))
+        assert replica.position == FIRST
+        try:
+            found = [replica.get(b"s%d" % number) for number in range(2000)]
+        except DamagedReplica:
+            noticed += 1
+        except replica._lmdb.Error:
+            pass  # a page is not one any more
+        else:
+            assert set(found) <= {bytes(100), None}
+        replica.close()
+    assert noticed > 40
 
 
 def test_a_replica_of_before_the_system_started_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
