@@ -186,12 +186,15 @@ def _serve(
         click.echo(note, err=True)
     with listening(host, port) as listener:
         address = f"http://{host}:{listener.getsockname()[1]}"
+        telemetry.log_to_stderr()
         try:
             held = become_leader(place, jobs, address, settings.lease, wait=standby)
         except Led as error:
             click.echo(str(error), err=True)
             sys.exit(REFUSED)
-        telemetry.log_to_stderr()
+        except SQLAlchemyError as error:
+            click.echo(f"The cluster cannot start: {error}", err=True)
+            sys.exit(REFUSED)
         dispatcher = Dispatcher(place, jobs, settings, gate)
         given = ServiceSettings(
             allowed_hosts=(*LOOPBACK, *hosts), max_body=max_body, anonymous_read=anonymous, secure_cookies=https

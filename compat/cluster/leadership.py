@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import time
+from pathlib import Path
 from typing import Any
+
+from sqlalchemy.exc import SQLAlchemyError
 
 from compat.cluster.places import ClusterFolder
 from compat.cluster.records import Leader
 from compat.cluster.registry import Jobs
+from compat.service.telemetry import log
 
 _LOCK = "dispatcher.lock"
 _SECONDS = 0.2
@@ -27,17 +32,46 @@ def become_leader(folder: ClusterFolder, jobs: Jobs, url: str, lease: float, *, 
     """Lead the cluster in a folder; gives what this process has to hold as long as it does.
 
     A lock that the system lets go of tells that the last dispatcher is dead. One that holds it and gives no sign of life for
-    ``lease`` seconds has lost its place, too. Raises Led where it gives signs; with ``wait``, that is waited for without end.
+    ``lease`` seconds has lost its place, too; where it stopped in the midst of a write to the database's file, nobody can write
+    until it is ended, and it is. Raises Led where it gives signs; with ``wait``, that is waited for without end. Raises
+    SQLAlchemyError where the database cannot be written for another reason.
     """
     end = time.monotonic() + 1.5 * lease
     while True:
         lock = _lock(folder)
-        if jobs.lead(url, lease, dead=lock is not None):
-            return lock or _replaced(folder)
+        try:
+            if jobs.lead(url, lease, dead=lock is not None):
+                return lock or _replaced(folder)
+        except SQLAlchemyError:
+            if lock is not None:
+                lock.close()
+            if not wait and time.monotonic() > end:
+                raise
+            _end_sleeper(folder, jobs, lease)
         leader = jobs.leader()
         if not wait and leader is not None and (time.monotonic() > end or time.time() - leader.renewed_at < lease / 2):
             raise Led(leader)
         time.sleep(_SECONDS)
+
+
+def _end_sleeper(folder: ClusterFolder, jobs: Jobs, lease: float) -> None:
+    """Kill the dispatcher that has the lock and gave no sign of life, where it is seen to have the database's file open."""
+    leader, pid, file = jobs.leader(), dispatcher_process(folder), jobs.file
+    silent = leader is not None and time.time() - leader.renewed_at > lease
+    if silent and pid and file is not None and _has_open(pid, file):
+        log("killed", "warning", pid=pid, why="a dispatcher without a sign of life stopped in the midst of a write")
+        os.kill(pid, signal.SIGKILL)
+
+
+def _has_open(pid: int, file: Path) -> bool:
+    """True if a process of this machine has a file open, as far as that can be seen."""
+    try:
+        for descriptor in Path(f"/proc/{pid}/fd").iterdir():
+            if descriptor.exists() and descriptor.samefile(file):
+                return True
+    except OSError:
+        pass
+    return False
 
 
 def dispatcher_process(folder: ClusterFolder) -> int | None:

@@ -11,6 +11,7 @@ import uuid
 from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
@@ -122,6 +123,11 @@ class Jobs:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._token = 0
+
+    @property
+    def file(self) -> Path | None:
+        """The file that they are in, where the database is one."""
+        return self._database.file
 
     def migrate(self) -> None:
         """Bring the tables to this version's form."""

@@ -12,6 +12,8 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine, Row, create_engine, event, make_url, text
@@ -45,6 +47,11 @@ class Database:
         """True if the database is one file."""
         return self._engine.dialect.name == "sqlite"
 
+    @property
+    def file(self) -> Path | None:
+        """The file of a database that is one."""
+        return Path(str(self._engine.url.database)) if self.sqlite else None
+
     def migrate(self, schema: Schema | None = None) -> None:
         """Bring the tables, the registry's or others, to this version's form. Safe when several servers start at once."""
         from compat.service.database.migrate import REGISTRY, migrate  # not for the processes that check
@@ -77,6 +84,8 @@ class Database:
         with self._engine.connect() as bare:
             connection = bare if self.sqlite else bare.execution_options(isolation_level="REPEATABLE READ")
             with connection.begin():
+                if not self.sqlite:
+                    connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
                 yield connection
 
     @contextmanager
@@ -183,6 +192,8 @@ def _engine(url: str, timeout: float, connections: int) -> Engine:
         _private(str(parsed.database))
         event.listen(engine, "connect", _prepare_sqlite)
         event.listen(engine, "begin", _begin_sqlite)
+    else:
+        event.listen(engine, "connect", partial(_prepare_postgresql, timeout))
     return engine
 
 
@@ -198,6 +209,14 @@ def _prepare_sqlite(connection: Any, _: Any) -> None:
     connection.isolation_level = None  # the driver would begin transactions by itself, and too late
     for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
         connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _prepare_postgresql(timeout: float, connection: Any, _: Any) -> None:
+    """Wait no longer for a lock than for a connection; a process that stands still in a transaction loses it."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"SET lock_timeout = {int(timeout * 1000)}")
+        cursor.execute(f"SET idle_in_transaction_session_timeout = {int(2 * timeout * 1000)}")
+    connection.commit()
 
 
 def _begin_sqlite(connection: Connection) -> None:

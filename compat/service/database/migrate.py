@@ -29,25 +29,32 @@ REGISTRY = Schema("compat.service.database", "migrations/versions", "alembic_ver
 
 
 def migrate(engine: Engine, schema: Schema = REGISTRY) -> None:
-    """Bring the tables to the newest form, in one transaction that other servers wait for."""
+    """Bring the tables to the newest form, in one transaction that other servers wait for.
+
+    Tables that have it are only read: somebody else may be in the midst of a write.
+    """
+    with engine.connect() as connection:
+        if migrated(connection, schema):
+            return
     with engine.connect() as bare:
         connection = bare.execution_options(writes=True)
         with connection.begin():
             if engine.dialect.name == "postgresql":
+                connection.execute(text("SET LOCAL lock_timeout = 0"))  # another server's migration takes what it takes
                 connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
             given = config(schema)
             given.attributes["connection"] = connection
             command.upgrade(given, "head")
 
 
-def migrated(connection: Connection) -> bool:
+def migrated(connection: Connection, schema: Schema = REGISTRY) -> bool:
     """True if the tables have the newest form."""
-    return revision(connection) == _head()
+    return revision(connection, schema) == _head(schema)
 
 
-def revision(connection: Connection) -> str | None:
+def revision(connection: Connection, schema: Schema = REGISTRY) -> str | None:
     """The form that the tables have; None for none."""
-    return MigrationContext.configure(connection).get_current_revision()
+    return MigrationContext.configure(connection, opts={"version_table": schema.form}).get_current_revision()
 
 
 def revisions() -> set[str]:
@@ -66,5 +73,5 @@ def config(schema: Schema = REGISTRY) -> Config:
 
 
 @cache
-def _head() -> str | None:
-    return ScriptDirectory.from_config(config()).get_current_head()
+def _head(schema: Schema) -> str | None:
+    return ScriptDirectory.from_config(config(schema)).get_current_head()

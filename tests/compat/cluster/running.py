@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from compat.cluster.client import Cluster, JobSummary
@@ -114,11 +115,24 @@ class RunningCluster:
         return next(iter(below(daemon, "task.daemon pyspark.worker")), None) if daemon and what == "worker" else daemon
 
     def pause(self, what: str, job: str = "") -> int:
-        """Stop a process for a while; gives it."""
+        """Stop a process for a while, but no dispatcher in the midst of a write: that would be killed. Gives it."""
         pid = self.victim(what, job)
         assert pid
         os.kill(pid, signal.SIGSTOP)
+        while what == "dispatcher" and self._is_written():
+            os.kill(pid, signal.SIGCONT)
+            time.sleep(0.05)
+            os.kill(pid, signal.SIGSTOP)
         return pid
+
+    def _is_written(self) -> bool:
+        """True if somebody is in the midst of a write to the cluster's database."""
+        with closing(sqlite3.connect(self.place.path / "cluster.db", timeout=0.2, isolation_level=None)) as database:
+            try:
+                database.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError:
+                return True
+            return False
 
     def kill(self, what: str, job: str = "") -> bool:
         """kill -9; False if there was nobody. A dispatcher is started again."""

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import signal
+import sqlite3
 import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from compat.cluster.leadership import Led, become_leader, dispatcher_process
 from compat.cluster.places import ClusterFolder
@@ -38,9 +42,9 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
 _opened: list[Database] = []
 
 
-def jobs_of(folder: ClusterFolder) -> Jobs:
+def jobs_of(folder: ClusterFolder, timeout: float = 5.0) -> Jobs:
     """The jobs of a cluster, for somebody of their own."""
-    _opened.append(Database(folder.database))
+    _opened.append(Database(folder.database, timeout))
     return Jobs(_opened[-1])
 
 
@@ -134,31 +138,61 @@ def test_a_second_dispatcher_is_refused_while_the_first_lives(folder: ClusterFol
 
 
 _LEADS = """
-import sys, time
+import contextlib, sys, time
 from compat.cluster.leadership import become_leader
 from compat.cluster.places import ClusterFolder
 from compat.cluster.registry import Jobs
 from compat.service.database import Database
-folder = ClusterFolder(sys.argv[1])
-held = become_leader(folder, Jobs(Database(sys.argv[2])), "http://paused", 1.0)
-print("leads", flush=True)
-time.sleep(600)
+folder, jobs = ClusterFolder(sys.argv[1]), Jobs(Database(sys.argv[2]))
+held = become_leader(folder, jobs, "http://paused", 1.0)
+with jobs.leading() if sys.argv[3] == "writing" else contextlib.nullcontext():
+    print("leads", flush=True)
+    time.sleep(600)
 """
 
 
-def test_one_that_holds_its_lock_and_gives_no_sign_loses_its_place(folder: ClusterFolder) -> None:
-    paused = subprocess.Popen([sys.executable, "-c", _LEADS, str(folder.path), folder.database], stdout=subprocess.PIPE)
-    try:
-        assert paused.stdout is not None
-        assert paused.stdout.readline() == b"leads\n"
-        assert dispatcher_process(folder) == paused.pid
-        jobs = jobs_of(folder)
+@contextmanager
+def sleeper(folder: ClusterFolder, doing: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A dispatcher that gives no sign of life any more, in the midst of a write or not."""
+    command = [sys.executable, "-c", _LEADS, str(folder.path), folder.database, doing]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as paused:
+        try:
+            assert paused.stdout is not None
+            assert paused.stdout.readline() == b"leads\n"
+            assert dispatcher_process(folder) == paused.pid
+            yield paused
+        finally:
+            paused.kill()
+
+
+@pytest.mark.parametrize("doing", ["nothing", "writing"])
+def test_one_that_holds_its_lock_and_gives_no_sign_loses_its_place(folder: ClusterFolder, doing: str) -> None:
+    with sleeper(folder, doing) as paused:
+        jobs = jobs_of(folder, timeout=0.5)
+        jobs.migrate()  # waits for no writer: the tables have their form
         held = become_leader(folder, jobs, URL, 1.0, wait=True)
         assert jobs.leads
         add(jobs)
         held.close()
-    finally:
-        paused.kill()
-        paused.wait()
-        assert paused.stdout is not None
-        paused.stdout.close()
+        if doing == "writing" and jobs.file is not None:  # nobody else could have written to that file
+            assert paused.wait(60) == -signal.SIGKILL
+        else:
+            assert paused.poll() is None
+
+
+def test_one_that_writes_is_not_killed_while_its_lease_lasts(folder: ClusterFolder) -> None:
+    with sleeper(folder, "writing") as writing:
+        with pytest.raises(Led, match="http://paused"):
+            become_leader(folder, jobs_of(folder, timeout=0.5), URL, 60.0)
+        assert writing.poll() is None
+
+
+def test_a_database_that_nobody_can_write_to_is_told(folder: ClusterFolder) -> None:
+    jobs = jobs_of(folder, timeout=0.5)
+    if jobs.file is None:
+        return
+    with closing(sqlite3.connect(jobs.file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(OperationalError, match="database is locked"):
+            become_leader(folder, jobs, URL, 0.5)
+    become_leader(folder, jobs, URL, 0.5).close()
