@@ -89,3 +89,6 @@ PYTHON_PREFIX = "python-state-"
 
 TIMERS = "_timers"
 """The timers of an operator in the Delta log."""
+
+SORTED_INPUT = "_sorted-input"
+"""The records that a keyed operator gets when the input of a batch has ended, in the Delta log."""

@@ -22,7 +22,7 @@ from compat.compiler.spark.task.environment import Shipped
 from compat.compiler.streamgraph.hashing import user_hashes
 from compat.compiler.streamgraph.model import StreamEdge, StreamNode, Task
 from compat.compiler.transformations.model import CoFeedback, Feedback
-from compat.compiler.transformations.operators import Operator
+from compat.compiler.transformations.operators import BroadcastProcess, KeyedBroadcastProcess, Operator
 from compat.compiler.transformations.partitioners import Partitioner
 
 
@@ -144,7 +144,10 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhysicalPlan:
-    """All tasks of a job, and the stages that they run in, one a level. ``shipped`` is what travels with the job."""
+    """All tasks of a job, and the stages that they run in, one a level. ``shipped`` is what travels with the job.
+
+    ``read_first`` are the nodes of a batch's sources that have to end before others are read.
+    """
 
     job_name: str
     bounded: bool
@@ -154,6 +157,7 @@ class PhysicalPlan:
     execution_graph: ExecutionGraph
     options: Mapping[str, str] = field(default_factory=dict)
     shipped: Shipped | None = None
+    read_first: frozenset[int] = frozenset()
 
     @property
     def widest(self) -> int:
@@ -239,7 +243,28 @@ class _Planning:
             stages=stages_of(tasks),
             execution_graph=self._execution,
             options=dict(self._job.settings.options),
+            read_first=self._above_broadcasts() if self._graph.batch else frozenset(),
         )
+
+    def _above_broadcasts(self) -> frozenset[int]:
+        """The sources of what is broadcast: a batch has all of it before the records that it is for.
+
+        PyFlink: ``ExternalPythonBatchCoBroadcastProcessOperator``, which selects its second input first.
+        """
+        found: set[int] = set()
+        left = [
+            edge.source
+            for number, node in self._graph.nodes.items()
+            if isinstance(node.operator, BroadcastProcess | KeyedBroadcastProcess)
+            for edge in self._graph.edges_in[number]
+            if _input(edge) == 1
+        ]
+        while left:
+            node = left.pop()
+            if node not in found:
+                found.add(node)
+                left += [edge.source for edge in self._graph.edges_in[node]]
+        return frozenset(found.intersection(self._graph.sources))
 
     def _level_of_vertices(self) -> dict[str, int]:
         levels: dict[str, int] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
+from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
 from compat.compiler.spark.task.elements import Records
 from compat.compiler.spark.task.work import IterationWork, Work, WorkOfSubtask
 from compat.compiler.streamgraph.model import Task
@@ -30,7 +31,7 @@ def assign(
     ``share`` is the part of the time between checkpoints that the epoch has.
     """
     work: dict[tuple[int, int], dict[int, Work]] = {}
-    for source in coordinator.sources.values():
+    for source in _readable(coordinator):
         for subtask, assigned in source.assign(bound, drain, share).items():
             if (source.task.vertex, subtask) not in coordinator.ended:
                 work.setdefault((source.task.vertex, subtask), {})[source.spec.node] = assigned
@@ -45,6 +46,13 @@ def assign(
                 if (task.vertex, subtask) not in coordinator.ended:
                     work.setdefault((task.vertex, subtask), {})[spec.node] = IterationWork(own, last)
     return work
+
+
+def _readable(coordinator: CheckpointCoordinator) -> list[SourceCoordinator]:
+    """The sources that may be read: where some come first, all others wait until they have ended."""
+    sources = list(coordinator.sources.values())
+    first = [source for source in sources if source.spec.node in coordinator.plan.read_first and not source.done]
+    return first or sources
 
 
 def _sources_ended(coordinator: CheckpointCoordinator) -> bool:

@@ -195,8 +195,11 @@ class KeyedBroadcastProcess(KeyedProcess):
         self.ctx = _KeyedBroadcastContext(self, self._states.read_only)
         self._broadcast = _PlainBroadcastContext(self, self._states.get)
 
+    def has_keys(self, input: int) -> bool:
+        return input == 0
+
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
-        if input == 0:
+        if self.has_keys(input):
             super().process(input, values, timestamps)  # pairs (key, value)
             return
         value: Any = NO_RECORD

@@ -9,6 +9,7 @@ from typing import Any, assert_never
 from compat.compiler.ours import is_our_module
 from compat.compiler.spark.operators import broadcast, keyed, sinks, stateless, waiting, watermarks, windows
 from compat.compiler.spark.operators.base import Opened, OperatorContext, Output, StreamOperator
+from compat.compiler.spark.operators.sorted_input import SortedInput
 from compat.compiler.spark.task.elements import LatencyMarker, Timestamps, Values
 from compat.compiler.spark.task.records import converter
 from compat.compiler.streamgraph.model import Task
@@ -230,7 +231,8 @@ def build(
             raise NotImplementedError(f"Operator {context.spec.name!r} ({part.kind}) cannot be run yet.")
         own = replace(context) if place else context
         own.opened = opened(place)
-        made.insert(0, _runner(own, target, part))
+        runner = _runner(own, target, part)
+        made.insert(0, SortedInput(runner) if own.batch and isinstance(runner, keyed.KeyedOperator) else runner)
         following = _InnerOutput(output)
         following.main = [_Link(made[0], 0)]
     return made

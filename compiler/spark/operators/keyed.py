@@ -78,6 +78,10 @@ class KeyedOperator(FunctionOperator[Keyed], Generic[Keyed]):
         except Exception as error:
             self.fail(NO_RECORD, error)
 
+    def has_keys(self, input: int) -> bool:
+        """True for an input whose records have keys."""
+        return True
+
     def runtime_context(self) -> TaskRuntimeContext:
         """The context that functions are opened with."""
         return TaskRuntimeContext(self.context, self.backend)
@@ -114,8 +118,6 @@ class KeyedOperator(FunctionOperator[Keyed], Generic[Keyed]):
     def process_watermark(self, timestamp: int) -> None:
         self.watermark_now = self.timers.watermark = timestamp
         self._fire(self.timers.event.due(timestamp), TimeDomain.EVENT_TIME)
-        if timestamp == MAX_WATERMARK and self.context.batch:
-            self._fire(self.timers.processing.due(timestamp), TimeDomain.PROCESSING_TIME)
         self.output.watermark(timestamp)
 
     def advance_processing_time(self, now: int) -> None:

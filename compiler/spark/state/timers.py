@@ -25,8 +25,8 @@ class TimerQueue:
     """The timers of one clock, in order of time. Equal timers are one.
 
     Timers that were set since the process began are in memory, by their time, with their keys; those of the replica are read as
-    their time comes. None is due before ``soonest``. ``_changed`` are the timers that the log has and the replica lacks (True),
-    and the reverse (False).
+    their time comes. None is due before ``soonest``, and none is set while the queue is ``closed``. ``_changed`` are the timers
+    that the log has and the replica lacks (True), and the reverse (False).
     """
 
     def __init__(self, backend: KeyedBackend, kind: str) -> None:
@@ -38,6 +38,7 @@ class TimerQueue:
         self._added: dict[_Timer, Any] = {}
         self._removed: dict[_Timer, Any] = {}
         self._changed: dict[_Timer, bool] = {}
+        self.closed = False
         self.forget()
 
     def forget(self) -> None:
@@ -53,10 +54,12 @@ class TimerQueue:
         """An epoch begins."""
         if self._memory is not self._backend.memory:
             self.forget()
-        self.soonest = MIN_TIMESTAMP
+        self.soonest, self.closed = MIN_TIMESTAMP, False
 
     def register(self, timestamp: int) -> None:
         """Set a timer for the present key and namespace."""
+        if self.closed:
+            return
         timer = self._timer(timestamp)
         key = self._backend.key
         if not self._put(timer, key):
@@ -245,6 +248,16 @@ class InternalTimers:
         self.clock, self.watermark = clock, watermark
         self.event.begin()
         self.processing.begin()
+
+    def begin_key(self) -> None:
+        """In a batch, the first record of a key comes."""
+        self.watermark = MIN_TIMESTAMP
+        self.event.closed = self.processing.closed = False
+
+    def end_key(self) -> None:
+        """In a batch, the last record of a key has come: all its timers are due, and what they set would be too late."""
+        self.watermark = MAX_WATERMARK
+        self.event.closed = self.processing.closed = True
 
     def snapshot(self, changes: Changes) -> None:
         """Add what the epoch changed."""

@@ -1,0 +1,117 @@
+"""Keyed operators in a batch: records by key and time, each key's timers behind its last record.
+
+Flink: ``SortingDataInput`` and ``MultiInputSortingDataInput`` in front of the operator, and in it
+``BatchExecutionInternalTimeService``. There the records are sorted in files; here the state has them until the input has ended,
+so that an epoch costs what it read, and a batch goes on from its last checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import groupby, repeat
+from operator import itemgetter
+from typing import Any
+
+from compat.compiler.datastream.time_domain import TimeDomain
+from compat.compiler.spark.operators.base import NO_RECORD, StreamOperator
+from compat.compiler.spark.operators.keyed import KeyedOperator, can_be_hashed
+from compat.compiler.spark.state.backend import plain_key
+from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
+from compat.state.descriptors import ListStateDescriptor
+from compat.state.names import SORTED_INPUT
+
+_NAMESPACE = SORTED_INPUT.encode()
+"""That of the timers that stand for keys with records."""
+_Held = tuple[int, int, Any, int | None]
+"""The time to sort by, the input, the record, and its timestamp."""
+
+
+class SortedInput(StreamOperator):
+    """A keyed operator that gets all records of a key together, in the order of their time, when its input has ended.
+
+    Records of one time stay as they came. What is broadcast has no keys and is not held: it comes first as a whole.
+    """
+
+    def __init__(self, operator: KeyedOperator[Any]) -> None:
+        super().__init__(operator.context, operator.output)
+        self._operator = operator
+        self._held = operator.backend.cells(ListStateDescriptor(SORTED_INPUT, None))
+
+    def initialize_state(self) -> None:
+        self._operator.initialize_state()
+
+    def open(self) -> None:
+        self._operator.open()
+
+    def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
+        if self._operator.has_keys(input):
+            self.process_keyed(input, [key for key, _ in values], [value for _, value in values], timestamps)
+        else:
+            self._operator.process(input, values, timestamps)
+
+    def process_keyed(self, input: int, keys: Values, values: Values, timestamps: Timestamps) -> None:
+        backend, register = self._operator.backend, self._operator.timers.event.register
+        grouped: dict[Any, list[_Held]] = defaultdict(list)
+        hashable = can_be_hashed(keys)
+        for key, value, time in zip(keys, values, timestamps or repeat(None), strict=False):
+            if not hashable:
+                backend.set_key(key)
+                key = backend.slot
+            grouped[key].append((MIN_TIMESTAMP if time is None else time, input, value, time))
+        for slot, held in grouped.items():
+            backend.set_key(plain_key(slot))
+            self._held.add_all(held)
+            backend.set_namespace(_NAMESPACE)
+            register(MAX_WATERMARK)
+
+    def process_watermark(self, timestamp: int) -> None:
+        """The input has ended: there is no other watermark in a batch."""
+        if timestamp < MAX_WATERMARK:
+            return
+        operator, backend, timers = self._operator, self._operator.backend, self._operator.timers
+        try:
+            for time, key, namespace in timers.event.due(MAX_WATERMARK):
+                if namespace == _NAMESPACE:
+                    self._fire_by_clock()
+                    backend.set_key(key)
+                    self._give(key)
+                else:
+                    backend.set_key(key)
+                    operator.on_timer(time, key, namespace, TimeDomain.EVENT_TIME)
+            self._fire_by_clock()
+        except Exception as error:
+            self.fail(NO_RECORD, error)
+        operator.emitter.flush()
+        self.watermark_now = operator.watermark_now = timestamp
+        self.output.watermark(timestamp)
+
+    def _give(self, key: Any) -> None:
+        """All records of the present key. What callbacks do behind them is at the end of time, and they set no timers."""
+        timers = self._operator.timers
+        held = sorted(self._held.values(), key=itemgetter(0))
+        self._held.clear()
+        timers.begin_key()
+        for input, together in groupby(held, itemgetter(1)):
+            _, _, values, times = zip(*together, strict=True)
+            self._operator.process_keyed(input, [key] * len(values), list(values), _timestamps(times))
+        timers.end_key()
+
+    def _fire_by_clock(self) -> None:
+        """The timers by the clock of the present key: its others have fired."""
+        for time, key, namespace in self._operator.timers.processing.due(MAX_WATERMARK):
+            self._operator.backend.set_key(key)
+            self._operator.on_timer(time, key, namespace, TimeDomain.PROCESSING_TIME)
+
+    def snapshot_state(self, changes: Changes) -> Any:
+        return self._operator.snapshot_state(changes)
+
+    def describe_states(self) -> list[dict[str, Any]]:
+        return self._operator.describe_states()
+
+    def close(self) -> None:
+        self._operator.close()
+
+
+def _timestamps(times: tuple[int | None, ...]) -> Timestamps:
+    return None if all(time is None for time in times) else list(times)
