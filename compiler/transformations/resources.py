@@ -1,10 +1,12 @@
-"""The resources that an operator needs to run. Flink: ``ResourceSpec``."""
+"""The resources that an operator, or a slot, needs to run. Flink: ``ResourceSpec``, ``ResourceProfile``."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+
+from compat.compiler.errors import Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,11 @@ class ResourceSpec:
     extended: Mapping[str, float] = field(default_factory=dict)
     known: bool = True
 
+    @property
+    def memory(self) -> int:
+        """The bytes of all kinds of memory together."""
+        return self.task_heap_memory + self.task_off_heap_memory + self.managed_memory
+
     def merge(self, other: ResourceSpec) -> ResourceSpec:
         """The resources of two operators that run in one task (Flink: ``ResourceSpec.merge``)."""
         if not (self.known and other.known):
@@ -36,6 +43,14 @@ class ResourceSpec:
 
 
 UNKNOWN = ResourceSpec(known=False)
+
+
+@dataclass(frozen=True, slots=True)
+class SlotResources:
+    """What each slot of a slot sharing group needs, and the line of the program that says so."""
+
+    spec: ResourceSpec
+    location: Location | None = field(default=None, compare=False)
 
 
 def merged(specs: Iterable[ResourceSpec]) -> ResourceSpec:
