@@ -153,6 +153,7 @@ def _serve(
     from compat.cluster.leadership import Led, become_leader
     from compat.cluster.places import ClusterFolder
     from compat.cluster.registry import Jobs
+    from compat.cluster.resources import Capacity
     from compat.compiler.errors import ProgramError
     from compat.compiler.spark.driver.masters import refuse_incomplete, refuse_unreachable, refuse_unsafe
     from compat.compiler.spark.driver.session import find_java
@@ -171,6 +172,7 @@ def _serve(
         find_java()
         refuse_unsafe(settings.options, settings.master)
         refuse_incomplete(settings.options, settings.master)
+        Capacity.of(settings.slots, settings.master, settings.options)
         note = refuse_unseen(settings.directories, place.path, settings.master)
         refuse_unreachable(settings.master)
         settings.directories.prove()

@@ -36,6 +36,7 @@ from compat.state.stores.places import place_of
 if TYPE_CHECKING:
     from compat.compiler.spark.driver.dependencies import Ships
     from compat.compiler.spark.plan import PhysicalPlan
+    from compat.compiler.spark.resources import Machines
     from compat.compiler.spark.task.epochs import EpochRunner
 
 _SECONDS = 1.0
@@ -54,6 +55,10 @@ class _AssignedExecutor(SparkExecutor):
 
     def check(self) -> None:
         """Nothing is needed: Spark is there."""
+
+    def machines(self, made: PhysicalPlan) -> Machines | None:
+        """None: who gave this process the job gave it its slots."""
+        return None
 
     def dependencies(self, made: PhysicalPlan, job: Job) -> Ships | None:
         return travelled(self._submission)

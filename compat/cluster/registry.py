@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Connection,
@@ -68,6 +69,8 @@ _jobs = Table(
     Column("restored_from", Text),
     Column("stopped_with", Text),
     Column("message", Text, nullable=False),
+    Column("cores", Double, nullable=False, server_default="0"),
+    Column("memory", BigInteger, nullable=False, server_default="0"),
     Index("cluster_jobs_by_status", "status"),
 )
 _requests = Table(
@@ -172,7 +175,18 @@ class Jobs:
                 raise LeadershipLost("Another dispatcher leads this cluster now.")
             yield connection
 
-    def add(self, id: str, *, name: str, program: str, slots: int, by: str, restored_from: str | None) -> ClusterJob:
+    def add(
+        self,
+        id: str,
+        *,
+        name: str,
+        program: str,
+        slots: int,
+        by: str,
+        restored_from: str | None,
+        cores: float = 0.0,
+        memory: float = 0,
+    ) -> ClusterJob:
         """A new job, which waits for its slots."""
         with self.leading() as connection:
             number = (connection.execute(select(func.max(_jobs.c.number))).scalar() or 0) + 1
@@ -189,6 +203,8 @@ class Jobs:
                     submitted_at=time.time(),
                     restored_from=restored_from,
                     message="",
+                    cores=cores,
+                    memory=int(memory),
                 )
             )
         return self.get(id)

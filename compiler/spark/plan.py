@@ -18,6 +18,7 @@ from compat.compiler.executiongraph.edges import EdgeGroup
 from compat.compiler.executiongraph.model import ExecutionGraph, ExecutionJobVertex, ExecutionVertex
 from compat.compiler.jobgraph.chaining import CHAINED_SOURCE_INDEX
 from compat.compiler.jobgraph.model import DistributionPattern, StreamConfig
+from compat.compiler.spark.resources import GroupNeeds, needs_of
 from compat.compiler.spark.task.environment import Shipped
 from compat.compiler.streamgraph.hashing import user_hashes
 from compat.compiler.streamgraph.model import StreamEdge, StreamNode, Task
@@ -144,7 +145,10 @@ class Stage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PhysicalPlan:
-    """All tasks of a job, and the stages that they run in, one a level. ``shipped`` is what travels with the job."""
+    """All tasks of a job, and the stages that they run in, one a level. ``shipped`` is what travels with the job.
+
+    ``groups`` are the slot sharing groups that say what their slots need.
+    """
 
     job_name: str
     bounded: bool
@@ -154,6 +158,12 @@ class PhysicalPlan:
     execution_graph: ExecutionGraph
     options: Mapping[str, str] = field(default_factory=dict)
     shipped: Shipped | None = None
+    groups: tuple[GroupNeeds, ...] = ()
+
+    @property
+    def slots(self) -> int:
+        """How many slots the job needs."""
+        return max(task.slots.stop for task in self.tasks)
 
     @property
     def widest(self) -> int:
@@ -239,6 +249,7 @@ class _Planning:
             stages=stages_of(tasks),
             execution_graph=self._execution,
             options=dict(self._job.settings.options),
+            groups=needs_of(self._execution.vertices, self._job_graph.slot_resources),
         )
 
     def _level_of_vertices(self) -> dict[str, int]:

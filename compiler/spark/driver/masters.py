@@ -46,6 +46,11 @@ def is_elsewhere(master: str | None) -> bool:
     return master is not None and not master.startswith("local") and not on_loopback(master)
 
 
+def in_containers(master: str) -> bool:
+    """True for a master that starts each executor in a container of its own: YARN, Kubernetes."""
+    return master == YARN or master.startswith(_KUBERNETES)
+
+
 def is_standalone(master: str) -> bool:
     """True for a master of Spark's own: nobody knows on which machines its workers are."""
     return master.startswith("spark://")
