@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from compat.cli.options import local_path, parse_definitions, token_option
+from compat.compiler.control_group import cores
 
 if TYPE_CHECKING:
     from compat.cluster.dispatcher import ClusterSettings, Dispatcher
@@ -112,7 +113,7 @@ def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: 
         retention, directories = Retention.of(kept), Directories.of(placed)
     except (RetentionError, StoreError) as error:
         raise click.BadParameter(str(error), param_hint="'-D'") from error
-    slots = options["slots"] or os.cpu_count() or 1
+    slots = options["slots"] or max(1, int(cores()))
     settings = ClusterSettings(
         slots=slots,
         master=options["master"] or f"local[{slots}]",

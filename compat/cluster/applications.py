@@ -26,6 +26,7 @@ from compat.compiler.errors import ProgramError
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
 from compat.compiler.ours import PACKAGE
+from compat.compiler.spark.driver.machines import refuse_lacking, yarn_nodes
 from compat.compiler.spark.driver.masters import YARN, in_containers, refuse_incomplete, refuse_unreachable
 from compat.compiler.spark.driver.packing import PYTHON
 from compat.compiler.spark.driver.session import Spark, find_java
@@ -197,6 +198,8 @@ class ApplicationExecutor(ClusterExecutor):
     def refuse_options(self, made: PhysicalPlan) -> None:
         """As Spark's are started for this job alone, its options are taken."""
         refuse_incomplete(made.options, self._master)
+        if made.groups and self._master == YARN:
+            refuse_lacking(made.groups, yarn_nodes())
         if self._master != YARN and not made.options.get(_UPLOADS):
             raise ProgramError(
                 f"--deploy-mode cluster with Kubernetes needs a storage by which files reach the driver's pod: give "

@@ -22,6 +22,7 @@ from compat.compiler.job import Job
 from compat.compiler.spark.driver.caches import Caches
 from compat.compiler.spark.driver.executor import RunningJob, SparkExecutor
 from compat.compiler.spark.driver.master import JobCancelled, JobFailed, JobMaster
+from compat.compiler.spark.driver.masters import is_standalone
 from compat.compiler.spark.driver.options import Assigned, RunOptions
 from compat.compiler.spark.driver.restore import RestoreRefused
 from compat.compiler.spark.driver.store import JobEntry, caches_below
@@ -57,8 +58,8 @@ class _AssignedExecutor(SparkExecutor):
         """Nothing is needed: Spark is there."""
 
     def machines(self, made: PhysicalPlan) -> Machines | None:
-        """None: who gave this process the job gave it its slots."""
-        return None
+        """Those of a standalone master; else None: who gave this process the job knew what there is."""
+        return self.workers_of_master(made) if is_standalone(self._folder.master or "") else None
 
     def dependencies(self, made: PhysicalPlan, job: Job) -> Ships | None:
         return travelled(self._submission)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 
 from compat.compiler.executiongraph.states import JobStatus
-from compat.compiler.spark.resources import ROUNDING, GroupNeeds, amount
+from compat.compiler.spark.resources import ROUNDING, GroupNeeds
+from compat.compiler.transformations.resources import amount
 from compat.state.frozen import frozen
 
 

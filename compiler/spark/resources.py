@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from math import inf
 
 from compat.compiler.executiongraph.model import ExecutionJobVertex
-from compat.compiler.transformations.resources import ResourceSpec, SlotResources
+from compat.compiler.transformations.resources import ResourceSpec, SlotResources, amount
 
-_MEBI, _GIBI = 1 << 20, 1 << 30
 ROUNDING = 1e-6
 """Ten times a tenth of a core is a core."""
 
@@ -83,25 +82,33 @@ def lack(groups: Sequence[GroupNeeds], machines: Machines) -> str | None:
     if _fit(groups, machines):
         return None
     blamed = [group for group in groups if not _fit([group], machines)] or groups
-    asked = "; ".join(
-        f"the slot sharing group {group.name!r}{f' ({group.location})' if group.location else ''} asks for "
-        f"{amount(group.spec.cpu_cores, group.spec.memory, group.spec.extended)} in "
-        f"{f'each of its {group.slots} slots' if group.slots > 1 else 'its slot'}"
-        for group in blamed
-    )
-    together, most = (
-        machines.together,
-        max(machines.each, key=lambda each: (each.cores, each.memory), default=Machine()),
-    )
-    has = amount(together.cores, together.memory)
-    has += f", at most {amount(most.cores, most.memory)} on one of them" if len(machines.each) > 1 else ""
-    strange = sorted({name for group in blamed for name in group.spec.extended} - machines.others)
-    has += f", and no {', no '.join(strange)}" if strange else ""
+    asked = "; the slot sharing group ".join(map(_asked, blamed))
     total = amount(sum(group.cores for group in blamed), sum(group.memory for group in blamed))
+    has = _had(machines)
+    if strange := sorted({name for group in blamed for name in group.spec.extended} - machines.others):
+        has += f", and no {', no '.join(strange)}"
     return (
-        f"{asked[0].upper()}{asked[1:]}, {total} together. {machines.name} has {has}: ask for less "
-        f"(SlotSharingGroup.builder), lower the parallelism (-p), or {machines.advice}."
+        f"The slot sharing group {asked}, {total} together. {machines.name} {has}: ask for less (SlotSharingGroup.builder), "
+        f"lower the parallelism (-p), or {machines.advice}."
     )
+
+
+def _asked(group: GroupNeeds) -> str:
+    """What a group asks for, in words, and where."""
+    where = f" ({group.location})" if group.location else ""
+    slots = f"each of its {group.slots} slots" if group.slots > 1 else "its slot"
+    needs = amount(group.spec.cpu_cores, group.spec.memory, group.spec.extended)
+    return f"{group.name!r}{where} asks for {needs} in {slots}"
+
+
+def _had(machines: Machines) -> str:
+    """What machines have, in words; where they are several, with what the largest of them has."""
+    together = machines.together
+    if len(machines.each) == 1:
+        return f"has {amount(together.cores, together.memory)}"
+    largest = max(machines.each, key=lambda each: (each.cores, each.memory), default=together)
+    least = f", at most {amount(largest.cores, largest.memory)} on one of them"
+    return f"have {amount(together.cores, together.memory)}{least}"
 
 
 def _fit(groups: Sequence[GroupNeeds], machines: Machines) -> bool:
@@ -118,13 +125,3 @@ def _fit(groups: Sequence[GroupNeeds], machines: Machines) -> bool:
                 return False
             left[place] = Machine(left[place].cores - cores, left[place].memory - memory)
     return True
-
-
-def amount(cores: float, memory: float, others: Mapping[str, float] | None = None) -> str:
-    """An amount in words, without what is not known."""
-    parts = [] if cores == inf else [f"{cores:g} core{'s' * (cores != 1)}"]
-    if memory != inf:
-        size = f"{memory / _MEBI:.0f} MB" if memory < _GIBI else f"{memory / _GIBI:.1f} GB"
-        parts.append(f"{size} of memory")
-    parts += [f"{count:g} {name}" for name, count in (others or {}).items()]
-    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 
 from compat.compiler.errors import Location
+
+_MEBI, _GIBI = 1 << 20, 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +62,13 @@ def merged(specs: Iterable[ResourceSpec]) -> ResourceSpec:
     for spec in specs:
         total = total.merge(spec)
     return total
+
+
+def amount(cores: float, memory: float, others: Mapping[str, float] | None = None) -> str:
+    """An amount in words, without what is not known."""
+    parts = [] if cores == inf else [f"{cores:g} core{'s' * (cores != 1)}"]
+    if memory != inf:
+        size = f"{memory / _MEBI:.0f} MB" if memory < _GIBI else f"{memory / _GIBI:.1f} GB"
+        parts.append(f"{size} of memory")
+    parts += [f"{count:g} {name}" for name, count in (others or {}).items()]
+    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)

@@ -25,9 +25,16 @@ from compat.compiler.spark.connectors.splits import Split
 from compat.compiler.spark.driver.caches import Caches, NotTheSame, places_read, writing
 from compat.compiler.spark.driver.dependencies import Ships, find_dependencies
 from compat.compiler.spark.driver.directories import without_checkpoint_directory
-from compat.compiler.spark.driver.machines import executors, refuse_lacking, this_machine
+from compat.compiler.spark.driver.machines import executors, refuse_lacking, this_machine, yarn_nodes
 from compat.compiler.spark.driver.master import JobCancelled, JobMaster
-from compat.compiler.spark.driver.masters import in_containers, refuse_incomplete, refuse_unreachable, refuse_unsafe
+from compat.compiler.spark.driver.masters import (
+    YARN,
+    in_containers,
+    is_standalone,
+    refuse_incomplete,
+    refuse_unreachable,
+    refuse_unsafe,
+)
 from compat.compiler.spark.driver.options import Assigned, Listener, RunOptions, source_of, with_recovery
 from compat.compiler.spark.driver.store import JobEntry, JobStore, prove_not_behind
 from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported, with_placed_sinks, without_effect
@@ -232,7 +239,8 @@ class SparkExecutor:
         refuse_unsupported(made)
         refuse_unsafe(made.options, self._master)
         refuse_incomplete(made.options, self._master)
-        refuse_lacking(made.groups, self.machines(made))
+        if made.groups:
+            refuse_lacking(made.groups, self.machines(made))
         return compilation, with_placed_sinks(made)
 
     def _made_again(self, job: Job, cache: int, read: list[Split], wanted: Callable[[], bool]) -> None:
@@ -379,12 +387,19 @@ class SparkExecutor:
             refuse_unreachable(self._master)
 
     def machines(self, made: PhysicalPlan) -> Machines | None:
-        """The machines that give a job its slots; None where they cannot be told before it starts."""
+        """The machines that give slots to a job whose groups ask for something; None where nobody tells before it starts."""
         if self._runs_here:
             return this_machine()
         if self._spark is not None and in_containers(self._master or ""):  # they are as the first job asked for them
             return executors(self._spark.settings())
-        return None
+        if is_standalone(self._master or ""):
+            return self.workers_of_master(made)
+        return yarn_nodes() if self._master == YARN else None
+
+    def workers_of_master(self, made: PhysicalPlan) -> Machines:
+        """Those of a standalone master, which Spark knows once it is started."""
+        workers: Machines = self.spark(made).workers()
+        return workers
 
     def dependencies(self, made: PhysicalPlan, job: Job) -> Ships | None:
         """What travels with a job. Raises ProgramError."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from http.client import HTTPException
 from math import ceil, inf
+from urllib.request import Request, urlopen
+
+import msgspec
 
 from compat.compiler import control_group
 from compat.compiler.configuration import parse_bytes, parse_integer
 from compat.compiler.errors import ProgramError
-from compat.compiler.spark.driver.masters import in_containers
+from compat.compiler.spark.driver.masters import endings_of_managers, in_containers, yarn_configuration
 from compat.compiler.spark.resources import GroupNeeds, Machine, Machines, lack
 
 CORES, MEMORY, OVERHEAD = "spark.executor.cores", "spark.executor.memory", "spark.executor.memoryOverhead"
@@ -17,6 +21,8 @@ _DYNAMIC = "spark.dynamicAllocation.enabled"
 _OVERHEAD_FACTOR = "spark.executor.memoryOverheadFactor"
 _OTHERS = "spark.executor.resource."
 _MEBI = 1 << 20
+_ANSWERING = 5.0
+"""Seconds that a resource manager of YARN has to answer."""
 _SMALLEST_HEAP = 512 * _MEBI
 """Spark refuses to start an executor with less than 450 MB, of which the garbage collector keeps some to itself."""
 _SMALLEST_OVERHEAD = 384 * _MEBI
@@ -40,16 +46,62 @@ def executors(options: Mapping[str, str]) -> Machines | None:
     heap, rest = _size(options.get(MEMORY, "1g")), _size(options.get(OVERHEAD, "0"))
     count = parse_integer(INSTANCES, options.get(INSTANCES, "2"))
     return Machines(
-        name=f"Spark's {count} executors",
+        name=f"Spark's {count} executor{'s' * (count != 1)}",
         each=(Machine(parse_integer(CORES, options.get(CORES, "1")), heap + rest),) * count,
         advice=f"give Spark more of them, or larger ones (-D {INSTANCES}, -D {CORES}, -D {MEMORY}, -D {OVERHEAD})",
         others=frozenset(name.split(".")[3] for name in options if name.startswith(_OTHERS)),
     )
 
 
+def yarn_nodes() -> Machines | None:
+    """The nodes of YARN, as a resource manager tells them; None where none does, or not to everybody.
+
+    Raises a ProgramError where there is no configuration of YARN.
+    """
+    _, settings = yarn_configuration()
+    secure = settings.get("yarn.http.policy", "").upper() == "HTTPS_ONLY"
+    option = "webapp.https.address" if secure else "webapp.address"
+    for end in endings_of_managers(settings):
+        host = settings.get(f"yarn.resourcemanager.hostname{end}")
+        address = settings.get(f"yarn.resourcemanager.{option}{end}") or (host and f"{host}:{8090 if secure else 8088}")
+        if not address:
+            continue
+        try:
+            url = f"http{'s' * secure}://{address}/ws/v1/cluster/nodes?states=RUNNING"
+            with urlopen(Request(url, headers={"Accept": "application/json"}), timeout=_ANSWERING) as answer:
+                told = msgspec.json.decode(answer.read(), type=_Told)
+        except (OSError, HTTPException, msgspec.DecodeError):  # one that stands by, or wants to know who asks
+            continue
+        each = tuple(
+            Machine(node.cores + node.free_cores, (node.memory + node.free_memory) * _MEBI)
+            for node in (told.nodes.node if told.nodes is not None else ())
+        )
+        return Machines(
+            name=f"YARN's {len(each)} node{'s' * (len(each) != 1)}", each=each, advice="run the job where there is more"
+        )
+    return None
+
+
+class _Node(msgspec.Struct, frozen=True):
+    """YARN: ``NodeInfo``."""
+
+    cores: int = msgspec.field(name="usedVirtualCores")
+    free_cores: int = msgspec.field(name="availableVirtualCores")
+    memory: int = msgspec.field(name="usedMemoryMB")
+    free_memory: int = msgspec.field(name="availMemoryMB")
+
+
+class _Nodes(msgspec.Struct, frozen=True):
+    node: tuple[_Node, ...] = ()
+
+
+class _Told(msgspec.Struct, frozen=True):
+    nodes: _Nodes | None
+
+
 def refuse_lacking(groups: Sequence[GroupNeeds], machines: Machines | None) -> None:
     """Raise a ProgramError for slots that machines cannot give, where it is known what they have."""
-    problem = lack(groups, machines) if groups and machines is not None else None
+    problem = None if machines is None else lack(groups, machines)
     if problem is not None:
         raise ProgramError(problem)
 

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from math import inf
+from pathlib import Path
 
 import pytest
 
 from compat.compiler import control_group
-from compat.compiler.datastream import SlotSharingGroup
+from compat.compiler.datastream import SlotSharingGroup, StreamExecutionEnvironment, program
 from compat.compiler.errors import ProgramError
-from compat.compiler.spark.driver.machines import executors, sized
+from compat.compiler.spark.driver.executor import SparkExecutor
+from compat.compiler.spark.driver.machines import executors, sized, yarn_nodes
 from compat.compiler.spark.resources import GroupNeeds, Machine, Machines, lack
 from compat.compiler.transformations.resources import ResourceSpec
 from tests.compiler.spark.conftest import Cluster
+from tests.compiler.spark.standalone import StandaloneCluster
+from tests.compiler.spark.test_masters import configure
 
 MEBI, GIBI = 1 << 20, 1 << 30
 
@@ -63,7 +72,7 @@ def test_there_is_enough(groups: list[GroupNeeds], there: Machines) -> None:
         ),
         pytest.param(
             [group("a", 1, 5.0)], machines((4, 8), (3, 8)),
-            "There has 7 cores and 16.0 GB of memory, at most 4 cores and 8.0 GB of memory on one of them: ",
+            "There have 7 cores and 16.0 GB of memory, at most 4 cores and 8.0 GB of memory on one of them: ",
             id="a slot is on one machine",
         ),
         pytest.param(
@@ -162,3 +171,114 @@ def test_executors_have_what_they_were_started_with() -> None:
     assert found.others == {"gpu"}
     with pytest.raises(ProgramError, match="Could not parse the memory size 'much'"):
         executors({"spark.executor.memory": "much"})
+
+
+@pytest.mark.spark
+def test_what_the_workers_of_a_standalone_master_have(tmp_path: Path) -> None:
+    """Two workers with a core and a gibibyte each: a slot of two cores has no place on either."""
+    master = StandaloneCluster(tmp_path)
+    executor = SparkExecutor(str(tmp_path / "store"), master=master.url)
+    try:
+        program.start(program.Program(executor))
+        env = StreamExecutionEnvironment.get_execution_environment()
+        env.set_parallelism(1)
+        wide = SlotSharingGroup.builder("wide").set_cpu_cores(2.0).set_task_heap_memory_mb(100).build()
+        env.from_collection([1]).map(lambda n: n).slot_sharing_group(wide).print()
+        told = (
+            "The 2 workers of spark://.* have 2 cores and 2.0 GB of memory, at most 1 core and 1.0 GB of memory on one"
+        )
+        with pytest.raises(ProgramError, match=told):
+            env.execute()
+        assert not executor.clients
+    finally:
+        executor.close()
+        master.close()
+        program.start(program.Program())
+
+
+NODES = {
+    "nodes": {
+        "node": [
+            {
+                "id": "a:1",
+                "usedMemoryMB": 1024,
+                "availMemoryMB": 3072,
+                "usedVirtualCores": 1,
+                "availableVirtualCores": 7,
+            },
+            {"id": "b:1", "usedMemoryMB": 0, "availMemoryMB": 2048, "usedVirtualCores": 0, "availableVirtualCores": 2},
+        ]
+    }
+}
+
+
+class _Manager(BaseHTTPRequestHandler):
+    """A resource manager that tells of its nodes."""
+
+    told = json.dumps(NODES)
+
+    def do_GET(self) -> None:
+        assert self.path == "/ws/v1/cluster/nodes?states=RUNNING"
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(self.told.encode())
+
+    def log_message(self, format: str, *arguments: object) -> None:
+        """Nothing."""
+
+
+class _Standby(_Manager):
+    told = "This is standby RM. The redirect url is: /ws/v1/cluster/nodes"
+
+
+class _Empty(_Manager):
+    told = '{"nodes": null}'
+
+
+@contextmanager
+def managing(*managers: type[_Manager]) -> Iterator[dict[str, str]]:
+    """The options of YARN that name those managers, while they answer."""
+    servers = [HTTPServer(("127.0.0.1", 0), manager) for manager in managers]
+    for server in servers:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    options = {"yarn.resourcemanager.ha.rm-ids": ",".join(f"rm{n}" for n, _ in enumerate(servers))}
+    for n, server in enumerate(servers):
+        options[f"yarn.resourcemanager.webapp.address.rm{n}"] = f"127.0.0.1:{server.server_port}"
+    try:
+        yield options
+    finally:
+        for server in servers:
+            server.shutdown()
+            server.server_close()
+
+
+@pytest.mark.parametrize(
+    ("managers", "expected"),
+    [
+        pytest.param([_Manager], (Machine(8, 4 * GIBI), Machine(2, 2 * GIBI)), id="one"),
+        pytest.param([_Standby, _Manager], (Machine(8, 4 * GIBI), Machine(2, 2 * GIBI)), id="the other stands by"),
+        pytest.param([_Standby], None, id="none tells"),
+        pytest.param([_Empty], (), id="no nodes"),
+    ],
+)
+def test_what_the_nodes_of_yarn_have(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    managers: list[type[_Manager]],
+    expected: tuple[Machine, ...] | None,
+) -> None:
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    monkeypatch.delenv("YARN_CONF_DIR", raising=False)
+    with managing(*managers) as options:
+        configure(tmp_path, options)
+        found = yarn_nodes()
+    assert (None if found is None else found.each) == expected
+
+
+def test_a_manager_that_does_not_answer_tells_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(tmp_path))
+    monkeypatch.delenv("YARN_CONF_DIR", raising=False)
+    configure(tmp_path, {"yarn.resourcemanager.webapp.address": "127.0.0.1:1"})
+    assert yarn_nodes() is None
+    configure(tmp_path, {})
+    assert yarn_nodes() is None
