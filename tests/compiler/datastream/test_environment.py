@@ -20,7 +20,6 @@ from compat.compiler.datastream import (
 from compat.compiler.datastream.common import Configuration, RestartStrategies, Types
 from compat.compiler.datastream.program import Program, running
 from compat.compiler.errors import ProgramError
-from compat.compiler.streamgraph.generator import generate as stream_graph
 
 Environment = StreamExecutionEnvironment
 
@@ -190,35 +189,6 @@ def test_slot_sharing_groups_keep_their_resources(environment: Environment) -> N
     assert stream.slot_sharing_group("big")._transformation.slot_resources is None
     environment.register_slot_sharing_group(big)
     assert environment.pipeline.copy().slot_sharing_groups == {"big": big.resources()}
-
-
-def test_what_is_registered_last_for_a_slot_sharing_group_counts(environment: Environment) -> None:
-    environment.register_slot_sharing_group(group_of(2.0))
-    environment.register_slot_sharing_group(group_of(3.0))
-    environment.register_slot_sharing_group(SlotSharingGroup.builder("big").build())
-    environment.from_collection([1]).map(lambda x: x).slot_sharing_group("big").print()
-    graph = stream_graph(environment._job("job", attached=True, collect=None))
-    assert {name: needs.spec.cpu_cores for name, needs in graph.slot_resources.items()} == {"big": 3.0}
-
-
-@pytest.mark.parametrize("registered", [True, False])
-def test_operators_that_disagree_about_a_slot_sharing_group_are_refused(
-    environment: Environment, registered: bool
-) -> None:
-    """Flink finds it when it makes the graph, and not before."""
-    stream = environment.from_collection([1]).map(lambda x: x).slot_sharing_group(group_of(2.0))
-    if registered:
-        environment.register_slot_sharing_group(group_of(3.0))
-    else:
-        stream = stream.map(lambda x: x).slot_sharing_group(group_of(3.0))
-    stream.print()
-    with pytest.raises(ProgramError, match="group big has been configured with two different resource spec") as refused:
-        stream_graph(environment._job("job", attached=True, collect=None))
-    assert refused.value.stage == "streamGraph"
-
-
-def group_of(cores: float) -> SlotSharingGroup:
-    return SlotSharingGroup.builder("big").set_cpu_cores(cores).set_task_heap_memory_mb(100).build()
 
 
 def test_backends_and_restart_strategies_are_options() -> None:
