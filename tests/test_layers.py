@@ -36,7 +36,7 @@ LAYERS = {
         {"datastream", "topology"},
         {"job", "shipping"},
         {"transformations"},
-        {"__init__", "configuration", "errors", "garbage", "ours", "versions"},
+        {"__init__", "configuration", "control_group", "errors", "garbage", "ours", "versions"},
     ),
     "state": (
         {"assignment", "compatibility", "delta", "flink", "stores"},

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from compat.cli.options import local_path, parse_definitions, token_option
+from compat.compiler.control_group import cores
 
 if TYPE_CHECKING:
     from compat.cluster.dispatcher import ClusterSettings, Dispatcher
@@ -112,7 +113,7 @@ def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: 
         retention, directories = Retention.of(kept), Directories.of(placed)
     except (RetentionError, StoreError) as error:
         raise click.BadParameter(str(error), param_hint="'-D'") from error
-    slots = options["slots"] or os.cpu_count() or 1
+    slots = options["slots"] or max(1, int(cores()))
     settings = ClusterSettings(
         slots=slots,
         master=options["master"] or f"local[{slots}]",
@@ -153,6 +154,7 @@ def _serve(
     from compat.cluster.leadership import Led, become_leader
     from compat.cluster.places import ClusterFolder
     from compat.cluster.registry import Jobs
+    from compat.cluster.resources import Capacity
     from compat.compiler.errors import ProgramError
     from compat.compiler.spark.driver.masters import refuse_incomplete, refuse_unreachable, refuse_unsafe
     from compat.compiler.spark.driver.session import find_java
@@ -171,6 +173,7 @@ def _serve(
         find_java()
         refuse_unsafe(settings.options, settings.master)
         refuse_incomplete(settings.options, settings.master)
+        Capacity.of(settings.slots, settings.master, settings.options)
         note = refuse_unseen(settings.directories, place.path, settings.master)
         refuse_unreachable(settings.master)
         settings.directories.prove()

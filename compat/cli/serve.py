@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from compat.compiler.control_group import available_memory
+
 if TYPE_CHECKING:
     from compat.service.registry import Registry
 
@@ -87,7 +89,7 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
             click.echo(f"The service cannot start: {error}", err=True)
             sys.exit(2)
         service.telemetry.log_to_stderr()
-        for lack in service.memory.lacking(settings, service.memory.available()):
+        for lack in service.memory.lacking(settings, available_memory()):
             service.telemetry.log("memory", level="warning", message=lack)
         service.server.serve(app, listener, settings.head_timeout, settings.write_timeout)
 

@@ -77,7 +77,7 @@ def create_app(
     dispatcher: Dispatcher, settings: ServiceSettings, registry: Registry, anonymous: Role = Role.NONE
 ) -> Starlette:
     """The application of a cluster that is led already. ``anonymous`` is the role of whoever sends no token."""
-    observer = Observer(dispatcher.folder, dispatcher.jobs, dispatcher.settings.slots)
+    observer = Observer(dispatcher.folder, dispatcher.jobs, dispatcher.capacity.room)
     access = Middleware(AccessControl, settings=settings, registry=registry, anonymous=anonymous, forms=FORMS)
     app = Starlette(
         routes=[
@@ -148,7 +148,7 @@ class _Handlers:
     def __init__(self, dispatcher: Dispatcher, observer: Observer, settings: ServiceSettings) -> None:
         self._dispatcher, self._jobs, self._settings = dispatcher, dispatcher.jobs, settings
         self._observer = observer
-        self._slots = dispatcher.settings.slots
+        self._total = dispatcher.capacity.room
 
     def routes(self) -> list[Route]:
         """What is served."""
@@ -193,7 +193,7 @@ class _Handlers:
         def told() -> dict[str, Any]:
             jobs = self._jobs.all()
             entry = self._observer.entry
-            return {"jobs": [views.job_overview(job, entry(job), jobs, self._slots) for job in jobs]}
+            return {"jobs": [views.job_overview(job, entry(job), jobs, self._total) for job in jobs]}
 
         return JSONResponse(await run_in_threadpool(told))
 
@@ -203,7 +203,7 @@ class _Handlers:
 
         def told() -> bytes:
             jobs = self._jobs.all()
-            listed = [views.listed_job(job, self._entry(job), jobs, self._slots) for job in jobs]
+            listed = [views.listed_job(job, self._entry(job), jobs, self._total) for job in jobs]
             return msgspec.json.encode({"jobs": listed})
 
         return Response(await run_in_threadpool(told), media_type="application/json")
@@ -214,7 +214,7 @@ class _Handlers:
         def told() -> dict[str, Any]:
             job = self._found(request)
             jobs = self._jobs.unfinished()
-            return views.job_details(job, self._entry(job), self._jobs.failures(job.id), jobs, self._slots)
+            return views.job_details(job, self._entry(job), self._jobs.failures(job.id), jobs, self._total)
 
         return JSONResponse(await run_in_threadpool(told))
 

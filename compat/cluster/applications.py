@@ -26,7 +26,8 @@ from compat.compiler.errors import ProgramError
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
 from compat.compiler.ours import PACKAGE
-from compat.compiler.spark.driver.masters import YARN, refuse_incomplete, refuse_unreachable
+from compat.compiler.spark.driver.machines import refuse_lacking, yarn_nodes
+from compat.compiler.spark.driver.masters import YARN, in_containers, refuse_incomplete, refuse_unreachable
 from compat.compiler.spark.driver.packing import PYTHON
 from compat.compiler.spark.driver.session import Spark, find_java
 from compat.compiler.spark.driver.store import JobEntry, JobStore
@@ -57,7 +58,7 @@ class Application:
 
 def refuse_no_cluster(master: str | None, store: str) -> None:
     """Raise a ProgramError where no driver can run elsewhere: with this master, or from this store."""
-    if master is None or not (master == YARN or master.startswith("k8s://")):
+    if master is None or not in_containers(master):
         raise ProgramError(
             "--deploy-mode cluster has the driver run in a cluster, which takes --master yarn or k8s://URL: Spark's own "
             "masters take no drivers in Python. compat cluster start keeps drivers for them."
@@ -197,6 +198,8 @@ class ApplicationExecutor(ClusterExecutor):
     def refuse_options(self, made: PhysicalPlan) -> None:
         """As Spark's are started for this job alone, its options are taken."""
         refuse_incomplete(made.options, self._master)
+        if made.groups and self._master == YARN:
+            refuse_lacking(made.groups, yarn_nodes())
         if self._master != YARN and not made.options.get(_UPLOADS):
             raise ProgramError(
                 f"--deploy-mode cluster with Kubernetes needs a storage by which files reach the driver's pod: give "
@@ -208,6 +211,7 @@ class ApplicationExecutor(ClusterExecutor):
         job = uuid.uuid4().hex
         spark = Spark(self._master, None, self._folders, "", ship=True)
         spark.add(options)
+        spark.size_for(submission.groups, submission.slots)
         application = Application(
             job=job,
             name=submission.name,

@@ -139,6 +139,7 @@ class Dispatcher:
         """``gate`` is what jobs have to pass, where not all may run."""
         self.folder, self.jobs, self.settings, self.gate = folder, jobs, settings, gate
         self.lost = threading.Event()
+        self.capacity = resources.Capacity.of(settings.slots, settings.master, settings.options)
         self._masters = Masters(folder, settings.master)
         self._attempts: dict[str, _Attempt] = {}
         self._backoffs: dict[str, _Backoff] = {}
@@ -152,7 +153,7 @@ class Dispatcher:
         self.lock = threading.RLock()
         self._wake = threading.Event()
         self._closed = threading.Event()
-        self.deploying = Deploying(folder, jobs, settings.slots, gate, self._rests)
+        self.deploying = Deploying(folder, jobs, self.capacity, gate, self._rests)
         self._thread = threading.Thread(target=self._run, name="dispatcher", daemon=True)
 
     def start(self) -> None:
@@ -166,7 +167,7 @@ class Dispatcher:
         Raises SubmissionRefused, NotEnoughSlots, GateClosed, LeadershipLost.
         """
         submission = self._with_directories(decoded(data))
-        resources.refuse_too_wide(submission.slots, self.settings.slots)
+        self.capacity.refuse(submission.slots, submission.groups)
         if self.gate is not None and not self.jobs.with_id(job_id):
             self.gate.admit(submission, self.jobs.unfinished())
         with self.lock:
@@ -181,6 +182,8 @@ class Dispatcher:
                 name=submission.name,
                 program=submission.program,
                 slots=submission.slots,
+                cores=submission.room.cores,
+                memory=submission.room.memory,
                 by=by,
                 restored_from=submission.savepoint,
             )
@@ -292,7 +295,7 @@ class Dispatcher:
 
     def _schedule(self) -> None:
         first = self.deploying.round()
-        for grant in resources.grants(self.jobs.unfinished(), self.settings.slots, first):
+        for grant in resources.grants(self.jobs.unfinished(), self.capacity.room, first):
             self._begin(grant.job, grant.pool)
 
     def _rests(self, job_id: str) -> bool:

@@ -22,6 +22,7 @@ from compat.compiler.job import Job
 from compat.compiler.spark.driver.caches import Caches
 from compat.compiler.spark.driver.executor import RunningJob, SparkExecutor
 from compat.compiler.spark.driver.master import JobCancelled, JobFailed, JobMaster
+from compat.compiler.spark.driver.masters import is_standalone
 from compat.compiler.spark.driver.options import Assigned, RunOptions
 from compat.compiler.spark.driver.restore import RestoreRefused
 from compat.compiler.spark.driver.store import JobEntry, caches_below
@@ -36,6 +37,7 @@ from compat.state.stores.places import place_of
 if TYPE_CHECKING:
     from compat.compiler.spark.driver.dependencies import Ships
     from compat.compiler.spark.plan import PhysicalPlan
+    from compat.compiler.spark.resources import Machines
     from compat.compiler.spark.task.epochs import EpochRunner
 
 _SECONDS = 1.0
@@ -54,6 +56,10 @@ class _AssignedExecutor(SparkExecutor):
 
     def check(self) -> None:
         """Nothing is needed: Spark is there."""
+
+    def machines(self, made: PhysicalPlan) -> Machines | None:
+        """Those of a standalone master; else None: who gave this process the job knew what there is."""
+        return self.workers_of_master(made) if is_standalone(self._folder.master or "") else None
 
     def dependencies(self, made: PhysicalPlan, job: Job) -> Ships | None:
         return travelled(self._submission)

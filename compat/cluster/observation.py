@@ -18,7 +18,7 @@ from compat.cluster import resources
 from compat.cluster.cache import Recent
 from compat.cluster.history import History, HistoryReader
 from compat.cluster.places import ClusterFolder
-from compat.cluster.records import ClusterJob, JobFailure, JobRequest
+from compat.cluster.records import ClusterJob, JobFailure, JobRequest, Room
 from compat.cluster.registry import Jobs
 from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.executiongraph.states import JobStatus
@@ -131,8 +131,8 @@ class LogTail:
 class Observer:
     """Looks at a cluster for those who ask."""
 
-    def __init__(self, folder: ClusterFolder, jobs: Jobs, slots: int) -> None:
-        self._folder, self._jobs, self._slots = folder, jobs, slots
+    def __init__(self, folder: ClusterFolder, jobs: Jobs, total: Room) -> None:
+        self._folder, self._jobs, self._total = folder, jobs, total
         self._clusters = Recent(self._look_at_cluster, SECONDS, 1)
         self._details = Recent(self._look_at_job, SECONDS, _MOST_SEEN)
         self._over: OrderedDict[str, JobEntry] = OrderedDict()
@@ -176,8 +176,8 @@ class Observer:
         return ClusterSeen(
             unfinished=tuple(self._seen(job, unfinished) for job in reversed(unfinished)),
             ended=tuple(self.ended(limit=LAST_ENDED)),
-            slots=self._slots,
-            free=resources.free_slots(unfinished, self._slots),
+            slots=self._total.slots,
+            free=resources.free_room(unfinished, self._total).slots,
             counts=self._jobs.counts(),
             spark=self._folder.spark.find() is not None,
         )
@@ -201,7 +201,7 @@ class Observer:
         )
 
     def _seen(self, job: ClusterJob, unfinished: list[ClusterJob]) -> JobSeen:
-        waiting = resources.waiting_for(job, unfinished, self._slots)
+        waiting = resources.waiting_for(job, unfinished, self._total)
         return JobSeen(job=job, entry=self.entry(job), waiting=waiting)
 
     def _reader(self, id: str) -> HistoryReader:

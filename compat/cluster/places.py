@@ -21,7 +21,7 @@ class ClusterFolder:
 
     def __init__(self, path: str | Path, master: str | None = None) -> None:
         self.path = Path(path).absolute()
-        self._master = master
+        self.master = master
         self.store = JobStore(self.path)
         self.spark = SparkPlace(self.path)
 
@@ -43,7 +43,7 @@ class ClusterFolder:
     @property
     def replicas_of_tasks(self) -> str | None:
         """The same as tasks are told it; None where each machine has a folder of its own for that."""
-        return None if is_elsewhere(self._master) else str(self.replicas)
+        return None if is_elsewhere(self.master) else str(self.replicas)
 
     def attached(self, pool: str) -> Spark:
         """The Spark of the cluster, for a job in that fair pool."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from compat.compiler.executiongraph.states import JobStatus
+from compat.compiler.spark.resources import ROUNDING, GroupNeeds
+from compat.compiler.transformations.resources import amount
 from compat.state.frozen import frozen
 
 
@@ -17,11 +20,47 @@ class Action(StrEnum):
 
 
 @frozen
+class Room:
+    """What jobs need, have, or leave: slots, and the cores and bytes of memory that their groups ask for."""
+
+    slots: int
+    cores: float = 0.0
+    memory: float = 0
+
+    @classmethod
+    def of(cls, slots: int, groups: Sequence[GroupNeeds]) -> Room:
+        """What a job needs whose groups need that."""
+        return cls(
+            slots=slots, cores=sum(group.cores for group in groups), memory=sum(group.memory for group in groups)
+        )
+
+    def __sub__(self, other: Room) -> Room:
+        return Room(slots=self.slots - other.slots, cores=self.cores - other.cores, memory=self.memory - other.memory)
+
+    def holds(self, other: Room) -> bool:
+        """True where the other one has its place in this one; of what it does not ask for there may be too little."""
+        return (
+            other.slots <= self.slots
+            and (other.cores == 0 or other.cores <= self.cores + ROUNDING)
+            and (other.memory == 0 or other.memory <= self.memory)
+        )
+
+    def beside(self, asked: Room) -> str:
+        """As it is told beside what somebody asks for: as far as that goes."""
+        return str(self) if asked.cores or asked.memory else str(self.slots)
+
+    def __str__(self) -> str:
+        asked = amount(self.cores, self.memory) if self.cores or self.memory else ""
+        return f"{self.slots} slots{asked and ' with '}{asked}"
+
+
+@frozen
 class ClusterJob:
     """A job of a cluster.
 
     ``attempt`` is the number of the last process that was started for it, which is also its fencing token; 0 before it got its
     slots. ``pool`` is its fair pool in Spark while it has slots. ``stopped_with`` is the savepoint that it was stopped with.
+    ``cores`` and ``memory``, in bytes, are what its slot sharing groups ask for together.
     """
 
     id: str
@@ -39,6 +78,13 @@ class ClusterJob:
     restored_from: str | None
     stopped_with: str | None
     message: str
+    cores: float = 0.0
+    memory: int = 0
+
+    @property
+    def room(self) -> Room:
+        """What it needs to run."""
+        return Room(slots=self.slots, cores=self.cores, memory=self.memory)
 
 
 @frozen

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Connection,
@@ -69,6 +70,8 @@ _jobs = Table(
     Column("restored_from", Text),
     Column("stopped_with", Text),
     Column("message", Text, nullable=False),
+    Column("cores", Double, nullable=False, server_default="0"),
+    Column("memory", BigInteger, nullable=False, server_default="0"),
     Index("cluster_jobs_by_status", "status"),
 )
 _requests = Table(
@@ -178,7 +181,18 @@ class Jobs:
                 raise LeadershipLost("Another dispatcher leads this cluster now.")
             yield connection
 
-    def add(self, id: str, *, name: str, program: str, slots: int, by: str, restored_from: str | None) -> ClusterJob:
+    def add(
+        self,
+        id: str,
+        *,
+        name: str,
+        program: str,
+        slots: int,
+        by: str,
+        restored_from: str | None,
+        cores: float = 0.0,
+        memory: float = 0,
+    ) -> ClusterJob:
         """A new job, which waits for its slots."""
         with self.leading() as connection:
             number = (connection.execute(select(func.max(_jobs.c.number))).scalar() or 0) + 1
@@ -195,6 +209,8 @@ class Jobs:
                     submitted_at=time.time(),
                     restored_from=restored_from,
                     message="",
+                    cores=cores,
+                    memory=int(memory),
                 )
             )
         return self.get(id)

@@ -1,15 +1,19 @@
 """Slots, and which jobs get them. Flink: ``ResourceManager``, ``SlotManager``, ``SlotSharingGroup``.
 
-A job needs as many slots as its slot sharing groups have together. Jobs get them in the order of their submission: one that
-waits for many is not overtaken by those behind it that need few, so that each has its turn.
+A job needs as many slots as its slot sharing groups have together, and the resources that those ask for. Jobs get them in
+the order of their submission: one that waits for many is not overtaken by those behind it that need few, so that each has its
+turn.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping, Sequence
 
-from compat.cluster.records import ClusterJob
+from compat.cluster.records import ClusterJob, Room
 from compat.compiler.executiongraph.states import JobStatus
+from compat.compiler.spark.driver.machines import executors, this_machine
+from compat.compiler.spark.driver.masters import in_containers, is_standalone
+from compat.compiler.spark.resources import GroupNeeds, Machine, Machines, lack
 from compat.state.frozen import frozen
 
 
@@ -22,16 +26,41 @@ class Grant:
 
 
 class NotEnoughSlots(ValueError):
-    """A job needs more slots than the cluster has."""
+    """A job needs more slots, or larger ones, than the cluster has."""
 
 
-def refuse_too_wide(slots: int, total: int) -> None:
-    """Raise NotEnoughSlots for a job that could never run here."""
-    if slots > total:
-        raise NotEnoughSlots(
-            f"The job needs {slots} slots, and the cluster has {total}: give it a lower parallelism (-p), or start the cluster "
-            f"with --slots {slots}."
-        )
+@frozen
+class Capacity:
+    """What a cluster has: slots, and the machines that they are on, where those can be told."""
+
+    slots: int
+    machines: Machines | None = None
+
+    @classmethod
+    def of(cls, slots: int, master: str, options: Mapping[str, str]) -> Capacity:
+        """That of a cluster with a Spark of its own: machines of this master, or the executors that it starts."""
+        if in_containers(master):
+            return cls(slots=slots, machines=executors(options))
+        if is_standalone(master):
+            return cls(slots=slots)
+        return cls(slots=slots, machines=this_machine("start the cluster where there is more (--master)"))
+
+    @property
+    def room(self) -> Room:
+        """All of it; what is not known is infinite."""
+        together = Machine() if self.machines is None else self.machines.together
+        return Room(slots=self.slots, cores=together.cores, memory=together.memory)
+
+    def refuse(self, slots: int, groups: Sequence[GroupNeeds] = ()) -> None:
+        """Raise NotEnoughSlots for a job that could never run here."""
+        if slots > self.slots:
+            raise NotEnoughSlots(
+                f"The job needs {slots} slots, and the cluster has {self.slots}: give it a lower parallelism (-p), or start "
+                f"the cluster with --slots {slots}."
+            )
+        problem = None if self.machines is None else lack(groups, self.machines)
+        if problem is not None:
+            raise NotEnoughSlots(problem)
 
 
 def has_slots(job: ClusterJob) -> bool:
@@ -39,37 +68,40 @@ def has_slots(job: ClusterJob) -> bool:
     return job.pool is not None and not job.status.terminal
 
 
-def free_slots(jobs: Iterable[ClusterJob], total: int) -> int:
-    """The slots that no job has."""
-    return total - sum(job.slots for job in jobs if has_slots(job))
+def free_room(jobs: Iterable[ClusterJob], total: Room) -> Room:
+    """What no job has of all that there is."""
+    for job in jobs:
+        if has_slots(job):
+            total -= job.room
+    return total
 
 
-def grants(jobs: Iterable[ClusterJob], total: int, first: Container[str] = ()) -> list[Grant]:
+def grants(jobs: Iterable[ClusterJob], total: Room, first: Container[str] = ()) -> list[Grant]:
     """The waiting jobs that get their slots now, in order. ``jobs`` are those that have not ended.
 
     Those whose ids are in ``first`` come before all others: they take the place of one that had slots.
     """
     jobs = sorted(jobs, key=lambda job: (job.id not in first, job.number))
-    free = free_slots(jobs, total)
+    free = free_room(jobs, total)
     taken = {job.pool for job in jobs if has_slots(job)}
     found = []
     for job in jobs:
         if job.status is not JobStatus.CREATED or has_slots(job):
             continue
-        if job.slots > free:
+        if not free.holds(job.room):
             break
         pool = next(number for number in range(len(taken) + 1) if number not in taken)
         taken.add(pool)
-        free -= job.slots
+        free -= job.room
         found.append(Grant(job=job, pool=pool))
     return found
 
 
-def waiting_for(job: ClusterJob, jobs: Iterable[ClusterJob], total: int) -> str:
+def waiting_for(job: ClusterJob, jobs: Iterable[ClusterJob], total: Room) -> str:
     """What a job waits for, in words; nothing for one that has its slots."""
     if job.status is not JobStatus.CREATED or has_slots(job):
         return ""
     jobs = list(jobs)
     ahead = sum(other.number < job.number and other.status is JobStatus.CREATED for other in jobs)
     behind = f", behind {ahead} job{'s' * (ahead != 1)}" if ahead else ""
-    return f"waiting for {job.slots} slots, {free_slots(jobs, total)} free{behind}"
+    return f"waiting for {job.room}, {free_room(jobs, total).beside(job.room)} free{behind}"

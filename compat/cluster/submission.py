@@ -18,6 +18,8 @@ import msgspec
 
 from compat import __version__
 from compat.cluster.directories import Directories
+from compat.cluster.records import Room
+from compat.compiler.spark.resources import GroupNeeds
 from compat.state.tar import tarfile
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     """A job to run.
 
     ``name`` is what the job is called, ``program`` the file that it came from, as its user named it, in the folder ``folder``.
+    ``groups`` are the slot sharing groups that say what their slots need.
     ``registered`` is the plan as ``compat push`` sends it to a registry. ``fresh`` says that the job is to start without state.
     ``job``, ``setup`` (what is called in a process before the job's functions are loaded) and ``shipped`` (what
     travels in ``files``, a tar archive) are pickled; ``plan`` is the plan as JSON. ``environment`` are variables for the job's
@@ -49,6 +52,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     flink: str
     slots: int
+    groups: tuple[GroupNeeds, ...] = ()
     job: bytes
     setup: bytes
     plan: bytes
@@ -66,6 +70,11 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     format: int = FORMAT
     version: str = __version__
     python: tuple[int, int] = sys.version_info[:2]
+
+    @property
+    def room(self) -> Room:
+        """What the job needs to run."""
+        return Room.of(self.slots, self.groups)
 
     def encoded(self) -> bytes:
         """As it travels."""

@@ -17,7 +17,7 @@ from compat.cluster.deployments.answers import DeploymentSummary, StepTaken
 from compat.cluster.deployments.records import Deployment, Taken
 from compat.cluster.history import Checkpoint, History, SavepointWritten, Started
 from compat.cluster.observation import ClusterSeen, Failure, VertexSeen, vertices_of
-from compat.cluster.records import ClusterJob, JobFailure, JobRequest
+from compat.cluster.records import ClusterJob, JobFailure, JobRequest, Room
 from compat.compiler.executiongraph.states import ExecutionState, JobStatus
 from compat.compiler.spark.driver.store import JobEntry, ListedJob
 
@@ -176,7 +176,7 @@ def listed(jobs: Sequence[ClusterJob]) -> Json:
     return {"jobs": [{"id": job.id, "status": job.status.value} for job in jobs]}
 
 
-def listed_job(job: ClusterJob, entry: JobEntry | None, jobs: Sequence[ClusterJob], slots: int) -> ListedJob:
+def listed_job(job: ClusterJob, entry: JobEntry | None, jobs: Sequence[ClusterJob], total: Room) -> ListedJob:
     """A job as those of a store are listed. What the cluster has decided counts before what the job's process wrote."""
     known = entry if entry is not None else JobEntry(job_id=job.id, name=job.name, status="", pid=0)
     return ListedJob.of(
@@ -194,11 +194,11 @@ def listed_job(job: ClusterJob, entry: JobEntry | None, jobs: Sequence[ClusterJo
         interrupted=False,
         slots=job.slots,
         attempt=job.attempt,
-        waiting=resources.waiting_for(job, jobs, slots),
+        waiting=resources.waiting_for(job, jobs, total),
     )
 
 
-def job_overview(job: ClusterJob, entry: JobEntry | None, jobs: Sequence[ClusterJob], slots: int) -> Json:
+def job_overview(job: ClusterJob, entry: JobEntry | None, jobs: Sequence[ClusterJob], total: Room) -> Json:
     """Flink: ``JobDetails``; with what it waits for, and how far it is."""
     begun = job.started_at or job.submitted_at
     ended = job.ended_at
@@ -216,16 +216,16 @@ def job_overview(job: ClusterJob, entry: JobEntry | None, jobs: Sequence[Cluster
         "attempt": job.attempt,
         "checkpoint": entry.epoch if entry is not None else 0,
         "records": entry.records if entry is not None else 0,
-        "waiting": resources.waiting_for(job, jobs, slots),
+        "waiting": resources.waiting_for(job, jobs, total),
         "program": job.program,
     }
 
 
 def job_details(
-    job: ClusterJob, entry: JobEntry | None, failures: Sequence[JobFailure], jobs: Sequence[ClusterJob], slots: int
+    job: ClusterJob, entry: JobEntry | None, failures: Sequence[JobFailure], jobs: Sequence[ClusterJob], total: Room
 ) -> Json:
     """Flink: ``JobDetailsInfo``; with the failures and their causes."""
-    seen = job_overview(job, entry, jobs, slots)
+    seen = job_overview(job, entry, jobs, total)
     return {
         **seen,
         "isStoppable": not job.status.terminal and job.status is not JobStatus.CREATED,

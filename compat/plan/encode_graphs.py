@@ -100,7 +100,16 @@ def job_graph(graph: JobGraph) -> graphs.JobGraph:
             unaligned=graph.checkpointing.unaligned,
         ),
         user_artifacts=dict(graph.user_artifacts),
-        slot_sharing_group_resources={name: dict(needs) for name, needs in graph.slot_resources.items()},
+        slot_sharing_group_resources={
+            name: {
+                "cpu_cores": needs.spec.cpu_cores,
+                "task_heap_memory": needs.spec.task_heap_memory,
+                "task_off_heap_memory": needs.spec.task_off_heap_memory,
+                "managed_memory": needs.spec.managed_memory,
+                "external_resources": dict(needs.spec.extended),
+            }
+            for name, needs in graph.slot_resources.items()
+        },
         scheduler=graph.scheduler.value,
     )
 

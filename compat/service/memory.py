@@ -1,9 +1,6 @@
-"""What memory there is, and what the service needs."""
+"""What memory the service needs."""
 
 from __future__ import annotations
-
-import os
-from pathlib import Path
 
 from compat.service.settings import ServiceSettings
 
@@ -13,8 +10,6 @@ SERVER, PROCESS = 400 * MEGABYTE, 150 * MEGABYTE
 
 BYTES_A_BYTE = 25
 """Reading a body and checking its plans takes so many times its size."""
-
-_CGROUPS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
 def lacking(settings: ServiceSettings, available: int | None) -> list[str]:
@@ -34,23 +29,3 @@ def lacking(settings: ServiceSettings, available: int | None) -> list[str]:
             f"{processes} processes: lower --workers."
         )
     return told
-
-
-def available() -> int | None:
-    """The memory in bytes that this machine, or the control group we are in, has to give; None where nothing tells."""
-    amounts = []
-    for path in _CGROUPS:
-        text = _text(path).strip()
-        if text.isdigit():
-            amounts.append(int(text))
-    for line in _text("/proc/meminfo").splitlines():
-        if line.startswith("MemAvailable:"):
-            amounts.append(int(line.split()[1]) * 1024)
-    return min(amounts, default=None)
-
-
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text() if os.path.exists(path) else ""
-    except OSError:
-        return ""

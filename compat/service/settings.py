@@ -6,6 +6,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from compat.compiler.control_group import cores
 from compat.state.delta.errors import StoreError
 from compat.state.stores.places import place_of
 from compat.state.stores.schemes import is_remote
@@ -71,7 +72,7 @@ class ServiceSettings:
     write_timeout: float = 30.0
     worker_memory: int = 4 * 1024**3
     least_space: int = 32 * 1024 * 1024
-    workers: int = os.cpu_count() or 1
+    workers: int = max(1, int(cores()))
     kept_checks: int = 500
     database_timeout: float = 5.0
     secure_cookies: bool = False

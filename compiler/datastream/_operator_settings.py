@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from compat.compiler.datastream._location import here
 from compat.compiler.datastream.slot_sharing_group import SlotSharingGroup
 from compat.compiler.errors import ProgramError, illegal_argument, malformed_uid_hash, unsupported
 from compat.compiler.transformations.model import Transformation
@@ -68,10 +69,9 @@ class OperatorSettings:
         return self._update(user_hash=uid_hash)
 
     def _set_slot_sharing_group(self: Settings, group: str | SlotSharingGroup) -> Settings:
-        if isinstance(group, SlotSharingGroup):
-            self._environment.note_slot_sharing_group(group)
-            group = group.get_name()
-        return self._update(slot_sharing_group=group)
+        if isinstance(group, str):
+            return self._update(slot_sharing_group=group, slot_resources=None)
+        return self._update(slot_sharing_group=group.get_name(), slot_resources=group.resources(here()))
 
     def _set_chaining(self: Settings, strategy: Any) -> Settings:
         if not self._transformation.physical:

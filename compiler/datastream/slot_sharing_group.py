@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from functools import total_ordering
 
-from compat.compiler.errors import illegal_argument
+from compat.compiler.errors import Location, illegal_argument
+from compat.compiler.transformations.resources import ResourceSpec, SlotResources
 
 __all__ = ["MemorySize", "SlotSharingGroup"]
 
@@ -102,20 +103,19 @@ class SlotSharingGroup:
         """True when the group says what its slots need."""
         return self._cpu_cores is not None and self._task_heap_memory is not None
 
-    def resources(self) -> dict[str, object]:
-        """The resources of a slot by name, memory in bytes; empty where the group does not say (Flink: ``ResourceProfile``)."""
-        if not self.has_resources():
-            return {}
-        memory = {
-            "task_heap_memory": self._task_heap_memory,
-            "task_off_heap_memory": self._task_off_heap_memory,
-            "managed_memory": self._managed_memory,
-        }
-        return {
-            "cpu_cores": self._cpu_cores,
-            **{name: 0 if size is None else size.get_bytes() for name, size in memory.items()},
-            "external_resources": dict(self._external_resources),
-        }
+    def resources(self, location: Location | None = None) -> SlotResources | None:
+        """What a slot needs, as the program says it at ``location``; None where the group does not say."""
+        if self._cpu_cores is None or self._task_heap_memory is None:
+            return None
+        off_heap, managed = self._task_off_heap_memory, self._managed_memory
+        spec = ResourceSpec(
+            cpu_cores=self._cpu_cores,
+            task_heap_memory=self._task_heap_memory.get_bytes(),
+            task_off_heap_memory=0 if off_heap is None else off_heap.get_bytes(),
+            managed_memory=0 if managed is None else managed.get_bytes(),
+            extended=dict(self._external_resources),
+        )
+        return SlotResources(spec, location)
 
     def get_java_slot_sharing_group(self) -> SlotSharingGroup:
         """The group itself: there is no Java object behind it."""

@@ -100,8 +100,10 @@ class StreamExecutionEnvironment(Sources):
         return self
 
     def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> StreamExecutionEnvironment:
-        """Say what the slots of a group need."""
-        self.note_slot_sharing_group(slot_sharing_group)
+        """Say what the slots of a group need; what is said last counts, as in Flink."""
+        resources = slot_sharing_group.resources(here())
+        if resources is not None:
+            self.pipeline.slot_sharing_groups[slot_sharing_group.get_name()] = resources
         return self
 
     def get_parallelism(self) -> int:
@@ -364,18 +366,6 @@ class StreamExecutionEnvironment(Sources):
                     heard(told)
             else:
                 heard(told, error)
-
-    def note_slot_sharing_group(self, group: SlotSharingGroup) -> None:
-        """Keep what a group's slots need; the same group must always need the same."""
-        name = group.get_name()
-        known = self.pipeline.slot_sharing_groups.setdefault(name, group)
-        if known != group and group.has_resources():
-            if known.has_resources():
-                raise illegal_argument(
-                    f"The slot sharing group {name} has been registered with different resources.",
-                    location=here(),
-                )
-            self.pipeline.slot_sharing_groups[name] = group
 
     def _job(self, name: str | None, *, attached: bool, collect: int | None) -> Job:
         if not self.pipeline.registered:

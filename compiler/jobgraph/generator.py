@@ -30,7 +30,7 @@ from compat.compiler.jobgraph.topological import sort_from_sources
 from compat.compiler.jobgraph.validation import validate
 from compat.compiler.streamgraph.hashing import generate_hashes, user_hashes
 from compat.compiler.streamgraph.model import StreamEdge, StreamGraph
-from compat.compiler.streamgraph.resources import merged
+from compat.compiler.transformations.resources import merged
 
 
 def generate(graph: StreamGraph, hashes: dict[int, str] | None = None) -> JobGraph:

@@ -11,9 +11,9 @@ from compat.compiler.configuration import JobSettings
 from compat.compiler.errors import Location
 from compat.compiler.jobgraph.scheduling import SchedulerType, scheduler_type
 from compat.compiler.streamgraph.model import StreamEdge, Task
-from compat.compiler.streamgraph.resources import ResourceSpec
 from compat.compiler.transformations.operators import Operator
 from compat.compiler.transformations.partitioners import Partitioner, Ship
+from compat.compiler.transformations.resources import ResourceSpec, SlotResources
 from compat.state.frozen import frozen
 
 
@@ -189,7 +189,7 @@ class JobGraph:
     vertex_of: Mapping[int, str]
     checkpointing: CheckpointSettings | None
     user_artifacts: Mapping[str, str]
-    slot_resources: Mapping[str, Mapping[str, Any]]
+    slot_resources: Mapping[str, SlotResources]
 
     @property
     def scheduler(self) -> SchedulerType:

@@ -18,6 +18,7 @@ from compat.compiler.executiongraph.edges import EdgeGroup
 from compat.compiler.executiongraph.model import ExecutionGraph, ExecutionJobVertex, ExecutionVertex
 from compat.compiler.jobgraph.chaining import CHAINED_SOURCE_INDEX
 from compat.compiler.jobgraph.model import DistributionPattern, StreamConfig
+from compat.compiler.spark.resources import GroupNeeds, needs_of
 from compat.compiler.spark.task.environment import Shipped
 from compat.compiler.streamgraph.hashing import user_hashes
 from compat.compiler.streamgraph.model import StreamEdge, StreamNode, Task
@@ -146,7 +147,8 @@ class Stage:
 class PhysicalPlan:
     """All tasks of a job, and the stages that they run in, one a level. ``shipped`` is what travels with the job.
 
-    ``read_first`` are the nodes of a batch's sources that have to end before others are read.
+    ``read_first`` are the nodes of a batch's sources that have to end before others are read, ``groups`` the slot sharing groups that
+    say what their slots need.
     """
 
     job_name: str
@@ -158,6 +160,12 @@ class PhysicalPlan:
     options: Mapping[str, str] = field(default_factory=dict)
     shipped: Shipped | None = None
     read_first: frozenset[int] = frozenset()
+    groups: tuple[GroupNeeds, ...] = ()
+
+    @property
+    def slots(self) -> int:
+        """How many slots the job needs."""
+        return max(task.slots.stop for task in self.tasks)
 
     @property
     def widest(self) -> int:
@@ -244,6 +252,7 @@ class _Planning:
             execution_graph=self._execution,
             options=dict(self._job.settings.options),
             read_first=self._above_broadcasts() if self._graph.batch else frozenset(),
+            groups=needs_of(self._execution.vertices, self._job_graph.slot_resources),
         )
 
     def _above_broadcasts(self) -> frozenset[int]:

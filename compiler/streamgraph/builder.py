@@ -11,6 +11,7 @@ from compat.compiler.configuration import JobSettings
 from compat.compiler.errors import ErrorCode, illegal_state, unsupported
 from compat.compiler.streamgraph.model import GlobalExchangeMode, StreamEdge, StreamGraph, StreamNode
 from compat.compiler.transformations.partitioners import FORWARD, REBALANCE, ExchangeMode, Partitioner, Ship
+from compat.compiler.transformations.resources import SlotResources
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class GraphBuilder:
         job_name: str,
         settings: JobSettings,
         exchange_mode: GlobalExchangeMode,
-        slot_resources: Mapping[str, Mapping[str, Any]],
+        slot_resources: Mapping[str, SlotResources],
     ) -> StreamGraph:
         """The finished graph, with the switch for unaligned checkpoints set on every edge."""
         aligned_only = {

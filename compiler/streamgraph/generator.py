@@ -37,6 +37,7 @@ class _Generation:
         self._done: dict[int, tuple[int, ...]] = {}
         self._stack: list[int | Callable[[], None]] = []
         self._iterations = 0
+        self._slot_resources = dict(self._pipeline.slot_sharing_groups)
         self._context = Context(
             builder=self._builder,
             pipeline=self._pipeline,
@@ -59,11 +60,7 @@ class _Generation:
             or (DEFAULT_BATCH_JOB_NAME if batch else DEFAULT_JOB_NAME),
             settings=self._settings,
             exchange_mode=_exchange_mode(batch, self._settings),
-            slot_resources={
-                name: needs
-                for name, group in self._pipeline.slot_sharing_groups.items()
-                if (needs := group.resources())
-            },
+            slot_resources=self._slot_resources,
         )
 
     def _translate(self, id: int) -> None:
@@ -84,6 +81,7 @@ class _Generation:
                 stack.extend(reversed(pending))
                 continue
             self._check(transformation)
+            self._note_slot_resources(transformation)
             ids = TRANSLATORS[type(transformation)](transformation, self._context)
             self._done.setdefault(step, ids)
 
@@ -103,6 +101,17 @@ class _Generation:
                 stage="streamGraph",
                 operator=transformation.name,
                 location=transformation.location,
+            )
+
+    def _note_slot_resources(self, transformation: Transformation) -> None:
+        """Keep what an operator says that the slots of its group need: all that say it have to say the same."""
+        name, needs = transformation.slot_sharing_group, transformation.slot_resources
+        if name is not None and needs is not None and self._slot_resources.setdefault(name, needs) != needs:
+            raise illegal_argument(
+                f"The slot sharing group {name} has been configured with two different resource spec.",
+                stage="streamGraph",
+                operator=transformation.name,
+                location=needs.location,
             )
 
 

@@ -12,9 +12,9 @@ from typing import Any
 
 from compat.compiler.configuration import JobSettings
 from compat.compiler.errors import Location
-from compat.compiler.streamgraph.resources import UNKNOWN, ResourceSpec
 from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.partitioners import ExchangeMode, Partitioner
+from compat.compiler.transformations.resources import UNKNOWN, ResourceSpec, SlotResources
 from compat.state.frozen import frozen
 
 
@@ -126,7 +126,7 @@ class StreamGraph:
     sources: tuple[int, ...]
     sinks: tuple[int, ...]
     iterative: bool = False
-    slot_resources: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    slot_resources: Mapping[str, SlotResources] = MappingProxyType({})
 
     @property
     def job_type(self) -> str:

@@ -49,9 +49,11 @@ def align(pipeline: Pipeline) -> None:
 
 
 def _follow(pipeline: Pipeline, hidden: int, neighbour: Transformation) -> None:
+    group = neighbour if neighbour.slot_sharing_group else pipeline[hidden]
     pipeline.update(
         hidden,
-        slot_sharing_group=neighbour.slot_sharing_group or pipeline[hidden].slot_sharing_group,
+        slot_sharing_group=group.slot_sharing_group,
+        slot_resources=group.slot_resources,
         co_location_group=neighbour.co_location_group,
         parallelism=neighbour.parallelism,
         parallelism_configured=False,

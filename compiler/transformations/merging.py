@@ -249,6 +249,7 @@ def _mergeable(up: Transformation, down: OneInputTransformation) -> bool:
         and up.parallelism == down.parallelism
         and up.max_parallelism == down.max_parallelism
         and up.slot_sharing_group == down.slot_sharing_group
+        and up.slot_resources == down.slot_resources
         and up.chaining is not ChainingStrategy.NEVER
         and down.chaining is ChainingStrategy.ALWAYS
     )

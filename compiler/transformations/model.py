@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from compat.compiler.errors import Location
 from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.partitioners import ExchangeMode, Partitioner
+from compat.compiler.transformations.resources import SlotResources
 from compat.state.frozen import frozen
 
 PARALLELISM_DEFAULT = -1
@@ -22,6 +23,7 @@ class Transformation:
     """The attributes that all kinds of transformation share. Unset numbers are -1, unset text is None, as in Flink.
 
     ``parallelism_configured`` tells a parallelism that the program set on this operator from one it took from the job.
+    ``slot_resources`` are those that the program gave together with the slot sharing group, where it gave a whole group.
     ``buffer_timeout`` is in milliseconds. ``location`` is the line of the program that made the transformation.
     """
 
@@ -34,6 +36,7 @@ class Transformation:
     uid: str | None = None
     user_hash: str | None = None
     slot_sharing_group: str | None = None
+    slot_resources: SlotResources | None = None
     co_location_group: str | None = None
     buffer_timeout: int = -1
     description: str | None = None

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from compat.compiler.transformations.model import Transformation
+from compat.compiler.transformations.resources import SlotResources
 
 T = TypeVar("T", bound=Transformation)
 
@@ -49,14 +50,14 @@ class Pipeline:
     changed copy in the transformation's place. Ids come from ``counter``, by default one of the pipeline's own, so that
     a program gives the same ids in every process.
 
-    ``slot_sharing_groups`` holds the resources of the groups that have any, by name.
+    ``slot_sharing_groups`` holds the resources that were registered for slot sharing groups, by name.
     """
 
     def __init__(self, counter: IdCounter | None = None) -> None:
         self._transformations: dict[int, Transformation] = {}
         self._registered: list[int] = []
         self._counter = counter or IdCounter()
-        self.slot_sharing_groups: dict[str, Any] = {}
+        self.slot_sharing_groups: dict[str, SlotResources] = {}
 
     def new_id(self) -> int:
         """The next id of the counter that all transformations and virtual nodes share."""

@@ -131,7 +131,7 @@ class Deploying:
 
     folder: ClusterFolder
     jobs: Jobs
-    slots: int
+    capacity: resources.Capacity
     gate: RegistryGate | None
     rests: Callable[[str], bool]
     deployments: Deployments = field(init=False)
@@ -207,7 +207,7 @@ class Deploying:
         """Raise DeploymentRefused for what cannot be begun; gives what there is of the job."""
         if not (request.watch >= 0 and request.job):
             raise DeploymentRefused("A deployment has the name of a job, and a time above 0 to watch it.")
-        resources.refuse_too_wide(submission.slots, self.slots)
+        self.capacity.refuse(submission.slots, submission.groups)
         found = self.situation(request.job, submission.name)
         if found.open is not None:
             raise UnderWay(f"A deployment of {request.job} is under way: {found.open.id}, begun by {found.open.by}.")
@@ -222,13 +222,13 @@ class Deploying:
                     f"{request.job} runs, as job {found.runs.id}, and a deployment goes on from its own savepoint. To begin "
                     "with another one, or without state, stop or cancel it first."
                 )
-            free = resources.free_slots(self.jobs.unfinished(), self.slots) + found.runs.slots * (
-                found.runs.pool is not None
-            )
-            if submission.slots > free:
+            needed = submission.room
+            others = [job for job in self.jobs.unfinished() if job.id != found.runs.id]
+            free = resources.free_room(others, self.capacity.room)
+            if not free.holds(needed):
                 raise DeploymentRefused(
-                    f"{request.job} would need {submission.slots} slots in the place of {found.runs.slots}, and {free} are "
-                    "free then. Nothing was stopped."
+                    f"{request.job} would need {needed} in the place of {found.runs.room.beside(needed)}, and "
+                    f"{free.beside(needed)} are free then. Nothing was stopped."
                 )
         return found
 
@@ -416,6 +416,8 @@ class Deploying:
             name=deployment.job,
             program=submission.program,
             slots=submission.slots,
+            cores=submission.room.cores,
+            memory=submission.room.memory,
             by=deployment.by,
             restored_from=submission.savepoint,
         )

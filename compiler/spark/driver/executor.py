@@ -25,12 +25,21 @@ from compat.compiler.spark.connectors.splits import Split
 from compat.compiler.spark.driver.caches import Caches, NotTheSame, places_read, writing
 from compat.compiler.spark.driver.dependencies import Ships, find_dependencies
 from compat.compiler.spark.driver.directories import without_checkpoint_directory
+from compat.compiler.spark.driver.machines import executors, refuse_lacking, this_machine, yarn_nodes
 from compat.compiler.spark.driver.master import JobCancelled, JobMaster
-from compat.compiler.spark.driver.masters import refuse_incomplete, refuse_unreachable, refuse_unsafe
+from compat.compiler.spark.driver.masters import (
+    YARN,
+    in_containers,
+    is_standalone,
+    refuse_incomplete,
+    refuse_unreachable,
+    refuse_unsafe,
+)
 from compat.compiler.spark.driver.options import Assigned, Listener, RunOptions, source_of, with_recovery
 from compat.compiler.spark.driver.store import JobEntry, JobStore, prove_not_behind
-from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported, with_placed_sinks
+from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported, with_placed_sinks, without_effect
 from compat.compiler.spark.plan import PhysicalPlan, plan
+from compat.compiler.spark.resources import Machines
 from compat.compiler.spark.task.epochs import EpochRunner, InProcessRunner
 from compat.compiler.spark.task.hosts import HostedRunner
 from compat.state.delta.work import HERE, Workers
@@ -179,6 +188,7 @@ class SparkExecutor:
         self._spark: Any = None
         self.ran_here = False
         self._submitted: Counter[str] = Counter()
+        self._told: set[str] = set()
 
     def submit(self, job: Job) -> RunningJob:
         """Plan the job, restore what is to be restored, and start it."""
@@ -195,6 +205,7 @@ class SparkExecutor:
             options, before = self._resumed(options, made, compilation)
             assigned = options.assigned.job_id if options.assigned is not None else None
             job_id = assigned or (uuid.uuid4().hex if before is None else before.job_id)
+            self._tell_without_effect(job, job_id)
             made, written = writing(made, self.caches.begun(job_id), anew=before is None)
 
             def make(collector: Callable[[list[Any]], None]) -> JobMaster:
@@ -228,6 +239,8 @@ class SparkExecutor:
         refuse_unsupported(made)
         refuse_unsafe(made.options, self._master)
         refuse_incomplete(made.options, self._master)
+        if made.groups:
+            refuse_lacking(made.groups, self.machines(made))
         return compilation, with_placed_sinks(made)
 
     def _made_again(self, job: Job, cache: int, read: list[Split], wanted: Callable[[], bool]) -> None:
@@ -352,6 +365,13 @@ class SparkExecutor:
             return True
         return _states(old) == _states(self.options.plan_of(compilation))
 
+    def _tell_without_effect(self, job: Job, job_id: str) -> None:
+        """Say what changes nothing, once a program; of a job that was assigned, who submitted it was told."""
+        for text in [] if self.options.assigned is not None else without_effect(job):
+            if text not in self._told:
+                self._told.add(text)
+                self._listener({"event": "note", "job_id": job_id, "text": text})
+
     def _say(self, before: JobEntry, what: str) -> None:
         name = os.path.relpath(self.options.program)
         ended = f"Job {before.job_id} ended at checkpoint {before.epoch}, and {name} was edited since."
@@ -365,6 +385,21 @@ class SparkExecutor:
         find_java()
         if self._spark is None:
             refuse_unreachable(self._master)
+
+    def machines(self, made: PhysicalPlan) -> Machines | None:
+        """The machines that give slots to a job whose groups ask for something; None where nobody tells before it starts."""
+        if self._runs_here:
+            return this_machine()
+        if self._spark is not None and in_containers(self._master or ""):  # they are as the first job asked for them
+            return executors(self._spark.settings())
+        if is_standalone(self._master or ""):
+            return self.workers_of_master(made)
+        return yarn_nodes() if self._master == YARN else None
+
+    def workers_of_master(self, made: PhysicalPlan) -> Machines:
+        """Those of a standalone master, which Spark knows once it is started."""
+        workers: Machines = self.spark(made).workers()
+        return workers
 
     def dependencies(self, made: PhysicalPlan, job: Job) -> Ships | None:
         """What travels with a job. Raises ProgramError."""

@@ -46,6 +46,11 @@ def is_elsewhere(master: str | None) -> bool:
     return master is not None and not master.startswith("local") and not on_loopback(master)
 
 
+def in_containers(master: str) -> bool:
+    """True for a master that starts each executor in a container of its own: YARN, Kubernetes."""
+    return master == YARN or master.startswith(_KUBERNETES)
+
+
 def is_standalone(master: str) -> bool:
     """True for a master of Spark's own: nobody knows on which machines its workers are."""
     return master.startswith("spark://")
@@ -126,8 +131,8 @@ def _refuse_unanswered(what: str, master: str, addresses: Iterable[tuple[str, in
     raise ProgramError(f"No {what} answers at {master} ({'; '.join(problems)}): start it, or give another --master.")
 
 
-def _refuse_without_yarn() -> None:
-    """Raises a ProgramError unless there is a configuration of YARN, and a resource manager of it answers."""
+def yarn_configuration() -> tuple[Path, dict[str, str]]:
+    """The file with the configuration of YARN, and what it says. Raises a ProgramError where there is none."""
     folder = os.environ.get("HADOOP_CONF_DIR") or os.environ.get("YARN_CONF_DIR")
     if not folder:
         raise ProgramError(
@@ -140,9 +145,19 @@ def _refuse_without_yarn() -> None:
             f"--master yarn needs the cluster's configuration, and there is no yarn-site.xml in {' or '.join(places)}: set "
             "HADOOP_CONF_DIR or YARN_CONF_DIR to the folder that has it."
         )
-    settings = settings_of(found)
+    return found, settings_of(found)
+
+
+def endings_of_managers(settings: Mapping[str, str]) -> list[str]:
+    """What the names of options end in that are of one resource manager of YARN: of several, each has its own."""
     names = [name.strip() for name in settings.get("yarn.resourcemanager.ha.rm-ids", "").split(",") if name.strip()]
-    ends = [f".{name}" for name in names] or [""]
+    return [f".{name}" for name in names] or [""]
+
+
+def _refuse_without_yarn() -> None:
+    """Raises a ProgramError unless there is a configuration of YARN, and a resource manager of it answers."""
+    found, settings = yarn_configuration()
+    ends = endings_of_managers(settings)
     given = [
         settings.get(f"yarn.resourcemanager.address{end}") or settings.get(f"yarn.resourcemanager.hostname{end}")
         for end in ends

@@ -9,15 +9,19 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from math import ceil
 from pathlib import Path
 from typing import Any
 
+from compat.compiler.control_group import cores
 from compat.compiler.ours import ROOT
 from compat.compiler.spark.driver.classes import sharing
 from compat.compiler.spark.driver.java import java_home
+from compat.compiler.spark.driver.machines import sized
 from compat.compiler.spark.driver.masters import YARN, is_elsewhere, on_loopback
 from compat.compiler.spark.driver.packing import FOLDER, PYTHON, packed_environment
 from compat.compiler.spark.plan import PhysicalPlan
+from compat.compiler.spark.resources import GroupNeeds, Machine, Machines
 from compat.state.delta.errors import StoreError
 
 _SETTINGS = {
@@ -85,8 +89,9 @@ class Spark:
         self, master: str | None, plan: PhysicalPlan | None, folders: Sequence[str], log: str, *, ship: bool = False
     ) -> None:
         widest, options = (2, {}) if plan is None else (plan.widest, plan.options)
-        self._master = master or f"local[{max(2, min(widest, os.cpu_count() or 2))}]"
+        self._master = master or f"local[{max(2, min(widest, ceil(cores())))}]"
         self._given = {key: text for key, text in options.items() if key.startswith("spark.")}
+        self._groups, self._slots = ((), 0) if plan is None else (plan.groups, plan.slots)
         self._folders, self._ship = folders, ship
         self._context: Any = None
         self.log = log
@@ -159,6 +164,25 @@ class Spark:
         """Have Spark started with options of a job that begin with ``spark.``."""
         self._given |= {key: text for key, text in options.items() if key.startswith("spark.")}
 
+    def workers(self) -> Machines:
+        """The workers of the standalone master that it was started on, as that knows them; starts it."""
+        context = self.context
+        java = context._jvm
+        address = _scala(java.org.apache.spark.rpc, "RpcAddress").fromSparkURL(self._master.split(",")[0])
+        master = context._jsc.sc().env().rpcEnv().setupEndpointRef(address, "Master")
+        question = _scala(java.org.apache.spark.deploy, "DeployMessages$RequestMasterState")
+        known = master.askSync(question, _scala(java.scala.reflect, "ClassTag").Any()).workers()
+        alive = [each for each in known if each.state().toString() == "ALIVE"]
+        return Machines(
+            name=f"The {len(alive)} worker{'s' * (len(alive) != 1)} of {self._master}",
+            each=tuple(Machine(each.cores(), each.memory() << 20) for each in alive),
+            advice="start more workers",
+        )
+
+    def size_for(self, groups: Sequence[GroupNeeds], slots: int) -> None:
+        """Have containers of the size that a job's groups ask for."""
+        self._groups, self._slots = tuple(groups), slots
+
     def settings(self) -> dict[str, str]:
         """What Spark is started with. Raises ProgramError where the environment is to be sent and cannot be."""
         settings = {**_SETTINGS, **self.extra, "spark.app.name": "compat"}
@@ -168,11 +192,17 @@ class Spark:
             settings |= _IN_CONTAINERS
         if self.carries_only:
             settings |= _CARRIER
+        settings |= sized(self._groups, self._slots, self._master, self._given)
         settings |= self._given
         if not self._ship:
             return {_PATHS: _paths(self._folders), **settings}
         own = f"{packed_environment(self._folders)}#{FOLDER}"
         return {**settings, _ARCHIVES: ",".join(filter(None, (settings.get(_ARCHIVES), own))), PYTHON_OF_TASKS: PYTHON}
+
+
+def _scala(package: Any, name: str) -> Any:
+    """An object of Scala's: py4j knows it by the class behind it."""
+    return getattr(getattr(package, f"{name}$"), "MODULE$")
 
 
 def ships(master: str | None, options: Mapping[str, str], asked: bool | None) -> bool:

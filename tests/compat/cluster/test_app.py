@@ -12,8 +12,11 @@ import pytest
 from compat.cluster.app import SUBMISSION
 from compat.cluster.deployments.api import DEPLOYMENT
 from compat.cluster.submission import DeploymentRequest
+from compat.compiler import control_group
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.store import ListedJob
+from compat.compiler.spark.resources import GroupNeeds
+from compat.compiler.transformations.resources import ResourceSpec
 from compat.service.records import Role
 from tests.compat.cluster.offline import OfflineCluster, submission
 
@@ -48,6 +51,38 @@ def test_jobs_are_listed_in_the_shape_of_those_of_a_store(cluster: OfflineCluste
     assert (job["job_id"], job["name"], job["status"], job["alive"]) == (id, "counting", "INITIALIZING", True)
     assert (waiting["status"], waiting["alive"]) == ("CREATED", False)
     assert waiting["waiting"] == "waiting for 1 slots, 0 free"
+
+
+def needs(cores: float, slots: int = 1) -> GroupNeeds:
+    spec = ResourceSpec(cpu_cores=cores, task_heap_memory=1 << 20)
+    return GroupNeeds(name="large", slots=slots, spec=spec, location="job.py:7")
+
+
+LARGE = submission("c", groups=(needs(10_000.0),)).encoded()
+
+
+def test_a_job_waits_for_cores_that_others_have_as_for_slots(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(control_group, "cores", lambda: 2.0)
+    cluster = OfflineCluster(tmp_path, slots=4)
+    first, second = (uuid.uuid4().hex for _ in range(2))
+    for id in (first, second):
+        cluster.dispatcher.submit(id, submission(id, groups=(needs(1.5),)).encoded(), "me")
+    assert (cluster.jobs.get(first).pool, cluster.jobs.get(second).pool) == (0, None)
+    assert cluster.jobs.get(second).cores == 1.5
+    waiting, _ = cluster.client().ask("GET", "/jobs/entries").json()["jobs"]
+    assert waiting["waiting"].startswith(
+        "waiting for 1 slots with 1.5 cores and 1 MB of memory, 3 slots with 0.5 cores and "
+    )
+
+
+def test_a_job_with_a_group_that_no_machine_has_is_refused(cluster: OfflineCluster) -> None:
+    sent = {"content": LARGE, "headers": {"Content-Type": SUBMISSION}}
+    answer = cluster.client().ask("PUT", f"/jobs/{uuid.uuid4().hex}", **sent)
+    assert answer.status_code == 422, answer.text
+    told = answer.json()["detail"]
+    assert "The slot sharing group 'large' (job.py:7) asks for 10000 cores and 1 MB of memory in its slot" in told
+    assert "start the cluster where there is more (--master)" in told
+    assert cluster.jobs.all() == []
 
 
 def deployment(**more: object) -> dict[str, object]:
@@ -91,9 +126,10 @@ def test_a_deployment_is_begun_once_and_told_of(cluster: OfflineCluster) -> None
         (uuid.uuid4().hex, deployment(submission=b"x"), 422, "This is no job"),
         (uuid.uuid4().hex, deployment(replaces="another"), 409, "than the one that was checked against, another"),
         (uuid.uuid4().hex, deployment(submission=submission("c", slots=3).encoded()), 422, "needs 3 slots"),
+        (uuid.uuid4().hex, deployment(submission=LARGE), 422, "group 'large' (job.py:7) asks for 10000 cores"),
         (uuid.uuid4().hex, deployment(watch=-1.0), 409, "a time above 0"),
     ],
-    ids=["id", "type", "body", "job", "replaced", "too wide", "time"],
+    ids=["id", "type", "body", "job", "replaced", "too wide", "too large", "time"],
 )
 def test_what_is_no_deployment_is_refused(
     cluster: OfflineCluster, id: str, sent: dict[str, object], status: int, said: str

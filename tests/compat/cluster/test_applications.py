@@ -18,7 +18,9 @@ from compat.cluster.submission import Travelled, pickled
 from compat.compiler.errors import ProgramError
 from compat.compiler.spark.driver.session import Spark
 from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.resources import GroupNeeds
 from compat.compiler.spark.task.environment import Shipped
+from compat.compiler.transformations.resources import ResourceSpec
 from compat.state.stores.places import place_of
 
 
@@ -98,6 +100,20 @@ def test_the_environment_that_travels_is_what_workers_run_in(monkeypatch: pytest
     here = Spark("spark://127.0.0.1:7077", None, ("/program",), "").settings()
     assert here["spark.executorEnv.PYTHONPATH"].startswith("/program")
     assert "spark.archives" not in here
+
+
+def test_containers_of_an_application_follow_the_groups_of_its_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That Spark is started with the sizes that :mod:`tests.compiler.spark.test_resources` shows."""
+    from compat.compiler.spark.driver import session
+
+    monkeypatch.setattr(session, "packed_environment", lambda own: Path("/cache/env.tar.gz"))
+    spec = ResourceSpec(cpu_cores=2.0, task_heap_memory=1 << 30)
+    spark = Spark("yarn", None, ("/program",), "", ship=True)
+    spark.add({"spark.executor.memory": "3g"})
+    spark.size_for([GroupNeeds(name="some", slots=3, spec=spec)], 4)
+    settings = spark.settings()
+    assert (settings["spark.executor.cores"], settings["spark.executor.instances"]) == ("2", "4")
+    assert settings["spark.executor.memory"] == "3g"
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,17 @@ def test_what_cannot_run_is_refused(cluster: RunningCluster) -> None:
     wide = cluster.run("run", str(program))
     assert wide.returncode == 2
     assert "The job needs 5 slots, and the cluster has 2" in wide.stderr
+    large = folder / "large.py"
+    large.write_text("from pyflink.datastream import StreamExecutionEnvironment as E\n"
+                     "from pyflink.datastream.slot_sharing_group import SlotSharingGroup as G\n"
+                     "env = E.get_execution_environment()\nenv.set_parallelism(1)\nenv.set_buffer_timeout(0)\n"
+                     "group = G.builder('large').set_cpu_cores(6400.0).set_task_heap_memory_mb(10).build()\n"
+                     "env.from_collection([1]).map(lambda n: n).slot_sharing_group(group).print()\n"
+                     "env.execute()\n")  # fmt: skip
+    refused = cluster.run("run", str(large))
+    assert refused.returncode == 2
+    assert f"The slot sharing group 'large' ({large}:7) asks for 6400 cores and 10 MB of memory" in refused.stderr
+    assert refused.stderr.count("has no effect on Spark") == 1
     of_spark = cluster.run("run", str(program), "-D", "spark.executor.memory=1g")
     assert of_spark.returncode == 2
     assert "compat cluster start -D spark.executor.memory=1g" in of_spark.stderr

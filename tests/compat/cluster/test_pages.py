@@ -13,6 +13,7 @@ import pytest
 
 from compat.cluster import observation
 from compat.cluster.pages import contents
+from compat.cluster.records import Room
 from compat.compiler.executiongraph.states import JobStatus
 from compat.service.access import COOKIE
 from compat.service.records import Role
@@ -269,7 +270,7 @@ def test_with_tokens_looking_takes_a_login(cluster: Filled) -> None:
 def test_a_checkpoint_that_was_committed_again_is_told_once(empty: Served) -> None:
     job = empty.job()
     empty.tell(job, [checkpoint(1), checkpoint(2, seconds=9.0), checkpoint(2, seconds=0.5), checkpoint(3)])
-    details = observation.Observer(empty.place, empty.jobs, 4).job(job.id)
+    details = observation.Observer(empty.place, empty.jobs, Room(slots=4)).job(job.id)
     told = contents.history(details)
     assert told is not None
     assert [(row.number, row.took) for row in told.epochs] == [(3, "250 ms"), (2, "500 ms"), (1, "250 ms")]

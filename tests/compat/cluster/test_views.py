@@ -11,6 +11,7 @@ import pytest
 from compat.cluster import observation
 from compat.cluster.cache import Recent
 from compat.cluster.observation import Failure, tail
+from compat.cluster.records import Room
 from compat.compiler.executiongraph.states import JobStatus
 from tests.compat.cluster.served import VERTEX, Served, checkpoint
 
@@ -142,7 +143,9 @@ def test_the_overview_counts_jobs_that_have_ended(cluster: Served) -> None:
     found = told(cluster, "/overview")
     assert (found["slots-total"], found["slots-available"], found["jobs-running"]) == (4, 1, 2)
     assert (found["jobs-finished"], found["jobs-failed"]) == (1, 0)
-    assert [seen.job.id for seen in observation.Observer(cluster.place, cluster.jobs, 4).cluster().unfinished] == [
+    assert [
+        seen.job.id for seen in observation.Observer(cluster.place, cluster.jobs, Room(slots=4)).cluster().unfinished
+    ] == [
         waiting.id,
         running.id,
     ]

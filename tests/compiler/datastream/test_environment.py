@@ -183,10 +183,12 @@ def test_slot_sharing_groups_keep_their_resources(environment: Environment) -> N
     assert big.get_task_heap_memory() == MemorySize.of_mebi_bytes(100)
     stream = environment.from_collection([1]).map(lambda x: x).slot_sharing_group(big)
     assert stream._transformation.slot_sharing_group == "big"
-    assert environment.pipeline.copy().slot_sharing_groups == {"big": big}
-    other = SlotSharingGroup.builder("big").set_cpu_cores(3.0).set_task_heap_memory_mb(100).build()
-    with pytest.raises(ProgramError, match="different resources"):
-        environment.register_slot_sharing_group(other)
+    resources = stream._transformation.slot_resources
+    assert resources == big.resources()
+    assert resources.location.file == __file__
+    assert stream.slot_sharing_group("big")._transformation.slot_resources is None
+    environment.register_slot_sharing_group(big)
+    assert environment.pipeline.copy().slot_sharing_groups == {"big": big.resources()}
 
 
 def test_backends_and_restart_strategies_are_options() -> None:

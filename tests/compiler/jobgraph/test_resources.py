@@ -8,7 +8,7 @@ import pytest
 
 from compat.compiler.jobgraph.generator import generate
 from compat.compiler.jobgraph.model import JobVertex
-from compat.compiler.streamgraph.resources import UNKNOWN, ResourceSpec
+from compat.compiler.transformations.resources import UNKNOWN, ResourceSpec
 from tests.compiler.graphs import op, stream_graph
 
 SMALL = ResourceSpec(cpu_cores=0.5, task_heap_memory=100, extended={"gpu": 1.0})

@@ -19,7 +19,7 @@ from compat.cluster.deployments.deploying import Deploying, DeploymentRefused, J
 from compat.cluster.deployments.records import Deployment, Step, derived
 from compat.cluster.gate import GateClosed, RegistryAway
 from compat.cluster.places import ClusterFolder
-from compat.cluster.records import Action, ClusterJob, FormerJob
+from compat.cluster.records import Action, ClusterJob, FormerJob, Room
 from compat.cluster.registry import Jobs
 from compat.cluster.submission import DeploymentRequest
 from compat.compiler.executiongraph.executions import VertexStatus
@@ -105,7 +105,9 @@ class World:
         folder = ClusterFolder(self.path)
         self.jobs = KilledJobs(Database(folder.database))
         self.jobs.lead("http://here", 10, dead=True)
-        self.deploying = Deploying(folder, self.jobs, 2, self.gate, lambda job: self.fates.get(job) == "dies")  # type: ignore[arg-type]
+        self.deploying = Deploying(
+            folder, self.jobs, resources.Capacity(slots=2), self.gate, lambda job: self.fates.get(job) == "dies"
+        )  # type: ignore[arg-type]
         self.jobs.at, self.jobs.durable = at, durable
 
     def close(self) -> None:
@@ -116,7 +118,7 @@ class World:
     def round(self) -> None:
         """What the dispatcher does in a round, and what the jobs do meanwhile."""
         first = self.deploying.round()
-        for grant in resources.grants(self.jobs.unfinished(), 2, first):
+        for grant in resources.grants(self.jobs.unfinished(), Room(slots=2), first):
             self.jobs.begin(grant.job.id, grant.pool)
         for job in self.jobs.unfinished():
             if resources.has_slots(job):

@@ -1,10 +1,15 @@
-"""The resources that an operator needs to run. Flink: ``ResourceSpec``."""
+"""The resources that an operator, or a slot, needs to run. Flink: ``ResourceSpec``, ``ResourceProfile``."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf
+
+from compat.compiler.errors import Location
+
+_MEBI, _GIBI = 1 << 20, 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +27,11 @@ class ResourceSpec:
     extended: Mapping[str, float] = field(default_factory=dict)
     known: bool = True
 
+    @property
+    def memory(self) -> int:
+        """The bytes of all kinds of memory together."""
+        return self.task_heap_memory + self.task_off_heap_memory + self.managed_memory
+
     def merge(self, other: ResourceSpec) -> ResourceSpec:
         """The resources of two operators that run in one task (Flink: ``ResourceSpec.merge``)."""
         if not (self.known and other.known):
@@ -38,9 +48,27 @@ class ResourceSpec:
 UNKNOWN = ResourceSpec(known=False)
 
 
+@dataclass(frozen=True, slots=True)
+class SlotResources:
+    """What each slot of a slot sharing group needs, and the line of the program that says so."""
+
+    spec: ResourceSpec
+    location: Location | None = field(default=None, compare=False)
+
+
 def merged(specs: Iterable[ResourceSpec]) -> ResourceSpec:
     """The resources of all operators of a chain."""
     total = ResourceSpec()
     for spec in specs:
         total = total.merge(spec)
     return total
+
+
+def amount(cores: float, memory: float, others: Mapping[str, float] | None = None) -> str:
+    """An amount in words, without what is not known."""
+    parts = [] if cores == inf else [f"{cores:g} core{'s' * (cores != 1)}"]
+    if memory != inf:
+        size = f"{memory / _MEBI:.0f} MB" if memory < _GIBI else f"{memory / _GIBI:.1f} GB"
+        parts.append(f"{size} of memory")
+    parts += [f"{count:g} {name}" for name, count in (others or {}).items()]
+    return f"{', '.join(parts[:-1])} and {parts[-1]}" if len(parts) > 1 else "".join(parts)

@@ -1,0 +1,13 @@
+"""What jobs need besides slots."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0004"
+down_revision = "0003"
+
+
+def upgrade() -> None:
+    """Add the columns; of jobs that are there already nothing is known."""
+    op.add_column("cluster_jobs", sa.Column("cores", sa.Double, nullable=False, server_default="0"))
+    op.add_column("cluster_jobs", sa.Column("memory", sa.BigInteger, nullable=False, server_default="0"))
