@@ -6,7 +6,7 @@ import functools
 import json
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
@@ -73,7 +73,7 @@ def list_jobs(everything: bool, form: str, store: str, cluster: str | None, toke
     for entry, alive in entries:
         started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.started))
         state = entry.status if alive or entry.ended else "INTERRUPTED"
-        tasks = "".join(f", {count} {task.lower()}" for task, count in entry.tasks.items()) if alive else ""
+        tasks = _tasks(entry.tasks if alive else {}, entry.failed_tasks)
         click.echo(f"{started} : {entry.job_id} : {entry.name} ({state}, checkpoint {entry.epoch}{tasks})")
     if any(not alive and not entry.ended for entry, alive in entries):
         click.echo(
@@ -226,8 +226,16 @@ def _list_cluster(cluster: Cluster, everything: bool, form: str) -> None:
         click.echo("No jobs." if everything else "No running jobs. compat list --all shows those that have ended.")
     for job in jobs:
         started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(job.start_time / 1000))
-        how = job.waiting or f"checkpoint {job.checkpoint}"
+        counted = {} if job.over else {state: count for state, count in job.tasks.items() if state != "total"}
+        how = job.waiting or f"checkpoint {job.checkpoint}{_tasks(counted, job.failed_tasks)}"
         click.echo(f"{started} : {job.jid} : {job.name} ({job.state}, {how})")
+
+
+def _tasks(counted: Mapping[str, int], failed: Iterable[str]) -> str:
+    """How many tasks are in each state, and which ones failed."""
+    return "".join(
+        [f", {count} {state.lower()}" for state, count in counted.items()] + [f", failed in {task}" for task in failed]
+    )
 
 
 def _print_listed(jobs: Iterable[ListedJob]) -> None:

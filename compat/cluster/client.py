@@ -30,7 +30,10 @@ class JobRefused(Exception):
 
 
 class JobSummary(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A job as ``/jobs/overview`` shows it. Times are milliseconds since 1970; ``waiting`` says what it waits for."""
+    """A job as ``/jobs/overview`` shows it. Times are milliseconds since 1970; ``waiting`` says what it waits for.
+
+    ``tasks`` counts its tasks by state, and as their total.
+    """
 
     jid: str
     name: str
@@ -43,6 +46,8 @@ class JobSummary(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
     records: int = 0
     waiting: str = ""
     program: str = ""
+    tasks: dict[str, int] = {}
+    failed_tasks: list[str] = []
 
     @property
     def over(self) -> bool:

@@ -151,6 +151,7 @@ class VertexDetails(msgspec.Struct, frozen=True, kw_only=True):
     since: int
     tasks: dict[str, int]
     failure: str | None
+    failed_task: str | None = msgspec.field(name="failed-task")
     metrics: IOMetrics
     operators: list[OperatorMetrics]
     now: int
@@ -212,6 +213,7 @@ def job_overview(job: ClusterJob, entry: JobEntry | None, jobs: Sequence[Cluster
         "duration": int(1000 * ((ended or time.time()) - begun)),
         "last-modification": _millis(ended or begun),
         "tasks": {"total": sum(tasks.values()), **tasks},
+        "failed-tasks": [] if entry is None else entry.failed_tasks,
         "slots": job.slots,
         "attempt": job.attempt,
         "checkpoint": entry.epoch if entry is not None else 0,
@@ -239,6 +241,7 @@ def job_details(
                 "status": each.status.status,
                 "tasks": {state.value: each.status.tasks.get(state.value, 0) for state in ExecutionState},
                 "failure": each.status.failure,
+                "failed-task": each.status.failed_task,
                 "metrics": {"read-records": each.read, "write-records": each.written},
             }
             for each in vertices_of(entry)
@@ -356,6 +359,7 @@ def vertex(found: VertexSeen) -> VertexDetails:
         since=_millis(status.since),
         tasks={state.value: status.tasks.get(state.value, 0) for state in ExecutionState},
         failure=status.failure,
+        failed_task=status.failed_task,
         metrics=IOMetrics(read_records=found.read, write_records=found.written),
         operators=[OperatorMetrics(**each) for each in found.metrics],
         now=_millis(time.time()),

@@ -30,14 +30,15 @@ class Execution:
         self.state = next_execution_state(self.state, state)
         self.since = now
 
-    def advance(self, state: ExecutionState, now: float) -> None:
-        """Go to a state through all those before it, in which nobody saw it. One that is there already stays."""
+    def advance(self, state: ExecutionState, now: float) -> bool:
+        """Go to a state through all those before it, in which nobody saw it. False for one that is there already."""
         if self.state is state:
-            return
+            return False
         if self.state not in _PATH or _PATH.index(self.state) > _PATH.index(state):
             next_execution_state(self.state, state)
         for step in _PATH[_PATH.index(self.state) + 1 : _PATH.index(state) + 1]:
             self.to(step, now)
+        return True
 
     def cancel(self, now: float) -> None:
         """End it; one that has ended stays as it is."""
@@ -57,7 +58,7 @@ class Execution:
 class VertexStatus:
     """A vertex as its subtasks are together. ``tasks`` counts them by state; ``since`` is when the last one changed.
 
-    ``failure`` is the cause of the last failure of one of them, in this attempt or an earlier one.
+    ``failure`` is the cause of the last failure of one of them, the ``failed`` one, in this attempt or an earlier one.
     """
 
     id: str
@@ -68,6 +69,12 @@ class VertexStatus:
     since: float
     tasks: dict[str, int] = field(default_factory=dict)
     failure: str | None = None
+    failed: int | None = None
+
+    @property
+    def failed_task(self) -> str | None:
+        """The name of the subtask that failed, as it stands in reports: those of a vertex are counted from 1."""
+        return None if self.failed is None else f"{self.name} ({self.failed + 1}/{self.parallelism})"
 
 
 class Executions:
@@ -79,7 +86,7 @@ class Executions:
         self._vertices = [
             [Execution(subtask, 0, clock()) for subtask in vertex.subtasks()] for vertex in graph.vertices
         ]
-        self._failures: dict[int, str] = {}
+        self._failures: dict[int, tuple[int, str]] = {}
 
     def __iter__(self) -> Iterator[Execution]:
         for vertex in self._vertices:
@@ -93,23 +100,24 @@ class Executions:
         """All of them are to run."""
         self._advance(_E.SCHEDULED)
 
-    def deploy(self) -> None:
-        """Those that wait are given to their slots."""
-        now = self._clock()
-        for execution in self:
-            if execution.state is _E.SCHEDULED:
-                execution.to(_E.DEPLOYING, now)
+    def deploy(self) -> bool:
+        """Those that wait are given to their slots; False where none does."""
+        return self._all(_E.SCHEDULED, _E.DEPLOYING)
 
-    def reported(self, vertex: int, subtask: int, ended: bool) -> None:
-        """A subtask was heard of: it restored its state and runs, or has come to the end of its input."""
-        self.of(vertex, subtask).advance(_E.FINISHED if ended else _E.RUNNING, self._clock())
+    def initialize(self) -> bool:
+        """Those that have their slots take up their state; False where none does."""
+        return self._all(_E.DEPLOYING, _E.INITIALIZING)
+
+    def reported(self, vertex: int, subtask: int, ended: bool) -> bool:
+        """A subtask was heard of: it restored its state and runs, or has come to the end of its input. False for no news."""
+        return self.of(vertex, subtask).advance(_E.FINISHED if ended else _E.RUNNING, self._clock())
 
     def fail(self, cause: str, vertex: int | None = None, subtask: int | None = None) -> None:
         """The job failed in a subtask, or in none of them: the others are cancelled, but for those that have finished."""
         now = self._clock()
         if vertex is not None and subtask is not None and not self.of(vertex, subtask).state.terminal:
             self.of(vertex, subtask).fail(cause, now)
-            self._failures[vertex] = cause
+            self._failures[vertex] = subtask, cause
         self.cancel()
 
     def cancel(self) -> None:
@@ -138,6 +146,7 @@ class Executions:
     def _status(self, number: int, executions: list[Execution]) -> VertexStatus:
         states = Counter(execution.state for execution in executions)
         subtask = executions[0].vertex
+        failed, failure = self._failures.get(number, (None, None))
         return VertexStatus(
             id=subtask.vertex,
             name=subtask.name,
@@ -146,8 +155,16 @@ class Executions:
             attempt=self.attempt,
             since=max(execution.since for execution in executions),
             tasks={state.value: states[state] for state in ExecutionState if states[state]},
-            failure=self._failures.get(number),
+            failure=failure,
+            failed=failed,
         )
+
+    def _all(self, before: ExecutionState, then: ExecutionState) -> bool:
+        """Bring all that are in one state into the next; False where none is."""
+        now, found = self._clock(), [execution for execution in self if execution.state is before]
+        for execution in found:
+            execution.to(then, now)
+        return bool(found)
 
     def _advance(self, state: ExecutionState) -> None:
         now = self._clock()

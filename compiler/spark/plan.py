@@ -147,8 +147,8 @@ class Stage:
 class PhysicalPlan:
     """All tasks of a job, and the stages that they run in, one a level. ``shipped`` is what travels with the job.
 
-    ``read_first`` are the nodes of a batch's sources that have to end before others are read, ``groups`` the slot sharing groups that
-    say what their slots need.
+    ``read_first`` are the nodes of a batch's sources that have to end before others are read, ``groups`` the slot sharing
+    groups that say what their slots need.
     """
 
     job_name: str

@@ -53,7 +53,10 @@ def tone(status: str) -> str:
 
 @frozen
 class Row:
-    """A vertex in words: ``tasks`` counts its subtasks by state; records are None where they are not counted."""
+    """A vertex in words: ``tasks`` counts its subtasks by state; records are None where they are not counted.
+
+    ``failure`` is the cause of the last failure, ``failed`` which of its subtasks that was.
+    """
 
     id: str
     name: str
@@ -63,6 +66,7 @@ class Row:
     read: int | None
     written: int | None
     failure: str
+    failed: str
 
 
 def vertices(found: Sequence[VertexSeen]) -> list[Row]:
@@ -77,6 +81,7 @@ def vertices(found: Sequence[VertexSeen]) -> list[Row]:
             read=each.read,
             written=each.written,
             failure=(each.status.failure or "")[-LONGEST_CAUSE:],
+            failed="" if each.status.failed is None else f"{each.status.failed + 1}/{each.status.parallelism}",
         )
         for each in found
     ]

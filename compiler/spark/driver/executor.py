@@ -120,8 +120,17 @@ class RunningJob(JobClient):
     def stop_with_savepoint(
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
     ) -> CompletableFuture:
-        self.master.stop(advance_to_end_of_event_time, savepoint_directory)
-        return CompletableFuture(self._savepoint)
+        asked = self.master.stop(advance_to_end_of_event_time, savepoint_directory)
+
+        def savepoint() -> str | None:
+            while self._thread.is_alive() and not asked.refused:
+                self._thread.join(0.1)
+            if asked.refused:
+                raise RuntimeError(asked.refused)
+            self.wait()
+            return self.master.savepoint
+
+        return CompletableFuture(savepoint)
 
     def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture:
         def ask() -> str:
@@ -157,10 +166,6 @@ class RunningJob(JobClient):
             if not self.master.status.terminal:
                 self.told = True
                 self.master.cancel()
-
-    def _savepoint(self) -> str | None:
-        self.wait()
-        return self.master.savepoint
 
 
 class SparkExecutor:

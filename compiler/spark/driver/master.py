@@ -12,7 +12,7 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any, assert_never
 
 from compat.compiler.configuration import parse_duration
@@ -77,6 +77,7 @@ _PATIENCE = 2.0
 _TIMEOUT = "execution.checkpointing.timeout"
 _STANDSTILL, _SHORTEST_STANDSTILL = 2.0, 10.0
 """A job hangs whose thread does not move on for so many times the longest epoch, and for so many seconds at least."""
+_RESTARTS = "The job restarts after a failure: it can be stopped with a savepoint once its tasks run again."
 _LATE = "The epoch was not done within {0:g} s (execution.checkpointing.timeout)."
 
 
@@ -118,6 +119,24 @@ class _Failed(Exception):
 
 class _Abandoned(Exception):
     """The process ends, the job does not: it goes on when the program is run again."""
+
+
+@dataclass(slots=True)
+class Stop:
+    """A wish to end the job with a savepoint. ``answer`` is where another process waits for what becomes of it.
+
+    ``refused`` says why the job goes on instead.
+    """
+
+    drain: bool
+    path: str | None
+    answer: Place | None = None
+    refused: str = ""
+
+    @classmethod
+    def requested(cls, answer: Place, request: Mapping[str, Any]) -> Stop:
+        """That of another process."""
+        return cls(request.get("drain", False), request.get("path"), answer)
 
 
 class JobMaster:
@@ -175,7 +194,7 @@ class JobMaster:
         self._source = source_of(options.program)
         self._restored: dict[str, Any] | None = None
         self._drain = False
-        self._stopping: list[Any] = []
+        self._stopping: list[Stop] = []
         self._asked: deque[tuple[Place, dict[str, Any]]] = deque()
         self._cancels: list[Place] = []
         self._cancelled: float | None = None
@@ -385,9 +404,11 @@ class JobMaster:
         """Do nothing more: the process ends. The job counts as interrupted."""
         self.abandoned = True
 
-    def stop(self, drain: bool = False, path: str | None = None) -> None:
-        """End the job with a savepoint."""
-        self._stopping.append((None, drain, path))
+    def stop(self, drain: bool = False, path: str | None = None) -> Stop:
+        """End the job with a savepoint; gives what says whether that was refused."""
+        asked = Stop(drain, path)
+        self._stopping.append(asked)
+        return asked
 
     def take_savepoint(self, path: str | None = None) -> str:
         """Write a savepoint of the last committed epoch; gives its path."""
@@ -448,7 +469,7 @@ class JobMaster:
         if self._answer_requests() or self._finished():
             return True
         if self.options.epochs is not None and self._committed >= self.options.epochs:
-            self._stop_now([(None, False, None)])
+            self._stop_now([Stop(False, None)])
             return True
         if self._wait_for_work():
             self._epoch()
@@ -474,10 +495,10 @@ class JobMaster:
                 if request["action"] == "savepoint":
                     self._begin_savepoint(answer, request.get("path"))
                 else:
-                    self._stopping.append((answer, request.get("drain", False), request.get("path")))
+                    self._stopping.append(Stop.requested(answer, request))
             except StoreError as error:
                 self.store.answer(answer, {"error": str(error)})
-        self._drain = self._drain or any(drain for _, drain, _ in self._stopping)
+        self._drain = self._drain or any(asked.drain for asked in self._stopping)
         if self._drain or not self._stopping:
             return False
         return self._stop_now(self._stopping)
@@ -488,24 +509,43 @@ class JobMaster:
             self.store.answer(answer, {"status": self.status.value})
         self._tell_stopped(None)
 
-    def _stop_now(self, asked: list[Any]) -> bool:
+    def _stop_now(self, asked: list[Stop]) -> bool:
         """End the job with a savepoint; False if it cannot be written, and then the job goes on."""
         self._upkeep.finish_savepoints(self.coordinator)
         try:
-            path = self.take_savepoint(asked[0][2])
+            path = self.take_savepoint(asked[0].path)
         except StoreError as error:
-            if not any(answer is not None for answer, _, _ in asked):
+            if all(each.answer is None for each in asked):
                 raise
-            for answer, _, _ in asked:
-                self.store.answer(answer, {"error": f"{error} The job goes on."})
-            self._stopping, self._drain = [], False
+            self._refuse_stops(f"{error} The job goes on.")
             return False
         self._end(JobStatus.FINISHED, stopped_with=path)
-        for answer, _, _ in asked:
-            if answer is not None:
-                self.store.answer(answer, {"path": path})
+        for each in asked:
+            if each.answer is not None:
+                self.store.answer(each.answer, {"path": path})
         self._tell_stopped(path)
         return True
+
+    def _refuse_stops(self, reason: str) -> None:
+        """Answer whoever wants the job to end with a savepoint that it goes on."""
+        refused, self._stopping, self._drain = self._stopping, [], False
+        for each in refused:
+            each.refused = reason
+            if each.answer is not None:
+                self.store.answer(each.answer, {"error": reason})
+
+    def _refuse_stops_now(self) -> None:
+        """Refuse to end with a savepoint while the job restarts, also where that was asked for before it failed.
+
+        Flink: ``CheckpointFailureReason.NOT_ALL_REQUIRED_TASKS_RUNNING``. A savepoint alone is one of the last commit.
+        """
+        for _ in range(len(self._asked)):  # others may be added meanwhile
+            answer, request = self._asked.popleft()
+            if request["action"] == "savepoint":
+                self._asked.append((answer, request))
+            else:
+                self._stopping.append(Stop.requested(answer, request))
+        self._refuse_stops(_RESTARTS)
 
     def _wait_for_work(self) -> bool:
         if self._drain:
@@ -563,13 +603,16 @@ class JobMaster:
             version=coordinator.log.version,
         )
         assert self._runner is not None
-        self.executions.deploy()
+        if self.executions.deploy():
+            self._write()
         self._moved = math.inf  # Spark may be starting, for which it has its own time
         self._since = time.monotonic()
         try:
             self._runner.prepare()
             self._since = began = time.monotonic()
             self._move()
+            if self.executions.initialize():
+                self._write()
             results = self._runner.run(spec)
         except EpochLost as error:
             if time.monotonic() - self._since > self._timeout:
@@ -592,8 +635,7 @@ class JobMaster:
         self._losses = 0
         self._remade.clear()
         self.records += records
-        for report in reports:
-            self.executions.reported(report.vertex, report.subtask, report.ended)
+        news = [self.executions.reported(report.vertex, report.subtask, report.ended) for report in reports]
         self.measured.take(reports)
         if any(report.published for report in reports):
             self.store.publishes(self.job_id, epoch)
@@ -607,7 +649,7 @@ class JobMaster:
         for source in coordinator.sources.values():
             source.pace.done(seconds, self._target, share)
         self._rest(not records and not any(report.changed or report.published for report in reports))
-        self._after(epoch, records, reports, seconds)
+        self._after(epoch, records, reports, seconds, any(news))
 
     def _look(self) -> None:
         """Hear what the job is asked for; give an epoch up that nobody waits for any more, or that has taken too long."""
@@ -693,7 +735,7 @@ class JobMaster:
                     case _:
                         assert_never(each)
 
-    def _after(self, epoch: int, records: int, reports: list[TaskReport], seconds: float) -> None:
+    def _after(self, epoch: int, records: int, reports: list[TaskReport], seconds: float, news: bool) -> None:
         if self._claimed is not None:
             self._give_up(self._claimed)
             self._claimed = None
@@ -713,7 +755,7 @@ class JobMaster:
             added_bytes=self.coordinator.added,
             replicas=dict(replicas),
         )
-        if time.monotonic() - self._written > _ENTRY_SECONDS:
+        if news or time.monotonic() - self._written > _ENTRY_SECONDS:
             self._write()
         self._upkeep.compact(self.coordinator)
 
@@ -791,6 +833,7 @@ class JobMaster:
     def _to_restarting(self) -> None:
         if self.status is not JobStatus.RESTARTING:
             self._to(JobStatus.RESTARTING)
+        self._refuse_stops_now()
 
     def _delay(self, failure: TaskFailure) -> float | None:
         """The seconds to wait after a failure, or None. Executors that are lost are no failures of the program.
@@ -826,6 +869,7 @@ class JobMaster:
             self._move()
             if self.abandoned:
                 raise _Abandoned
+            self._refuse_stops_now()
             time.sleep(min(left, 0.2))
 
     def _to(self, status: JobStatus) -> None:

@@ -20,7 +20,7 @@ import msgspec
 
 from compat.compiler.datastream.common.job_id import is_job_id
 from compat.compiler.executiongraph.executions import VertexStatus
-from compat.compiler.executiongraph.states import JobStatus
+from compat.compiler.executiongraph.states import ExecutionState, JobStatus
 from compat.compiler.spark.driver import lease
 from compat.compiler.spark.driver.lease import Held, Lease, LeaseLost
 from compat.state.delta.errors import DamagedLog, StoreError, Superseded, unwritable
@@ -96,6 +96,12 @@ class JobEntry:
         for vertex in self.vertices:
             found.update(vertex.tasks)
         return found
+
+    @property
+    def failed_tasks(self) -> list[str]:
+        """The tasks that the present attempt failed in."""
+        failed = [vertex for vertex in self.vertices if ExecutionState.FAILED.value in vertex.tasks]
+        return [vertex.failed_task for vertex in failed if vertex.failed_task is not None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

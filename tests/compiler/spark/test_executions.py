@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import pytest
 
 from compat.compiler.datastream.functions import MapFunction
 from compat.compiler.driver import compile_job
+from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.executor import SparkExecutor
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.plan import Channels, InputGate, PhysicalPlan, plan
@@ -139,6 +142,31 @@ def test_a_job_that_failed_tells_which_subtask_did(cluster: Any, tmp_path: Path)
     assert entry.tasks["FAILED"] == 1
 
 
+def test_states_are_published_as_they_change(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "marks").mkdir()
+    env = cluster.environment(2, epoch_records=2)
+    _restarting(env, 1)
+    published: list[tuple[int, str]] = []
+    failed: set[str] = set()
+    write = JobStore.write
+
+    def noted(store: JobStore, entry: JobEntry) -> None:
+        fragile = next(vertex for vertex in entry.vertices if vertex.name == FRAGILE)
+        published.append((fragile.attempt, " ".join(sorted(fragile.tasks))))
+        failed.update(entry.failed_tasks)
+        write(store, entry)
+
+    monkeypatch.setattr(JobStore, "write", noted)
+    assert totals(counted(env, Counting(tmp_path / "marks", 1))) == Counter(WORDS)
+    changes = [each for each, _ in groupby(published)]
+    begins = ["SCHEDULED", "DEPLOYING", "INITIALIZING", "RUNNING"]
+    assert [states for attempt, states in changes if attempt == 0] == ["CREATED", *begins, "CANCELED FAILED"]
+    assert [states for attempt, states in changes if attempt == 1] == [*begins[:3], "FINISHED"]
+    (vertex,) = [vertex for vertex in entry_of(cluster).vertices if vertex.name == FRAGILE]
+    assert vertex.failed in range(3)
+    assert failed == {vertex.failed_task}
+
+
 def test_an_entry_that_knows_no_tasks_is_read(tmp_path: Path) -> None:
     """As version 0.1.0 wrote it."""
     store = JobStore(tmp_path)
@@ -192,3 +220,35 @@ def test_the_fingerprint_of_a_plan_is_the_one_that_jobs_have_kept() -> None:
     job = build_job({"env": {"parallelism": 3}, "ops": ops}, flink="2.3")
 
     assert plan(compile_job(job)).fingerprint == "30a06f7a3d67a69106c44bbf9adec501"
+
+
+class Failing(MapFunction):
+    """Fails until a file is there."""
+
+    def __init__(self, mended: Path) -> None:
+        self._mended = mended
+
+    def map(self, value: Any) -> Any:
+        if not self._mended.exists():
+            raise ValueError("not yet")
+        return value
+
+
+def test_a_job_that_restarts_cannot_be_stopped_with_a_savepoint(cluster: Any, tmp_path: Path) -> None:
+    """Flink refuses that: NOT_ALL_REQUIRED_TASKS_RUNNING. It can be cancelled, and have a savepoint of its last commit."""
+    env = cluster.environment(1, epoch_records=2)
+    _restarting(env, 1_000_000)
+    env.configuration.set_string("restart-strategy.fixed-delay.delay", "1 s")
+    env.from_collection(list(range(20)), Types.INT()).map(Failing(tmp_path / "mended")).print()
+    client = env.execute_async()
+    while client.master.status is not JobStatus.RESTARTING:
+        time.sleep(0.01)
+    with pytest.raises(RuntimeError, match="restarts after a failure"):
+        client.stop_with_savepoint(False).result()
+    store = JobStore(cluster.directory / "store")
+    assert "restarts after a failure" in store.request(client.job_id, "stop")["error"]
+    (tmp_path / "mended").touch()
+    assert Path(client.trigger_savepoint().result()).exists()
+    while client.master.status is not JobStatus.FINISHED:
+        time.sleep(0.01)
+    assert sorted(cluster.lines) == sorted(map(str, range(20)))
