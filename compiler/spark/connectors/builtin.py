@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
@@ -36,10 +37,13 @@ class CollectionReader:
 
     def read(self, split: Split, limit: int) -> Read:
         elements = split["elements"]
-        position = split["next"] + len(elements)
-        rest = {"id": split["id"], "next": position, "end": split["end"]}
         values = self._form([self._convert(element) for element in elements])
-        return Read(values, None, rest, position >= split["end"])
+
+        def after(count: int) -> Split:
+            return {"id": split["id"], "next": split["next"] + count, "end": split["end"]}
+
+        rest = after(len(elements))
+        return Read(values, None, rest, rest["next"] >= split["end"], after)
 
 
 class NumberEnumerator(SplitEnumerator):
@@ -65,7 +69,11 @@ class NumberReader:
     def read(self, split: Split, limit: int) -> Read:
         start = split["next"]
         stop = min(start + limit, split["end"] + 1)
-        return Read(list(range(start, stop)), None, {**split, "next": stop}, stop > split["end"])
+
+        def after(count: int) -> Split:
+            return {**split, "next": start + count}
+
+        return Read(list(range(start, stop)), None, after(stop - start), stop > split["end"], after)
 
 
 class GeneratorEnumerator(NumberEnumerator):
@@ -99,4 +107,4 @@ class GeneratorReader:
 
     def read(self, split: Split, limit: int) -> Read:
         read = self._numbers.read(split, min(limit, split.pop("most", limit)))
-        return Read(list(map(self._function, read.values)), None, read.split, read.done)
+        return replace(read, values=list(map(self._function, read.values)))

@@ -77,4 +77,8 @@ class LinesReader:
 
     def read(self, split: Split, limit: int) -> Read:
         lines: list[Any] = split["lines"]
-        return Read(lines, None, {"id": split["id"], "next": split["next"] + len(lines)}, split["over"])
+
+        def after(count: int) -> Split:
+            return {"id": split["id"], "next": split["next"] + count}
+
+        return Read(lines, None, after(len(lines)), split["over"], after)

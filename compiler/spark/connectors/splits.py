@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
@@ -28,12 +29,17 @@ class CacheDamaged(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The result of reading a split: records, their timestamps (or None), the split as it is now, and whether it is done."""
+    """The result of reading a split: records, their timestamps (or None), the split as it is now, and whether it is done.
+
+    ``after`` gives the split as it would be had only so many of the records been read; without it, all of them are taken in one
+    epoch however long that lasts.
+    """
 
     values: list[Any]
     timestamps: list[int | None] | None
     split: Split
     done: bool
+    after: Callable[[int], Split] | None = None
 
 
 class SplitEnumerator(ABC):
@@ -75,9 +81,13 @@ class SourceReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SourceWork:
-    """The work of a source's subtask in an epoch; ``last`` when nothing follows for it."""
+    """The work of a source's subtask in an epoch; ``last`` when nothing follows for it.
+
+    After ``seconds`` it takes no more records, even where it has read some.
+    """
 
     splits: tuple[Split, ...]
     limit: int
     last: bool
     concurrent: bool = False
+    seconds: float = math.inf

@@ -366,7 +366,11 @@ class CachedRecords(SourceConnector):
         end = split["next"] + limit
         part = [pickle.loads(record) for record in records[split["next"] : end]]
         values, times = [value for value, _ in part], [time for _, time in part]
-        return Read(values, times, {**split, "next": split["next"] + len(part)}, end >= len(records))
+
+        def after(count: int) -> Split:
+            return {**split, "next": split["next"] + count}
+
+        return Read(values, times, after(len(part)), end >= len(records), after)
 
 
 class _CachedFiles(SplitEnumerator):

@@ -30,6 +30,7 @@ from compat.compiler.spark.driver.directories import checkpoint_directory
 from compat.compiler.spark.driver.job_metrics import Measured
 from compat.compiler.spark.driver.lease import Lease, StoreUnsure
 from compat.compiler.spark.driver.options import Listener, RunOptions, source_of
+from compat.compiler.spark.driver.pace import FIRST, Pace
 from compat.compiler.spark.driver.restarts import RestartStrategy
 from compat.compiler.spark.driver.restore import (
     Restoration,
@@ -183,6 +184,7 @@ class JobMaster:
         self._runner: EpochRunner | None = None
         self._listener, self._printer, self._collector = listener, printer, collector
         self._strategy = RestartStrategy.of(plan.options, settings.checkpointing)
+        self._checkpointing = settings.checkpointing
         self._target = max((settings.checkpoint_interval or 1000) / 1000, 0.05)
         self._replicas = options.replicas or default_replicas()
         self._make_workers = workers
@@ -296,6 +298,8 @@ class JobMaster:
         elif self._before is not None:
             _, self.plan = map_operators(saved_operators(log), self.plan, True)
         self.coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
+        for source in self.coordinator.sources.values():
+            source.pace = Pace(self._target, FIRST) if self._checkpointing else Pace(self._target)
         self.coordinator.restore(exact=self._before is not None)
         if restoration is not None or self._before is not None:
             self._next_timer = (
@@ -646,8 +650,12 @@ class JobMaster:
         self._next_timer = _earliest(timers)
         self._next_behind = _earliest(behind)
         seconds = time.monotonic() - began
+        busy: dict[int, float] = {}
+        for report in reports:
+            level = self.plan.tasks[report.vertex].level
+            busy[level] = max(busy.get(level, 0.0), report.busy)
         for source in coordinator.sources.values():
-            source.pace.done(seconds, self._target, share)
+            source.pace.done(seconds, sum(busy.values()), share)
         self._rest(not records and not any(report.changed or report.published for report in reports))
         self._after(epoch, records, reports, seconds, any(news))
 

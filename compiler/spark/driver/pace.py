@@ -1,29 +1,37 @@
-"""How many records a source reads in an epoch: as many as take about the time between checkpoints, and can be done at all."""
+"""How many records a source reads in an epoch: as many as fit into the time between checkpoints, and can be done at all."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+FIRST = 16
+"""Records of the first epoch of a job that has an interval to keep: nobody knows yet what one costs."""
 _LARGEST = 2_000_000
-_SMALLEST = 1000
-_COST = 1.0
-"""Seconds that an epoch may cost, however few records it reads."""
+_FASTEST = 8
+"""An epoch reads at most so many times the records of the one before."""
 _CALM = 20
 """After so many epochs that were done, twice as many records are tried."""
+_LEAST = 0.5
+"""The part of the time between checkpoints that records have at least, whatever each epoch costs besides."""
+_STEADY = 2.0
+"""Up to this ratio two sizes differ by chance, and the next one is between them."""
+_OVERTIME = 1.25
+"""So many times the time between checkpoints a source reads at most: a cost that grew is not known before."""
 
 
 @dataclass(slots=True)
 class Pace:
     """The records that a subtask reads in an epoch: ``limit`` by the time that they take, at most ``ceiling``.
 
-    There is a ceiling once an epoch could not be done, because a worker or Spark was lost by it. ``given`` were read at most in
-    the last epoch, and ``full`` says that some subtask did.
+    ``target`` are the seconds between two checkpoints. There is a ceiling once an epoch could not be done, because a worker or
+    Spark was lost by it. ``given`` were read at most in the last epoch, and ``most`` is what some subtask read.
     """
 
+    target: float = 1.0
     limit: int = 10_000
     ceiling: int | None = None
     given: int = 10_000
-    full: bool = False
+    most: int = 0
     calm: int = 0
 
     def give(self, bound: int | None, readers: int, share: float = 1.0) -> int:
@@ -31,33 +39,42 @@ class Pace:
 
         ``share`` is the part of the time between checkpoints that the epoch has: what each one costs is not shared.
         """
-        total = max(int(self.limit * share), min(self.limit, _SMALLEST)) * readers if bound is None else bound
+        total = max(int(self.limit * share), 1) * readers if bound is None else bound
         if self.ceiling is not None:
             total = min(total, self.ceiling * readers)
         self.given = max(total // max(readers, 1), 1)
-        self.full = False
+        self.most = 0
         return total
+
+    def seconds(self, share: float) -> float:
+        """How long a subtask may read in an epoch at most."""
+        return self.target * share * _OVERTIME
 
     def report(self, records: int) -> None:
         """A subtask read so many."""
-        self.full = self.full or records >= self.given
+        self.most = max(self.most, records)
 
-    def done(self, seconds: float, target: float, share: float = 1.0) -> None:
-        """Larger epochs while they take less than their share of ``target`` seconds, smaller ones when they take much more.
+    def done(self, seconds: float, busy: float, share: float = 1.0) -> None:
+        """The epoch took so many seconds, of which tasks were ``busy`` with records.
 
-        It must grow back by the way it shrank: where each epoch costs the same, small ones are no quicker than large ones.
+        The next one has as many records as fit, beside what an epoch costs in any case: fewer at once, more by and by.
         """
-        length = target * share
-        if self.full and seconds < length:
-            self.limit = min(self.limit * (4 if seconds < length / 2 else 2), _LARGEST)
-        elif seconds > 2 * max(length, min(target, _COST)):
-            self.limit = max(self.limit // 2, _SMALLEST)
+        length = self.target * share
+        room = max(length - max(seconds - busy, 0.0), length * _LEAST)
+        if self.most and (self.most >= self.given or busy > room):
+            self._fit(int(min(self.most / share * room / max(busy, 1e-9), _LARGEST)))
         if self.ceiling is not None:
             self.calm += 1
             if self.calm >= _CALM:
                 self.ceiling, self.calm = self.ceiling * 2, 0
                 if self.ceiling >= self.limit:
                     self.ceiling = None
+
+    def _fit(self, fits: int) -> None:
+        """Go to the number of records that would have been right, where it is another one."""
+        if self.limit / _STEADY < fits < self.limit * _STEADY:
+            fits = (self.limit + fits + 1) // 2
+        self.limit = max(min(fits, self.limit * _FASTEST), 1)
 
     def lost(self) -> None:
         """An epoch could not be done: the next ones are much smaller."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -85,12 +86,13 @@ class SourceCoordinator:
         busy = [subtask for subtask, splits in by_subtask.items() if splits]
         total = self.pace.give(bound, max(len(busy), 1), share)
         limits = {subtask: total // len(busy) + (place < total % len(busy)) for place, subtask in enumerate(busy)}
+        seconds = self.pace.seconds(share) if bound is None else math.inf
         work = {}
         for subtask, splits in by_subtask.items():
             limit = limits.get(subtask, 0)
             chosen = [self._enumerator.fill(split, limit) for split in splits]
             last = drain or self._complete
-            work[subtask] = SourceWork(tuple(chosen), limit, last, self._enumerator.concurrent)
+            work[subtask] = SourceWork(tuple(chosen), limit, last, self._enumerator.concurrent, seconds)
         return work
 
     def report(self, splits: list[tuple[Split, bool]], records: int) -> None:

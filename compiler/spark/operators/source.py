@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from compat.compiler.spark.connectors.sources import SourceKind, reader_of
-from compat.compiler.spark.connectors.splits import CacheDamaged, SourceWork, Split
+from compat.compiler.spark.connectors.splits import CacheDamaged, Read, SourceWork, Split
 from compat.compiler.spark.operators.base import NO_RECORD, OperatorContext, Output, StreamOperator
 from compat.compiler.spark.operators.watermarks import TimestampsAndWatermarks
 from compat.compiler.spark.state.changes import Changes
@@ -54,7 +58,8 @@ class SourceOperator(StreamOperator):
             self.output.watermark(self.context.floor)
 
     def run(self, work: SourceWork) -> None:
-        """Read what the driver assigned; at the end of the input the last watermark follows."""
+        """Read what the driver assigned, for as long as the epoch has; at the end of the input the last watermark follows."""
+        began = time.monotonic()
         if int(self.context.options.get(LATENCY_INTERVAL, "0").split()[0]) > 0:
             self.output.latency(LatencyMarker(self.context.clock(), self.context.spec.id, self.context.subtask))
         if work.concurrent:
@@ -63,7 +68,9 @@ class SourceOperator(StreamOperator):
         left = work.limit
         for place, split in enumerate(work.splits):
             share = -(-left // (len(work.splits) - place)) if work.concurrent else left
-            left -= self._read(split, max(share, 0))
+            spent = time.monotonic() - began
+            seconds = (work.seconds - spent) / (len(work.splits) - place) if work.concurrent else work.seconds - spent
+            left -= self._read(split, max(share, 0), seconds)
         for mark in self._marks.values():
             mark.emit_periodically()
         for split, done in self.splits:
@@ -73,31 +80,54 @@ class SourceOperator(StreamOperator):
             self.output.watermark(MAX_WATERMARK)
             self.watermark_now = MAX_WATERMARK
 
-    def _read(self, split: Split, limit: int) -> int:
-        id = split["id"]
-        try:
+    def _read(self, split: Split, limit: int, seconds: float) -> int:
+        """Read a split; gives the number of records that were taken."""
+        with self._failing():
             read = self._reader.read(split, limit)
-            times = read.timestamps
-            if self._assigner is not None:
-                before = times if times is not None else [MIN_TIMESTAMP] * len(read.values)
-                times = list(map(self._assigner.extract_timestamp, read.values, before))
+        taken = self._take(split["id"], read, seconds)
+        if taken < len(read.values) and read.after is not None:
+            with self._failing():
+                read = Read([], None, read.after(taken), False)
+        self.splits.append((read.split, read.done))
+        self.count += taken
+        if read.done:
+            self._release(split["id"])
+        return taken
+
+    def _take(self, id: str, read: Read, seconds: float) -> int:
+        """Give records on until the time is over, at least one; gives how many. The first few show what one costs."""
+        end, size = math.inf, BUFFER_RECORDS
+        if read.after is not None and seconds < math.inf:
+            end, size = time.monotonic() + seconds, 1
+        target: Any = self.output if not self._marked or not read.values else self._mark(id)
+        taken = 0
+        while taken < len(read.values) and (taken == 0 or time.monotonic() < end):
+            part = read.values[taken : taken + size]
+            times = self._timestamps(part, None if read.timestamps is None else read.timestamps[taken : taken + size])
+            if target is self.output:
+                self.output.records(part, times)
+            else:
+                target.process(0, part, times)
+            taken, size = taken + len(part), min(2 * size, BUFFER_RECORDS)
+        return taken
+
+    def _timestamps(self, values: Values, given: list[int | None] | None) -> Timestamps:
+        """The timestamps of records, as the source's strategy has them."""
+        if self._assigner is None:
+            return given
+        with self._failing():
+            before = [MIN_TIMESTAMP] * len(values) if given is None else given
+            return list(map(self._assigner.extract_timestamp, values, before))
+
+    @contextmanager
+    def _failing(self) -> Iterator[None]:
+        """What is raised meanwhile is the source's failure."""
+        try:
+            yield
         except CacheDamaged:
             raise
         except Exception as error:
             self.fail(NO_RECORD, error)
-        self.splits.append((read.split, read.done))
-        self.count += len(read.values)
-        target: Any = self.output if not self._marked or not read.values else self._mark(id)
-        for start in range(0, len(read.values), BUFFER_RECORDS):
-            end = start + BUFFER_RECORDS
-            part, part_times = read.values[start:end], None if times is None else times[start:end]
-            if target is self.output:
-                self.output.records(part, part_times)
-            else:
-                target.process(0, part, part_times)
-        if read.done:
-            self._release(id)
-        return len(read.values)
 
     def _mark(self, id: str) -> TimestampsAndWatermarks:
         if id not in self._marks and self._marked:

@@ -526,6 +526,7 @@ class Subtasks:
             stream_task.build(self._levels)
             stream_task.initialize_state()
             stream_task.open()
+            began = time.monotonic()
             count = stream_task.process_input(buffers)
             runtime = stream_task.snapshot_state(changes)
             if stream_task.ended or task.vertex not in self._plan.lasting:
@@ -538,6 +539,7 @@ class Subtasks:
                 report.rows = write_table(spec.store, changes.table(spec.epoch))
             else:
                 report.rows = changes.all_rows()
+            report.busy = time.monotonic() - began
         except BaseException:
             replica.discard()  # it may be what it read that it failed on
             raise

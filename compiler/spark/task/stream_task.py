@@ -87,9 +87,10 @@ class TaskEnvironment:
 class TaskReport:
     """The report of a subtask at the barrier.
 
-    ``sent`` are the records that left it, by the operator that they left from. ``replica`` is how it found its local state:
-    ``current``, ``behind`` or ``rebuilt``; None where it keeps none. ``sealed`` stands for ``published`` on the way through
-    processes in which there are no modules of the program's. ``run`` tells this run of the subtask from others in the epoch.
+    ``sent`` are the records that left it, by the operator that they left from, ``busy`` the seconds that all records took.
+    ``replica`` is how it found its local state: ``current``, ``behind`` or ``rebuilt``; None where it keeps none. ``sealed``
+    stands for ``published`` on the way through processes in which there are no modules of the program's. ``run`` tells this run
+    of the subtask from others in the epoch.
     """
 
     vertex: int
@@ -107,6 +108,7 @@ class TaskReport:
     rows: DataFile | list[Row] = field(default_factory=list)
     replica: str | None = None
     changed: int = 0
+    busy: float = 0.0
     sent: dict[str, int] = field(default_factory=dict)
     metrics: dict[str, dict[str, Any]] = field(default_factory=dict)
     sealed: bytes = b""

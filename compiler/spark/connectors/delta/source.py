@@ -153,4 +153,8 @@ class DeltaReader:
         if self._columns is not None:
             rows = [{name: row.get(name) for name in self._columns} for row in rows]
         values = rows if self._convert is None else self._convert(rows)
-        return Read(values, None, {**split, "next": position}, done)
+
+        def after(count: int) -> Split:
+            return {**split, "next": self._read(split["path"], split["next"], count)[1]}
+
+        return Read(values, None, {**split, "next": position}, done, after)

@@ -74,14 +74,15 @@ def _csv(schema: Any) -> ReadFile:
         return next(csv.reader([file.readline().decode()], **dialect), [])
 
     def read(path: str, position: int, limit: int) -> Part:
-        values = []
+        values: list[Any] = []
         with place_of(path).open() as file:
             first = columns(file) if skipped else []
             file.seek(max(position, file.tell()))
             counted = _Counted(file, bool(settings.get("allow_comments")))
             end = file.tell()
             order = first if header else names
-            for cells in islice(csv.reader(counted, **dialect), limit):
+            rows = csv.reader(counted, **dialect)
+            while len(values) < limit and (cells := next(rows, None)) is not None:
                 end += counted.taken()
                 if cells:
                     values.append(_row(names, types, dict(zip(order, cells, strict=False)), settings))

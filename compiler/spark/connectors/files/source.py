@@ -52,4 +52,8 @@ class FileReader:
 
     def read(self, split: Split, limit: int) -> Read:
         values, position, done = self._read(split["path"], split["next"], limit)
-        return Read(values, None, {**split, "next": position}, done)
+
+        def after(count: int) -> Split:
+            return {**split, "next": self._read(split["path"], split["next"], count)[1]}
+
+        return Read(values, None, {**split, "next": position}, done, after)

@@ -265,15 +265,27 @@ class KafkaReader:
         partition = (split["topic"], split["partition"])
         values: list[Any] = []
         timestamps: list[int | None] = []
+        offsets: list[int] = []
         if start < to:
             pool = next(pool for most, pool in self._pools if to - start <= most)
             with pool.borrowed() as consumer:
                 for messages in self._consume(consumer, partition, start, to):
-                    self._add(messages, partition, values, timestamps)
-        rest = {name: value for name, value in split.items() if name != "to"} | {"next": to}
-        return Read(values, timestamps, rest, to >= split.get("end", _NO_END))
+                    self._add(messages, partition, values, timestamps, offsets)
+        unread = {name: value for name, value in split.items() if name != "to"}
 
-    def _add(self, messages: list[Any], partition: Partition, values: list[Any], timestamps: list[int | None]) -> None:
+        def after(count: int) -> Split:
+            return {**unread, "next": offsets[count - 1] + 1 if count else start}
+
+        return Read(values, timestamps, {**unread, "next": to}, to >= split.get("end", _NO_END), after)
+
+    def _add(
+        self,
+        messages: list[Any],
+        partition: Partition,
+        values: list[Any],
+        timestamps: list[int | None],
+        offsets: list[int],
+    ) -> None:
         for message in messages:
             if (data := message.value()) is None:
                 continue
@@ -285,6 +297,7 @@ class KafkaReader:
                 ) from error
             if value is not None:
                 values.append(value)
+                offsets.append(message.offset())
                 kind, timestamp = message.timestamp()
                 timestamps.append(timestamp if kind else None)
 
