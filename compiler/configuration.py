@@ -29,6 +29,12 @@ VERTEX_INDEX_PREFIX = "pipeline.vertex-name-include-index-prefix"
 VERTEX_DESCRIPTION_MODE = "pipeline.vertex-description-mode"
 CHECKPOINT_INTERVAL = "execution.checkpointing.interval"
 CHECKPOINT_MODE = "execution.checkpointing.mode"
+CHECKPOINT_TIMEOUT = "execution.checkpointing.timeout"
+CHECKPOINT_MIN_PAUSE = "execution.checkpointing.min-pause"
+CHECKPOINT_MAX_CONCURRENT = "execution.checkpointing.max-concurrent-checkpoints"
+CHECKPOINT_TOLERABLE_FAILURES = "execution.checkpointing.tolerable-failed-checkpoints"
+CHECKPOINT_RETENTION = "execution.checkpointing.externalized-checkpoint-retention"
+CHECKPOINT_ALIGNED_TIMEOUT = "execution.checkpointing.aligned-checkpoint-timeout"
 UNALIGNED = "execution.checkpointing.unaligned.enabled"
 CHANGELOG = "state.changelog.enabled"
 UNALIGNED_FORCED = "execution.checkpointing.unaligned.forced"
@@ -46,6 +52,7 @@ _OLD_KEYS = {
     "pipeline.operator-chaining": CHAINING,
     "execution.buffer-timeout": BUFFER_TIMEOUT,
     "execution.checkpointing.unaligned": UNALIGNED,
+    "execution.checkpointing.alignment-timeout": CHECKPOINT_ALIGNED_TIMEOUT,
     "state.backend": STATE_BACKEND,
     "execution.savepoint.ignore-unclaimed-state": IGNORE_UNCLAIMED,
 }
@@ -95,7 +102,8 @@ def parse_duration(text: str) -> int:
     if match := _DURATION.fullmatch(lowered):
         number, unit = match.groups()
         if unit in _UNITS:
-            return int(int(number) * _UNITS[unit])
+            scale = _UNITS[unit]
+            return int(number) * int(scale) if scale >= 1 else int(int(number) * scale)
     if lowered != "pt" and (match := _ISO_DURATION.fullmatch(lowered)):
         hours, minutes, seconds = match.groups()
         return int(int(hours or 0) * 3_600_000 + int(minutes or 0) * 60_000 + float(seconds or 0) * 1000)

@@ -44,7 +44,7 @@ def convert(wanted: Conversion, note: Callable[[str], None]) -> Restored:
     if place_of(wanted.out, "The savepoint").exists():
         raise Refused(f"{wanted.out} is there already. Name a folder that does not exist yet.")
     converter = _Converter(wanted, note)
-    prepare(converter, wanted.options, flink=wanted.flink or LATEST_FLINK)
+    prepare(converter, wanted.options, flink=wanted.flink or LATEST_FLINK, planning=True)
     layout = layout_of(os.path.abspath(wanted.program), wanted.pyfiles)
     try:
         run_as_main(layout, wanted.arguments, called=wanted.program)

@@ -134,7 +134,7 @@ def built(wanted: Wanted) -> Submission:
 
     run = wanted.run
     taking = _Taking(make_cluster_executor(run, Narrator()))
-    prepare(taking, run.options, run.parallelism, run.flink or LATEST_FLINK)
+    prepare(taking, run.options, run.parallelism, run.flink or LATEST_FLINK, planning=True)
     try:
         run_as_main(layout_of_run(run), run.arguments, called=run.program)
     except SystemExit as error:

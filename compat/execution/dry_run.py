@@ -118,7 +118,7 @@ def _restored(wanted: DryRun, folder: str) -> list[list[dict[str, Any]]]:
     from compat.loader.main_module import layout_of, prepare, run_as_main
 
     restorer = _Restorer(wanted, Path(folder))
-    prepare(restorer, wanted.options, flink=wanted.flink)
+    prepare(restorer, wanted.options, flink=wanted.flink, planning=True)
     try:
         run_as_main(layout_of(os.path.abspath(wanted.program), wanted.pyfiles), wanted.arguments, called=wanted.program)
     except SystemExit as error:

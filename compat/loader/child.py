@@ -80,7 +80,7 @@ def run(request: Request) -> Loaded:
 
     watch = None if request.strict_imports else LateWatch(show_path)
     recorder = _Submissions(request, show_path, watch)
-    prepare(recorder, request.options, flink=request.flink)
+    prepare(recorder, request.options, flink=request.flink, planning=True)
     crash: Crash | None = None
     steady = False
     layout: Layout | None = None

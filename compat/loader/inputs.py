@@ -258,7 +258,8 @@ def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[
                 name=given.argument,
                 side=side,
                 source=None if frame is None else SourceLine(frame.file, frame.line),
-                hint="Give it more time with --timeout SECONDS, or keep endless work out of building the job.",
+                hint="Give it more time with --timeout SECONDS, or keep endless work out of building the job. A loop that "
+                "waits for its job to end never ends here: a planned job stays CREATED.",
             )
         )
     if outcome.crash is not None:

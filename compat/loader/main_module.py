@@ -30,18 +30,23 @@ class Ran:
 
 
 def prepare(
-    executor: Executor, options: Mapping[str, str], parallelism: int | None = None, flink: str = LATEST_FLINK
+    executor: Executor,
+    options: Mapping[str, str],
+    parallelism: int | None = None,
+    flink: str = LATEST_FLINK,
+    *,
+    planning: bool = False,
 ) -> None:
     """Make this process one that programs can run in, and give their jobs to ``executor``.
 
     ``options`` are Flink's and hold where the program says nothing else, as does ``parallelism``. ``flink`` is the version of
-    Flink whose PyFlink they find.
+    Flink whose PyFlink they find. ``planning`` says that the executor runs no jobs.
     """
     from compat.compiler.datastream.program import Program, start
     from compat.loader.imports import prepare_for_programs
 
     prepare_for_programs(flink)
-    start(Program(executor, options=options, parallelism=parallelism, flink=flink))
+    start(Program(executor, options=options, parallelism=parallelism, flink=flink, planning=planning))
 
 
 def layout_of(

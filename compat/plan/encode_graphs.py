@@ -93,10 +93,10 @@ def job_graph(graph: JobGraph) -> graphs.JobGraph:
         vertices=tuple(_vertex(vertex, graph.settings.legacy, ids) for vertex in graph.vertices),
         topological=graph.topological,
         checkpointing=None
-        if graph.checkpointing is None
+        if not graph.checkpointing.enabled
         else graphs.Checkpointing(
             interval=graph.checkpointing.interval,
-            at_least_once=graph.checkpointing.at_least_once,
+            at_least_once=not graph.checkpointing.exactly_once,
             unaligned=graph.checkpointing.unaligned,
         ),
         user_artifacts=dict(graph.user_artifacts),

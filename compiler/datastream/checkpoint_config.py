@@ -6,8 +6,14 @@ from enum import Enum
 from typing import TYPE_CHECKING
 
 from compat.compiler.configuration import (
+    CHECKPOINT_ALIGNED_TIMEOUT,
     CHECKPOINT_INTERVAL,
+    CHECKPOINT_MAX_CONCURRENT,
+    CHECKPOINT_MIN_PAUSE,
     CHECKPOINT_MODE,
+    CHECKPOINT_RETENTION,
+    CHECKPOINT_TIMEOUT,
+    CHECKPOINT_TOLERABLE_FAILURES,
     UNALIGNED,
     UNALIGNED_FORCED,
     parse_duration,
@@ -24,12 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CheckpointConfig", "ExternalizedCheckpointCleanup"]
 
-TIMEOUT = "execution.checkpointing.timeout"
-MIN_PAUSE = "execution.checkpointing.min-pause"
-MAX_CONCURRENT = "execution.checkpointing.max-concurrent-checkpoints"
-TOLERABLE_FAILURES = "execution.checkpointing.tolerable-failed-checkpoints"
-RETENTION = "execution.checkpointing.externalized-checkpoint-retention"
-ALIGNED_TIMEOUT = "execution.checkpointing.aligned-checkpoint-timeout"
 
 _SHORTEST = 10
 
@@ -74,28 +74,28 @@ class CheckpointConfig:
         return self._milliseconds(CHECKPOINT_INTERVAL, checkpoint_interval)
 
     def get_checkpoint_timeout(self) -> int:
-        return self._duration(TIMEOUT, 600_000)
+        return self._duration(CHECKPOINT_TIMEOUT, 600_000)
 
     def set_checkpoint_timeout(self, checkpoint_timeout: int) -> CheckpointConfig:
         if checkpoint_timeout < _SHORTEST:
             raise illegal_argument(f"Checkpoint timeout must be larger than or equal to {_SHORTEST} ms")
-        return self._milliseconds(TIMEOUT, checkpoint_timeout)
+        return self._milliseconds(CHECKPOINT_TIMEOUT, checkpoint_timeout)
 
     def get_min_pause_between_checkpoints(self) -> int:
-        return self._duration(MIN_PAUSE, 0)
+        return self._duration(CHECKPOINT_MIN_PAUSE, 0)
 
     def set_min_pause_between_checkpoints(self, min_pause_between_checkpoints: int) -> CheckpointConfig:
         if min_pause_between_checkpoints < 0:
             raise illegal_argument("Pause value must be zero or positive")
-        return self._milliseconds(MIN_PAUSE, min_pause_between_checkpoints)
+        return self._milliseconds(CHECKPOINT_MIN_PAUSE, min_pause_between_checkpoints)
 
     def get_max_concurrent_checkpoints(self) -> int:
-        return self._configuration.get_integer(MAX_CONCURRENT, 1)
+        return self._configuration.get_integer(CHECKPOINT_MAX_CONCURRENT, 1)
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
         if max_concurrent_checkpoints < 1:
             raise illegal_argument("The maximum number of concurrent attempts must be at least one.")
-        self._configuration.set_integer(MAX_CONCURRENT, max_concurrent_checkpoints)
+        self._configuration.set_integer(CHECKPOINT_MAX_CONCURRENT, max_concurrent_checkpoints)
         return self
 
     def is_fail_on_checkpointing_errors(self) -> bool:
@@ -106,18 +106,18 @@ class CheckpointConfig:
         return self.set_tolerable_checkpoint_failure_number(0 if fail_on_checkpointing_errors else 2**31 - 1)
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
-        return self._configuration.get_integer(TOLERABLE_FAILURES, 0)
+        return self._configuration.get_integer(CHECKPOINT_TOLERABLE_FAILURES, 0)
 
     def set_tolerable_checkpoint_failure_number(self, tolerable_checkpoint_failure_number: int) -> CheckpointConfig:
         if tolerable_checkpoint_failure_number < 0:
             raise illegal_argument("The tolerable failure checkpoint number must be non-negative.")
-        self._configuration.set_integer(TOLERABLE_FAILURES, tolerable_checkpoint_failure_number)
+        self._configuration.set_integer(CHECKPOINT_TOLERABLE_FAILURES, tolerable_checkpoint_failure_number)
         return self
 
     def set_externalized_checkpoint_retention(
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
-        self._configuration.set_string(RETENTION, retention_mode.name)
+        self._configuration.set_string(CHECKPOINT_RETENTION, retention_mode.name)
         return self
 
     def is_externalized_checkpoints_enabled(self) -> bool:
@@ -127,7 +127,7 @@ class CheckpointConfig:
         )
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
-        text = self._configuration.get_string(RETENTION, "NO_EXTERNALIZED_CHECKPOINTS")
+        text = self._configuration.get_string(CHECKPOINT_RETENTION, "NO_EXTERNALIZED_CHECKPOINTS")
         return ExternalizedCheckpointRetention[text.strip().upper().replace("-", "_")]
 
     @only("1.20")
@@ -136,7 +136,7 @@ class CheckpointConfig:
 
     @only("1.20")
     def set_externalized_checkpoint_cleanup(self, cleanup_mode: ExternalizedCheckpointCleanup) -> CheckpointConfig:
-        self._configuration.set_string(RETENTION, cleanup_mode.name)
+        self._configuration.set_string(CHECKPOINT_RETENTION, cleanup_mode.name)
         return self
 
     @only("1.20")
@@ -181,12 +181,12 @@ class CheckpointConfig:
 
     def set_alignment_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
         """How long a barrier may wait before the checkpoint goes on unaligned."""
-        return self._milliseconds(ALIGNED_TIMEOUT, alignment_timeout.to_millis())
+        return self._milliseconds(CHECKPOINT_ALIGNED_TIMEOUT, alignment_timeout.to_millis())
 
     def get_alignment_timeout(self) -> Duration:
         from compat.compiler.datastream.common.time import Duration
 
-        return Duration.of_millis(self._duration(ALIGNED_TIMEOUT, 0))
+        return Duration.of_millis(self._duration(CHECKPOINT_ALIGNED_TIMEOUT, 0))
 
     def set_force_unaligned_checkpoints(self, force_unaligned_checkpoints: bool = True) -> CheckpointConfig:
         self._configuration.set_boolean(UNALIGNED_FORCED, force_unaligned_checkpoints)

@@ -34,6 +34,7 @@ class Program:
     ``executor`` takes the jobs; None refuses them. ``options`` are those that every environment starts with, as with
     ``-D`` on a command line. ``parallelism`` holds where the program and its options set none; None for the number of
     processors. ``flink`` is the version of Flink whose PyFlink the program is written for.
+    ``planning`` says that the executor runs no jobs: then nobody is told of jobs that were submitted or ended.
     """
 
     def __init__(
@@ -43,9 +44,11 @@ class Program:
         options: Mapping[str, str] | None = None,
         parallelism: int | None = None,
         flink: str = LATEST_FLINK,
+        planning: bool = False,
     ) -> None:
         self.executor = executor
         self.flink = flink
+        self.planning = planning
         self.counter = IdCounter()
         self.options = {normal_key(key): text for key, text in (options or {}).items()}
         self._parallelism = parallelism

@@ -287,6 +287,7 @@ class StreamExecutionEnvironment(Sources):
         """Tell ``job_listener`` of every job: ``on_job_submitted(client, error)`` and ``on_job_executed(result, error)``.
 
         One of both is None. A listener whose methods take no error hears of what went well.
+        Where jobs are only planned, as by ``compat check``, listeners hear nothing.
         """
         self.job_listeners.append(job_listener)
 
@@ -357,7 +358,7 @@ class StreamExecutionEnvironment(Sources):
 
     def _tell(self, method: str, told: Any, error: Exception | None) -> None:
         """Tell the listeners of a job, or why there is none."""
-        for listener in self.job_listeners:
+        for listener in () if self.program.planning else self.job_listeners:
             heard = getattr(listener, method)
             try:
                 signature(heard).bind(told, error)

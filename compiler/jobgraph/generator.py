@@ -12,9 +12,9 @@ from compat.compiler.jobgraph.chaining import (
     build_chains,
     chain_of_nodes,
 )
+from compat.compiler.jobgraph.checkpoints import checkpoint_settings
 from compat.compiler.jobgraph.exchanges import chain_outputs
 from compat.compiler.jobgraph.model import (
-    CheckpointSettings,
     IntermediateDataSet,
     JobEdge,
     JobGraph,
@@ -75,7 +75,7 @@ class _Generation:
             vertices=tuple(vertices.values()),
             topological=topological,
             vertex_of={node: self._hashes[head] for node, head in self._heads.items()},
-            checkpointing=_checkpointing(graph),
+            checkpointing=checkpoint_settings(graph),
             user_artifacts=cached_files(graph.settings.options),
             slot_resources=graph.slot_resources,
         )
@@ -208,14 +208,3 @@ def _with_index(vertices: dict[int, JobVertex], topological: tuple[str, ...]) ->
     return {
         head: replace(vertex, name=f"[vertex-{place[vertex.id]}]{vertex.name}") for head, vertex in vertices.items()
     }
-
-
-def _checkpointing(graph: StreamGraph) -> CheckpointSettings | None:
-    settings = graph.settings
-    if graph.batch or settings.checkpoint_interval is None or not settings.checkpointing:
-        return None
-    return CheckpointSettings(
-        interval=settings.checkpoint_interval,
-        at_least_once=settings.at_least_once,
-        unaligned=settings.unaligned,
-    )

@@ -167,13 +167,43 @@ class JobVertex:
     location: Location | None
 
 
+NO_CHECKPOINTS = 2**63 - 1
+"""The interval of a job that takes no checkpoints, in milliseconds."""
+
+
+class CheckpointRetention(Enum):
+    """Which ends of the job its checkpoints outlive. Flink: ``CheckpointRetentionPolicy``."""
+
+    RETAIN_ON_CANCELLATION = "RETAIN_ON_CANCELLATION"
+    RETAIN_ON_FAILURE = "RETAIN_ON_FAILURE"
+    NEVER_RETAIN_AFTER_TERMINATION = "NEVER_RETAIN_AFTER_TERMINATION"
+
+
 @frozen
 class CheckpointSettings:
-    """How the job takes checkpoints; intervals in milliseconds."""
+    """How the job takes checkpoints; times in milliseconds. Flink: ``CheckpointCoordinatorConfiguration``.
+
+    Every job has them, as savepoints follow them, too: a job without checkpoints has an interval of ``NO_CHECKPOINTS``.
+    """
 
     interval: int
-    at_least_once: bool
+    interval_during_backlog: int
+    timeout: int
+    min_pause: int
+    max_concurrent: int
+    retention: CheckpointRetention
+    exactly_once: bool
     unaligned: bool
+    aligned_timeout: int
+    tolerable_failures: int
+    ignored_in_flight: int
+    after_tasks_finish: bool
+    recover_output_downstream: bool
+
+    @property
+    def enabled(self) -> bool:
+        """True when the job takes checkpoints of its own accord."""
+        return self.interval != NO_CHECKPOINTS
 
 
 @frozen
@@ -187,7 +217,7 @@ class JobGraph:
     vertices: tuple[JobVertex, ...]
     topological: tuple[str, ...]
     vertex_of: Mapping[int, str]
-    checkpointing: CheckpointSettings | None
+    checkpointing: CheckpointSettings
     user_artifacts: Mapping[str, str]
     slot_resources: Mapping[str, SlotResources]
 

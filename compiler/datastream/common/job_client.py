@@ -9,15 +9,19 @@ from compat.compiler.datastream.common.completable_future import CompletableFutu
 from compat.compiler.datastream.common.job_execution_result import JobExecutionResult
 from compat.compiler.datastream.common.job_id import JobID
 from compat.compiler.datastream.common.job_status import JobStatus
-from compat.compiler.errors import ProgramError
 
 __all__ = ["JobClient"]
 
+SAVEPOINT = "savepoint-of-a-planned-job"
+"""The name of the savepoints that planned jobs say they took."""
+
 
 class JobClient:
-    """The client of a job that is planned and not run: it counts as finished, and has no records.
+    """The client of a job that is planned and not run. An executor that runs jobs gives a subclass.
 
-    An executor that runs jobs gives a subclass.
+    A planned job stays CREATED, so a loop that waits for its end never ends. What else is asked is answered at once, that
+    the program goes on: a savepoint lies at a path that no file has, ``SAVEPOINT`` in the directory asked for; the result
+    has the job's id, no running time and no accumulators; cancelling does nothing, and there are no records.
     """
 
     def __init__(self, job_id: JobID | None = None) -> None:
@@ -28,7 +32,7 @@ class JobClient:
 
     def get_job_status(self) -> CompletableFuture:
         """A future of the job's :class:`JobStatus`."""
-        return CompletableFuture.completed(JobStatus.FINISHED)
+        return CompletableFuture.completed(JobStatus.CREATED)
 
     def cancel(self) -> CompletableFuture:
         """Cancel the job."""
@@ -38,11 +42,11 @@ class JobClient:
         self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
     ) -> CompletableFuture:
         """Take a savepoint and stop; a future of the savepoint's path."""
-        return CompletableFuture(self._no_savepoint)
+        return CompletableFuture.completed(_savepoint_in(savepoint_directory))
 
     def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture:
         """Take a savepoint; a future of its path."""
-        return CompletableFuture(self._no_savepoint)
+        return CompletableFuture.completed(_savepoint_in(savepoint_directory))
 
     def get_accumulators(self) -> CompletableFuture:
         """A future of the accumulators' present values by name."""
@@ -56,8 +60,6 @@ class JobClient:
         """The records of ``execute_and_collect``, as they come."""
         return iter(())
 
-    def _no_savepoint(self) -> str:
-        raise ProgramError(
-            f"Job {self._job_id} is only planned, not running, so there is no state to save: "
-            "run the program with 'compat run'."
-        )
+
+def _savepoint_in(directory: str | None) -> str:
+    return f"{(directory or 'file:').rstrip('/')}/{SAVEPOINT}"

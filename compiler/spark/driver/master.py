@@ -15,8 +15,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, assert_never
 
-from compat.compiler.configuration import parse_duration
-from compat.compiler.datastream.checkpoint_config import RETENTION
+from compat.compiler.configuration import CHECKPOINT_RETENTION, parse_duration
 from compat.compiler.driver import Compilation
 from compat.compiler.executiongraph.executions import Executions
 from compat.compiler.executiongraph.states import JobStatus, next_job_status
@@ -963,7 +962,7 @@ class JobMaster:
             occurrence=self.options.occurrence,
             host=socket.gethostname(),
             arguments=self.options.arguments,
-            retention=self.plan.options.get(RETENTION, ""),
+            retention=self.plan.options.get(CHECKPOINT_RETENTION, ""),
         )
         self._written = time.monotonic()
         if self._lock.lost:

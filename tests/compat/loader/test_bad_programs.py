@@ -49,6 +49,45 @@ def test_check_says_why_and_ends_with_2(tmp_path, program, rule, says):
     assert says in result.output
 
 
+WITH_CLIENT = """
+class Listener:
+    def on_job_submitted(self, client, error=None):
+        raise AssertionError("told")
+
+    def on_job_executed(self, result, error=None):
+        raise AssertionError("told")
+
+env.register_job_listener(Listener())
+client = env.execute_async("counting")
+"""
+
+
+def test_a_program_may_ask_its_planned_job_for_anything(tmp_path):
+    (tmp_path / "job.py").write_text(
+        GOOD
+        + WITH_CLIENT
+        + """
+assert client.trigger_savepoint("/x").result().startswith("/x/")
+assert client.get_job_status().result().name == "CREATED"
+assert client.get_job_execution_result().result().get_job_id() == client.get_job_id()
+assert isinstance(client.stop_with_savepoint(False, "/x").result(), str)
+assert client.cancel().result() is None
+assert client.get_accumulators().result() == {}
+""",
+        encoding="utf-8",
+    )
+    result = run("plan", str(tmp_path / "job.py"))
+    assert result.exit_code == 0, result.output
+
+
+def test_a_loop_until_the_job_is_finished_is_told_of(tmp_path):
+    waiting = 'import time\nwhile client.get_job_status().result().name != "FINISHED":\n    time.sleep(0.1)\n'
+    (tmp_path / "job.py").write_text(GOOD + WITH_CLIENT + waiting, encoding="utf-8")
+    result = run("plan", str(tmp_path / "job.py"), "--timeout", "3")
+    assert result.exit_code == 2
+    assert "a planned job stays CREATED" in " ".join(result.output.split())
+
+
 def test_threads_left_behind_do_not_hold_the_result(tmp_path):
     program = tmp_path / "job.py"
     program.write_text(

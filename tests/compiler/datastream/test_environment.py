@@ -17,7 +17,7 @@ from compat.compiler.datastream import (
     SlotSharingGroup,
     StreamExecutionEnvironment,
 )
-from compat.compiler.datastream.common import Configuration, RestartStrategies, Types
+from compat.compiler.datastream.common import Configuration, JobExecutionResult, JobStatus, RestartStrategies, Types
 from compat.compiler.datastream.program import Program, running
 from compat.compiler.errors import ProgramError
 
@@ -140,15 +140,33 @@ def test_async_execution_is_not_attached(environment: Environment, recorder: Any
     environment.from_collection([1]).print()
     client = environment.execute_async()
     assert not recorder.jobs[0].attached
-    assert client.get_job_status().result().is_globally_terminal_state()
+    assert client.get_job_status().result() is JobStatus.CREATED
     assert client.get_job_execution_result().result().get_all_accumulator_results() == {}
-    assert "compat run" in str(_error(client.trigger_savepoint("/tmp/s")))
+    assert client.trigger_savepoint("/tmp/s/").result() == "/tmp/s/savepoint-of-a-planned-job"
+    assert client.stop_with_savepoint(False).result() == "file:/savepoint-of-a-planned-job"
+    assert client.cancel().result() is None
+    assert client.get_accumulators().result() == {}
 
 
-def _error(future: Any) -> Exception:
-    with pytest.raises(ProgramError) as refused:
-        future.result()
-    return refused.value
+def test_a_planned_job_has_a_result(environment: Environment) -> None:
+    environment.from_collection([1]).print()
+    result = environment.execute()
+    assert isinstance(result, JobExecutionResult)
+    assert (result.get_net_runtime(), result.get_all_accumulator_results()) == (0, {})
+
+
+def test_listeners_hear_nothing_of_planned_jobs(environment: Environment) -> None:
+    class Listener:
+        def on_job_submitted(self, client: Any) -> None:
+            raise AssertionError(client)
+
+        def on_job_executed(self, result: Any) -> None:
+            raise AssertionError(result)
+
+    environment.program.planning = True
+    environment.register_job_listener(Listener())
+    environment.from_collection([1]).print()
+    environment.execute()
 
 
 def test_collecting_adds_a_sink_with_a_uid(environment: Environment, recorder: Any) -> None:
