@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -12,6 +13,7 @@ from typing import Any
 
 from compat.compiler.datastream.served import served
 from compat.compiler.garbage import collect_rarely
+from compat.compiler.spark.driver.listening import Listening
 from compat.compiler.spark.driver.options import Assigned
 from compat.compiler.spark.driver.places import Places
 from compat.compiler.spark.driver.session import MissingJava, Spark, reason_of
@@ -33,12 +35,24 @@ from compat.compiler.spark.task.epochs import (
     run_partition,
     sealed,
 )
+from compat.compiler.spark.task.gateway import Failed, Gateway
 from compat.compiler.spark.task.hosts import Host, HostLoad, clear_away, kill_hosts
 from compat.compiler.spark.task.stowage import folder_for_buffers, remove_left_buffers
 from compat.compiler.spark.task.stream_task import TaskReport
 from compat.state.serializers import dump
 
 _plans: dict[str, PackedPlan] = {}
+_A_MOMENT = 0.25
+"""Seconds that an epoch has to end by itself once a task has failed: nothing need be interrupted then."""
+
+
+class _Epoch:
+    """The epoch that runs: its token, the first failure of a task that the driver was told, and whether it is over."""
+
+    def __init__(self, token: str) -> None:
+        self.token = token
+        self.failure: TaskFailure | None = None
+        self.over = threading.Event()
 
 
 class SparkRunner:
@@ -64,6 +78,9 @@ class SparkRunner:
         self._plan: Any = None
         self._base: Any = None
         self._places: Places | None = None
+        self._listening: Listening | None = None
+        self._epoch: _Epoch | None = None
+        self._ending = threading.Lock()
 
     def prepare(self) -> None:
         try:
@@ -74,12 +91,42 @@ class SparkRunner:
             raise EpochLost(f"Spark does not start: {reason_of(error)} (Spark's log: {self._spark.log})") from error
 
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
+        self._epoch = epoch = _Epoch(spec.token)
         with folder_for_buffers(spec.folder) if self._spark.local else nullcontext("") as stowage:
             try:
                 parcels = self._job(replace(spec, stowage=stowage)).collect()
             except Exception as error:
+                if epoch.failure is not None:
+                    return [epoch.failure]
                 raise EpochLost(f"Spark lost the epoch: {reason_of(error)} (Spark's log: {self._spark.log})") from error
+            finally:
+                epoch.over.set()
+                with self._ending:  # what is cancelled from now on is the next one
+                    self._epoch = None
         return reports_of(self._outline, parcels)
+
+    def _hear(self, message: Failed) -> None:
+        """End the epoch with its first failure. Spark ends the workers of other subtasks, and hosts end with who asked them."""
+        epoch = self._epoch
+        if epoch is None or epoch.token != message.token or epoch.failure is not None:
+            return
+        epoch.failure = message.failure
+        if epoch.over.wait(_A_MOMENT):
+            return
+        with self._ending, suppress(Exception):  # Spark may be lost at any moment
+            if self._epoch is epoch:
+                self._known.cancelJobGroup(self._group)
+
+    def _gateway(self, context: Any) -> Gateway | None:
+        """Where tasks tell what happens to them; None where the driver can have no port."""
+        if self._listening is None:
+            host = context.getConf().get("spark.driver.host", "127.0.0.1")
+            address = context.getConf().get("spark.driver.bindAddress", host)
+            try:
+                self._listening = Listening(address, host, self._hear)
+            except OSError:
+                return None
+        return self._listening.gateway
 
     def _job(self, spec: EpochSpec) -> Any:
         """The RDD whose elements are an epoch's outcomes, on Spark as it is now."""
@@ -99,7 +146,8 @@ class SparkRunner:
                 first = self._outline.stages[0].partitions
                 self._base = context.parallelize(list(range(first)), first)
                 self._base = self._base.persist()  # the tasks of the first stage go where it is kept
-            self._plan = context.broadcast(self._packed._replace(outline=pickle.dumps(self._outline)))
+            outline = pickle.dumps(self._outline)
+            self._plan = context.broadcast(self._packed._replace(outline=outline, gateway=self._gateway(context)))
             self._known = context
         context.setJobGroup(self._group, "an epoch", interruptOnCancel=True)
         if self._spark.pool is not None:
@@ -123,6 +171,8 @@ class SparkRunner:
             self._known.cancelJobGroup(self._group)
 
     def close(self, folder: str | None) -> None:
+        if self._listening is not None:
+            self._listening.close()
         clear_away(self._id, folder)
         if self._plan is None or not self._spark.alive:
             return
@@ -198,6 +248,14 @@ class _Tasks:
         """The host of a group of slots on this machine."""
         return Host(self.plan_id, group, self.load.value, self.spec.folder)
 
+    def _told(self, ran: Ran) -> Ran:
+        """What became of a subtask; the driver is told at once where it failed."""
+        gateway: Gateway | None = self.load.value.gateway
+        _, report = ran
+        if gateway is not None and isinstance(report, TaskFailure):
+            gateway.tell(Failed(self.spec.token, report))
+        return ran
+
 
 @dataclass(frozen=True, slots=True)
 class _Level(_Tasks):
@@ -214,7 +272,7 @@ class _Level(_Tasks):
             """Run a subtask in the host of its slot, or in this worker."""
             hosted = all_hosted or vertex in plan.lasting
             runs_in = self._host(plan.group_of(vertex, subtask)) if hosted else here
-            return runs_in.run(spec, vertex, subtask, buffers)
+            return self._told(runs_in.run(spec, vertex, subtask, buffers))
 
         incoming = _all(pairs) if self.level else _orders(pairs)
         for target, parcel in run_partition(plan, self.spec, self.level, partition, incoming, run):
@@ -241,7 +299,7 @@ class _Whole(_Tasks):
 
         def run(spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
             """Run a subtask in the host of its slot."""
-            return hosts[plan.group_of(vertex, subtask)].run(spec, vertex, subtask, buffers)
+            return self._told(hosts[plan.group_of(vertex, subtask)].run(spec, vertex, subtask, buffers))
 
         for parcel in run_levels(plan, self.spec, self.orders, run, self.at_once):
             yield partition, _sealed(parcel)

@@ -44,6 +44,7 @@ from compat.compiler.spark.task.epochs import (
     private_folder,
     seal,
 )
+from compat.compiler.spark.task.gateway import Gateway
 
 FORGOTTEN_SECONDS = 7 * 24 * 3600
 """Replicas that were not used for so long are removed: if their job goes on, they are made anew."""
@@ -82,7 +83,7 @@ class HostLoad(NamedTuple):
     Where something is shipped with the job, all of its subtasks run in hosts, in the environment that is made of that; so
     they do where it runs ``apart``, in workers that work for other programs too, and where all is ``here``, on one machine.
     ``outline`` is the plan without what is in it of the program's own: what the workers need that ask hosts. ``environment`` is
-    what was made of it on the machine.
+    what was made of it on the machine. ``gateway`` is where the driver listens, if it does.
     """
 
     setup: bytes
@@ -92,6 +93,7 @@ class HostLoad(NamedTuple):
     environment: Environment = NO_ENVIRONMENT
     apart: bool = False
     here: bool = False
+    gateway: Gateway | None = None
 
     @property
     def all_hosted(self) -> bool:

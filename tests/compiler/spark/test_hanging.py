@@ -20,6 +20,7 @@ import pytest
 from compat.compiler.datastream.functions import MapFunction
 from compat.compiler.datastream.program import Program, start
 from compat.compiler.spark.driver.executor import SparkExecutor
+from compat.compiler.spark.driver.master import JobFailed
 from compat.compiler.spark.task.epochs import EpochSpec, PackedPlan
 from compat.compiler.spark.task.hosts import HostLoad, _folder, _Request
 from compat.state.delta.replica import Position
@@ -94,6 +95,49 @@ def test_an_epoch_that_is_late_is_tried_again(spark: Cluster, tmp_path: Path) ->
     job = spark.last.master.job_id
     told = [event["error"] for event in spark.events if event["event"] == "restarting" and event["job_id"] == job]
     assert told[0].startswith("The epoch was not done within 10 s (execution.checkpointing.timeout).")
+
+
+def fails_once_while_others_sleep(folder: Path) -> Callable[[Any], Any]:
+    """A function that, the first time, fails at record 0 once another record's task sleeps, for long."""
+    failed, sleeps = str(folder / "failed"), str(folder / "sleeps")
+
+    def work(value: Any) -> Any:
+        if not os.path.exists(failed):
+            if value != 0:
+                Path(sleeps).touch()
+                time.sleep(600)
+            while not os.path.exists(sleeps):
+                time.sleep(0.01)
+            Path(failed).touch()
+            raise ValueError("It fails at its first record.")
+        return value
+
+    return work
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("restarts", [False, True])
+def test_the_first_failure_ends_the_epoch(spark: Cluster, tmp_path: Path, restarts: bool) -> None:
+    """Whatever the other subtasks do: the failure is the real one, with the subtask that failed."""
+    env = spark.environment(2)
+    kind = "fixed-delay" if restarts else "none"
+    env.configuration.set_string("restart-strategy.type", kind)
+    made = env.from_collection([0, 1], Types.INT()).rebalance().map(fails_once_while_others_sleep(tmp_path))
+    began = time.monotonic()
+    if restarts:
+        assert sorted(made.execute_and_collect()) == [0, 1]
+        job = spark.last.master.job_id
+        told = [event for event in spark.events if event["event"] == "restarting" and event["job_id"] == job]
+        assert ["It fails at its first record." in event["error"] for event in told] == [True]
+    else:
+        made.print()
+        with pytest.raises(JobFailed, match=r"It fails at its first record\.") as failed:
+            env.execute()
+        assert failed.value.failure.subtask is not None
+        assert "ValueError" in failed.value.failure.cause
+    assert time.monotonic() - began < 300
+    wait_for(lambda: not os.listdir(_folder()), 60)
+    assert not [thread.name for thread in threading.enumerate() if thread.name == "listening"]
 
 
 HOST = """
