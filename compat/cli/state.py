@@ -6,9 +6,10 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import islice
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -52,6 +53,12 @@ def _output(context: click.Context, parameter: click.Parameter, value: str | Non
     "--sql", metavar="QUERY", help='A query: each state is a table, such as "OPERATOR"."STATE"; all are `entries`.'
 )
 @click.option(
+    "--on",
+    type=click.Choice(["duckdb", "spark"]),
+    default="duckdb",
+    help="What runs the query: Spark on this machine for tables that are larger than its memory, in Spark's SQL.",
+)
+@click.option(
     "--diff", "other", metavar="JOB", help="Compare with another snapshot: what was added, removed and changed."
 )
 @click.option("--output", callback=_output, metavar="FORMAT=PATH", help="Write into a file: parquet, csv or jsonl.")
@@ -66,6 +73,7 @@ def state(
     checkpoint: int | None,
     program: str | None,
     sql: str | None,
+    on: str,
     other: str | None,
     output: tuple[str, str] | None,
     form: str,
@@ -80,6 +88,7 @@ def state(
     Examples:
       compat state .compat/savepoints/savepoint-1a2b3c-… count
       compat state 6f2c --sql 'select key, value from "count"."sum" order by value desc limit 10'
+      compat state 6f2c --sql 'select count(distinct key) from "count"."sum"' --on spark
       compat state savepoint-1 --diff savepoint-2
       compat state flink-savepoint-1 count --program job.py
     """
@@ -87,6 +96,8 @@ def state(
         raise click.UsageError("--program is for savepoints of Flink: leave out --checkpoint and --cluster.")
     if sql is not None and (other is not None or operator is not None or state_name is not None):
         raise click.UsageError("--sql names operators and states itself: leave out OPERATOR, --state and --diff.")
+    if on == "spark" and sql is None:
+        raise click.UsageError("--on spark is for a query: give one with --sql.")
     if other is not None and (output is not None or checkpoint is not None):
         raise click.UsageError(
             "--diff prints what differs: leave out --output and --checkpoint (JOB@N is a checkpoint)."
@@ -100,24 +111,47 @@ def state(
         _print_json(found) if form == "json" else _print_table(found, _COLUMNS[2:])
         return
     with _refusing(), _typed(_path(snapshot, store), program) as path:
-        from compat.tables import compare, query, read
+        from compat.tables import compare, read
 
         if other is not None:
             with _typed(_path(other, store), program) as second:
                 differences = compare(path, second, operator=operator, state=state_name, examples=limit or 10)
             _print_differences_as_json(differences) if form == "json" else _print_differences(differences)
             return
-        if sql is not None:
-            table = query(path, sql, checkpoint=checkpoint)
-            reader = table.to_reader()
-        else:
-            reader = read(path, operator=operator, state=state_name, checkpoint=checkpoint)
-        if output is not None:
-            _write(reader, *output)
-            return
-        rows = islice(_rows(reader), limit)
-        shown = tuple(reader.schema.names) if sql is not None else _COLUMNS if operator is None else _COLUMNS[2:]
-        _print_json(rows) if form == "json" else _print_table(rows, shown)
+        with (
+            _queried(path, sql, checkpoint, on)
+            if sql is not None
+            else nullcontext(read(path, operator=operator, state=state_name, checkpoint=checkpoint)) as reader
+        ):
+            if output is not None:
+                _write(reader, *output)
+                return
+            rows = islice(_rows(reader), limit)
+            shown = tuple(reader.schema.names) if sql is not None else _COLUMNS if operator is None else _COLUMNS[2:]
+            _print_json(rows) if form == "json" else _print_table(rows, shown)
+
+
+@contextmanager
+def _queried(path: str, sql: str, checkpoint: int | None, on: str) -> Iterator[pa.RecordBatchReader]:
+    """The rows of a query, as they come. Of Spark's log nothing stays, unless Spark failed."""
+    from compat.tables import delta_session, query, query_on_spark
+    from compat.tables.spark_sql import SparkFailed
+
+    if on == "duckdb":
+        yield query(path, sql, checkpoint=checkpoint).to_reader()
+        return
+    folder, failed = mkdtemp(prefix="compat-state-"), False
+    log = os.path.join(folder, "spark.log")
+    spark = delta_session(log, options={"spark.sql.warehouse.dir": os.path.join(folder, "warehouse")})
+    try:
+        yield query_on_spark(spark, path, sql, checkpoint=checkpoint)
+    except SparkFailed as error:
+        failed = True
+        raise SparkFailed(f"{error} (Spark's log: {log})") from error
+    finally:
+        spark.stop()
+        if not failed:
+            rmtree(folder, ignore_errors=True)
 
 
 def _path(job: str, store: str) -> str:

@@ -15,9 +15,20 @@ if TYPE_CHECKING:
     from compat.tables.difference import Difference, compare
     from compat.tables.reading import read, read_table
     from compat.tables.source import StateSource, register
+    from compat.tables.spark_sql import query_on_spark
     from compat.tables.sql import query
 
-__all__ = ["Difference", "StateSource", "compare", "delta_session", "query", "read", "read_table", "register"]
+__all__ = [
+    "Difference",
+    "StateSource",
+    "compare",
+    "delta_session",
+    "query",
+    "query_on_spark",
+    "read",
+    "read_table",
+    "register",
+]
 
 _HOMES = {
     "Difference": ".difference",
@@ -25,6 +36,7 @@ _HOMES = {
     "compare": ".difference",
     "delta_session": "compat.compiler.spark.driver.delta_jars",
     "query": ".sql",
+    "query_on_spark": ".spark_sql",
     "read": ".reading",
     "read_table": ".reading",
     "register": ".source",

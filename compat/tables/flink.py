@@ -32,6 +32,14 @@ class FlinkSnapshot:
         self._savepoint = read_savepoint(path)
         self._stored = {_table_state(each): each for each in stored_states(self._savepoint)}
 
+    def __reduce__(self) -> tuple[type[FlinkSnapshot], tuple[str]]:
+        return FlinkSnapshot, (self._savepoint.path,)
+
+    @property
+    def address(self) -> str:
+        """The path of the savepoint."""
+        return self._savepoint.path
+
     @property
     def states(self) -> Sequence[TableState]:
         """All states, also those that cannot be read here: asking for one of these is an error."""

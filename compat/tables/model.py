@@ -48,7 +48,11 @@ class TableEntry(NamedTuple):
 
 
 class StateSnapshot(Protocol):
-    """A snapshot that can be read as tables."""
+    """A snapshot that can be read as tables. Pickled, it is the same snapshot."""
+
+    @property
+    def address(self) -> str:
+        """The path by which this snapshot is found again, also where it is a checkpoint of a job that goes on."""
 
     @property
     def states(self) -> Sequence[TableState]:

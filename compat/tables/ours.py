@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from compat.compiler.spark.driver.restore import open_snapshot, saved_operators
 from compat.compiler.spark.state.entries import StoredState, entries, stored_states
+from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import NO_KEY_GROUP, Kind
 from compat.state.types import PICKLED, Types
 from compat.tables.model import TableEntry, TableState, Window
@@ -17,11 +18,31 @@ _KEYED = (Kind.VALUE, Kind.LIST, Kind.MAP, *_TIMERS)
 
 
 class SparkSnapshot:
-    """A savepoint, a job or a checkpoint of it (``…/state@12``). Raises StoreError where there is none."""
+    """A savepoint, a job or a checkpoint of it (``…/state@12``). Raises StoreError where there is none.
+
+    Pickled, it is the same version of the table, whatever is committed meanwhile.
+    """
 
     def __init__(self, path: str) -> None:
         self._log = open_snapshot(path)
         self._stored = {_table_state(each): each for each in stored_states(self._log, saved_operators(self._log))}
+
+    def __getstate__(self) -> tuple[str, int, dict[TableState, StoredState]]:
+        return *self.table, self._stored
+
+    def __setstate__(self, pickled: tuple[str, int, dict[TableState, StoredState]]) -> None:
+        path, version, self._stored = pickled
+        self._log = SnapshotLog.open(path, version)
+
+    @property
+    def table(self) -> tuple[str, int]:
+        """The path of the Delta table, and the version of it that this is."""
+        return self._log.path, self._log.version
+
+    @property
+    def address(self) -> str:
+        """The table's path, and the number of the checkpoint."""
+        return f"{self._log.path}@{self._log.epoch}"
 
     @property
     def states(self) -> Sequence[TableState]:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter, In, InputPartition
 
 from compat.tables.columns import layout_of
-from compat.tables.model import TableState
+from compat.tables.model import StateSnapshot, TableState
 from compat.tables.reading import choose, open_snapshot
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def register(spark: SparkSession) -> None:
 class StateSource(DataSource):
     """The state of a job on Spark, of a savepoint of one, or of a savepoint of Flink.
 
-    Options: ``path``; ``operator`` (uid, name or id) and ``state``, to read some of it; ``checkpoint``, the number of the one
-    to read. Where keys or values of the chosen states differ in type, they are texts.
+    Options: ``path``; ``operator`` (uid, name or id), ``state`` and ``kind``, to read some of it; ``checkpoint``, the number of
+    the one to read. Where keys or values of the chosen states differ in type, they are texts.
     """
 
     @classmethod
@@ -42,15 +42,19 @@ class StateSource(DataSource):
         """The columns; see :func:`compat.tables.read`."""
         from pyspark.sql.pandas.types import from_arrow_schema
 
-        return from_arrow_schema(layout_of(self._chosen()).schema)
+        return from_arrow_schema(layout_of(self._chosen(self._snapshot())).schema)
 
     def reader(self, schema: StructType) -> StateReader:
         """What reads the chosen states."""
-        return StateReader(self._path(), self._checkpoint(), list(self._chosen()))
+        snapshot = self._snapshot()
+        return StateReader(snapshot, self._chosen(snapshot))
 
-    def _chosen(self) -> Iterable[TableState]:
-        states = open_snapshot(self._path(), self._checkpoint()).states
-        return choose(states, self.options.get("operator"), self.options.get("state"))
+    def _snapshot(self) -> StateSnapshot:
+        return open_snapshot(self._path(), self._checkpoint())
+
+    def _chosen(self, snapshot: StateSnapshot) -> list[TableState]:
+        chosen = choose(snapshot.states, self.options.get("operator"), self.options.get("state"))
+        return [each for each in chosen if self.options.get("kind") in (None, each.kind)]
 
     def _path(self) -> str:
         if "path" not in self.options:
@@ -73,10 +77,10 @@ class Part(InputPartition):
 
 
 class StateReader(DataSourceReader):
-    """Reads states, a range of key groups a task. ``columns`` are laid out by the states that were chosen by options."""
+    """Reads states, a range of key groups a task, all of one version. Columns are those of the states chosen by options."""
 
-    def __init__(self, path: str, checkpoint: int | None, states: list[TableState]) -> None:
-        self._path, self._checkpoint = path, checkpoint
+    def __init__(self, snapshot: StateSnapshot, states: list[TableState]) -> None:
+        self._snapshot = snapshot
         self._laid_out, self._states = states, states
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - PySpark's name
@@ -94,9 +98,8 @@ class StateReader(DataSourceReader):
         """Ranges of key groups, as the snapshot has them; none where no state is left."""
         if not self._states:
             return []
-        return [Part(part) for part in open_snapshot(self._path, self._checkpoint).parts()]
+        return [Part(part) for part in self._snapshot.parts()]
 
     def read(self, partition: Any) -> Iterator[pa.RecordBatch]:
         """The entries of a range of key groups."""
-        snapshot = open_snapshot(self._path, self._checkpoint)
-        yield from layout_of(self._laid_out).batches(snapshot.entries(self._states, partition.key_groups))
+        yield from layout_of(self._laid_out).batches(self._snapshot.entries(self._states, partition.key_groups))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +13,8 @@ from compat.tables.columns import layout_of
 from compat.tables.model import StateSnapshot, TableState
 from compat.tables.reading import open_snapshot
 
+Table = tuple[str, str]
+"""A table's schema and its own name."""
 ALL = "entries"
 """The table of all states, with texts where their types differ."""
 
@@ -33,18 +35,23 @@ def query(path: str, sql: str, *, checkpoint: int | None = None) -> pa.Table:
     tables = table_names(snapshot.states)
     connection = duckdb.connect()
     try:
-        for (schema, name), states in _mentioned(sql, tables).items():
+        for (schema, name), states in mentioned(sql, tables).items():
             _load(connection, snapshot, schema, name, states)
         relation = connection.sql(sql)
         return pa.table({}) if relation is None else relation.to_arrow_table()
     except duckdb.Error as error:
-        known = "\n".join(f"  {quoted(*address)}" for address in (*tables, ("", ALL)))
-        raise QueryError(f"{error}\nThe tables are:\n{known}") from error
+        raise QueryError(with_tables(str(error), [*tables, ("", ALL)])) from error
     finally:
         connection.close()
 
 
-def table_names(states: Sequence[TableState]) -> Mapping[tuple[str, str], TableState]:
+def with_tables(said: str, tables: Iterable[Table]) -> str:
+    """What is said of a query, and which tables it may ask."""
+    known = "\n".join(f"  {quoted(*table)}" for table in tables)
+    return f"{said}\nThe tables are:\n{known}"
+
+
+def table_names(states: Sequence[TableState]) -> Mapping[Table, TableState]:
     """The states by schema and table: an operator's uid, else its name, or its id if others have that; and the state's name.
 
     Where an operator has two states of one name, such as timers of both kinds, the kind follows.
@@ -69,12 +76,10 @@ def quoted(*names: str) -> str:
     return ".".join('"' + name.replace('"', '""') + '"' for name in names if name)
 
 
-def _mentioned(
-    sql: str, tables: Mapping[tuple[str, str], TableState]
-) -> Mapping[tuple[str, str], Sequence[TableState]]:
-    """The tables whose names occur in a query: what is read from the snapshot and held in memory."""
+def mentioned(sql: str, tables: Mapping[Table, TableState]) -> Mapping[Table, Sequence[TableState]]:
+    """The tables whose names occur in a query, and their states: what is read of a snapshot."""
     asked = sql.lower()
-    found: dict[tuple[str, str], Sequence[TableState]] = {
+    found: dict[Table, Sequence[TableState]] = {
         address: [state]
         for address, state in tables.items()
         if all(part.lower().replace('"', '""') in asked for part in address)

@@ -40,6 +40,7 @@ LEADER_TRANSACTION = "leader"
 _RESTORE = "RESTORE"
 _REWRITES_NOTHING = (_RESTORE, "VACUUM")
 """What others do to a table that leaves the files of the version as its own commit had them."""
+_FEATURES, _DELETION_VECTORS = "Unsupported table features", "deletionVectors"
 _ENDED, _SAVEPOINT = "ended", "savepoint"
 _MOST_CONFLICTS = 20
 """So often a new leader is overtaken by what the former one has begun to commit, at most."""
@@ -227,8 +228,10 @@ class SnapshotLog:
             try:
                 self._transact([], [], {}, self.epoch, self._highest)
                 return
-            except CommitFailedError:  # the former leader was faster, for the last time
-                continue
+            except CommitFailedError as error:
+                if _FEATURES in str(error):
+                    raise self._not_ours(error) from error
+                continue  # the former leader was faster, for the last time
         raise StoreError(f"The store {self.path} changes all the time: the job is not taken over.")
 
     def end(self, status: str, savepoint: str | None) -> None:
@@ -310,10 +313,19 @@ class SnapshotLog:
             self._transact(new, old, told, epoch, highest)
             self._epoch = (self.version, epoch)
         except (OSError, DeltaError) as error:
+            if _FEATURES in str(error):
+                raise self._not_ours(error) from error
             if isinstance(error, CommitFailedError):
                 self.refresh()
                 self._prove_leadership()
             raise unwritable("The store", self.path, error, "go on from a copy of it elsewhere with -s") from error
+
+    def _not_ours(self, error: Exception) -> StoreError:
+        return StoreError(
+            f"The state {self.path} has features of Delta that jobs do not write: {in_one_line(error)}. Somebody gave it "
+            f"them, be it with CLUSTER BY or by its properties. Begin another job from it with -s {self.path}: that one has a "
+            "table of its own. Nothing committed is lost."
+        )
 
     def _transact(
         self,
@@ -444,14 +456,27 @@ class SnapshotLog:
         return found
 
     def files(self) -> list[LogFile]:
-        """The data files of the version, oldest epoch first; read once for each version."""
+        """The data files of the version, oldest epoch first; read once for each version. Raises StoreError."""
         if self._files is None or self._files[0] != self.version:
+            self._prove_no_row_is_hidden()
             with self._reading():
                 told = pa.table(self._table.get_add_actions(flatten=True))
             columns = {name: told[name].to_pylist() for name in _TOLD if name in told.column_names}
             found = [_log_file(dict(zip(columns, row, strict=True))) for row in zip(*columns.values(), strict=True)]
             self._files = (self.version, sorted(found, key=lambda file: (file.epochs, file.path)))
         return list(self._files[1])
+
+    def _prove_no_row_is_hidden(self) -> None:
+        """Raise StoreError where files have rows that count as deleted: we would read them."""
+        with self._reading():
+            may = _DELETION_VECTORS in (self._table.protocol().reader_features or ())
+            hidden = may and pa.table(self._table.deletion_vectors()).num_rows > 0
+        if hidden:
+            raise StoreError(
+                f"Somebody deleted rows of the state {self.path} by deletion vectors, which jobs do not read. Have Spark write "
+                f"the files without these rows, with REORG TABLE delta.`{self.path}` APPLY (PURGE), or RESTORE the table to "
+                "the version before. Nothing committed is lost."
+            )
 
     def sources(self, files: Sequence[LogFile] | None = None) -> list[Source]:
         """Some files, or all, and where they are."""

@@ -29,8 +29,8 @@ _DELTA = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
 _ADVICE = (
-    f"Without a network, give the jars {' and '.join(f'{name}-{_VERSION}.jar' for name in _ARTIFACTS)} with jars=[…], or "
-    f"put them into ~/.m2 as Maven does: mvn dependency:get -Dartifact={_PACKAGE}"
+    f"Without a network, give the jars {' and '.join(f'{name}-{_VERSION}.jar' for name in _ARTIFACTS)} with jars=[…] or "
+    f"--jars in PYSPARK_SUBMIT_ARGS, or put them into ~/.m2 as Maven does: mvn dependency:get -Dartifact={_PACKAGE}"
 )
 _log = logging.getLogger(__name__)
 

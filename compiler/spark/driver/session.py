@@ -56,6 +56,8 @@ _LAUNCHER = "SPARK_LAUNCHER_OPTS"
 _HERE = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 # The path of a container's folder is longer than that of a socket may be.
 _IN_CONTAINERS = {"spark.python.unix.domain.socket.enabled": "false"}
+_AWAITED = "Exception thrown in awaitResult"
+"""What a thread of Spark's says that waited for another: only the cause tells why."""
 _TELLING = re.compile(r"(: )?[\w.]*(Error|Exception|aborted|Lost task)\b.*")
 
 
@@ -282,7 +284,10 @@ def _end_jvm(patience: float) -> None:
 
 def reason_of(error: Exception) -> str:
     """The line of an error that says what went wrong: Spark's messages are long, and a worker's traceback is inside."""
-    text = re.split(r"\n\s+at |\n *SQLSTATE|\nDriver stacktrace", str(error))[0]
+    said = str(error)
+    if _AWAITED in said:
+        said = said.rpartition("\nCaused by: ")[2]
+    text = re.split(r"\n\s+at |\n *SQLSTATE|\nDriver stacktrace", said)[0]
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     telling = [line for line in lines if _TELLING.match(line)]
     return f"{type(error).__name__}: {(telling or lines or [''])[-1][:400]}"

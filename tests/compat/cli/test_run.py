@@ -336,6 +336,7 @@ def test_two_snapshots_compared(compat: Any, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["count", "--sql", "select 1"], "leave out OPERATOR"),
+        (["count", "--on", "spark"], "--on spark is for a query: give one with --sql."),
         (["--diff", "x", "--checkpoint", "1"], "leave out --output and --checkpoint"),
         (["--output", "excel=x.xls"], "one of the formats parquet, csv, jsonl"),
         (["--sql", "select * from nothing"], "The tables are:"),

@@ -9,7 +9,11 @@ import pytest
 from pyspark.sql.datasource import EqualTo, GreaterThan, In
 
 from compat.compiler.datastream.served import served
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.rows import Row, read_rows, write_rows
 from compat.tables import StateSource, delta_session, register
+from compat.tables.reading import open_snapshot
+from tests.compat.savepoint.golden import SAVEPOINTS
 
 
 def reader(path: str, **options: str) -> Any:
@@ -40,6 +44,35 @@ def test_filters_on_operators_and_states_are_taken_over(savepoint: Callable[...,
     assert {row["state"] for row in rows(one)} == {"sum", "items"}
     assert list(one.pushFilters([EqualTo(("operator",), "another")])) == []
     assert one.partitions() == []
+
+
+def test_one_kind_of_a_state_is_chosen(savepoint: Callable[..., str]) -> None:
+    path = savepoint()
+    assert {row["kind"] for row in rows(reader(path, operator="keeps", kind="map"))} == {"map"}
+    assert rows(reader(path, state="sum", kind="map")) == []
+
+
+def test_all_tasks_read_one_version(savepoint: Callable[..., str]) -> None:
+    """Whatever the job commits between two of them."""
+    path = savepoint()
+    one = reader(path, state="sum")
+    version, before = SnapshotLog.open(path).version, rows(one)
+    log = SnapshotLog.open(path)
+    gone = [Row(*row[:7], None) for table in log.parts() for row in read_rows(table) if row.state == "sum"]
+    epoch = log.next_epoch
+    log.commit(epoch, [write_rows(log.path, gone, epoch)], {"token": "t"})
+    assert rows(reader(path, state="sum", checkpoint=str(epoch))) == []
+    assert rows(one) == before
+    assert pickle.loads(pickle.dumps(open_snapshot(path, epoch - 1))).table == (path, version)
+
+
+@pytest.mark.parametrize("checkpoint", [None, 2])
+def test_a_snapshot_has_an_address(savepoint: Callable[..., str], checkpoint: int | None) -> None:
+    path = savepoint()
+    assert open_snapshot(open_snapshot(path, checkpoint).address).address == f"{path}@2"
+    of_flink = open_snapshot(str(SAVEPOINTS / "small_uid_p2_canonical"))
+    again = pickle.loads(pickle.dumps(of_flink))
+    assert (again.address, again.states) == (of_flink.address, of_flink.states)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import subprocess
 import sys
@@ -177,3 +178,37 @@ def test_without_a_network(cluster: Any, tmp_path: Path) -> None:
     assert done.stderr.index("Delta's jars are not on this machine") < done.stderr.index(
         "did not start with Delta's jars"
     )
+
+
+COMMAND = """
+import sys
+from compat.cli import main
+from compat.compiler.spark.driver import delta_jars
+delta_jars._homes = lambda: []
+main(["state", sys.argv[1], "--on", "spark", "--sql", "select 1"])
+"""
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_the_command_without_a_network(cluster: Any, tmp_path: Path) -> None:
+    """What is about to be fetched is told first, and then how to do without. Slow: it starts Spark."""
+    _, path = stopped(cluster)
+    done = subprocess.run(
+        [*offline(), sys.executable, "-c", COMMAND, path],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={
+            **os.environ,
+            "TMPDIR": str(tmp_path),
+            "PYSPARK_SUBMIT_ARGS": f"--conf spark.jars.ivy={tmp_path / 'ivy'} pyspark-shell",
+        },
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    fetching, failed = done.stderr.splitlines()
+    assert fetching.startswith("Delta's jars are not on this machine: Spark fetches io.delta:delta-spark")
+    assert failed.startswith("Spark did not start with Delta's jars: ")
+    (log,) = tmp_path.glob("compat-state-*/spark.log")
+    assert f"{log} says why. Without a network, give the jars" in failed
+    assert "with jars=[…] or --jars in PYSPARK_SUBMIT_ARGS, or put them into ~/.m2" in failed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -126,3 +127,15 @@ def test_a_copy_without_history_stands_where_its_rows_say(tmp_path: Path) -> Non
     write_deltalake(str(tmp_path / "copy"), copy)
     log = SnapshotLog.open(tmp_path / "copy")
     assert (log.epoch, log.next_epoch, contents(log)) == (3, 4, {b"1": b"3"})
+
+
+@pytest.mark.parametrize("write", [lambda log: log.lead(7), lambda log: log.commit(log.next_epoch, [], {})])
+def test_features_that_we_do_not_write_are_told(tmp_path: Path, write: Any) -> None:
+    log = SnapshotLog.create(tmp_path)
+    protocol = {"minReaderVersion": 1, "minWriterVersion": 7, "writerFeatures": ["clustering", "domainMetadata"]}
+    commit = tmp_path / "_delta_log" / f"{log.version + 1:020d}.json"
+    commit.write_text("\n".join(map(json.dumps, ({"commitInfo": {"operation": "CLUSTER BY"}}, {"protocol": protocol}))))
+    with pytest.raises(
+        StoreError, match=r"features of Delta that jobs do not write: .* Begin another job from it with -s"
+    ):
+        write(SnapshotLog.open(tmp_path))

@@ -136,6 +136,49 @@ def test_files_that_each_slice_would_read_are_put_in_order_first(
     assert live(log) == expected(log) == wanted
 
 
+def test_what_work_takes_in_memory_does_not_grow_with_the_state(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With budgets of a megabyte: of 4 MB and of 16 MB of values, a compaction, a savepoint and a restore hold as much."""
+    budget = 1024 * 1024
+    monkeypatch.setattr(slices, "SLICE_BYTES", budget)
+    monkeypatch.setattr(slices, "_SMALL_BYTES", 0)
+    monkeypatch.setattr(compaction, "_FILE_BYTES", budget)
+    monkeypatch.setattr(compaction, "_ORDERED_BYTES", budget)
+    monkeypatch.setattr(compaction, "_LEAST_GROUP", budget // 32)
+    monkeypatch.setattr(reading, "BATCH_BYTES", budget // 8)
+
+    def most(work: Callable[[], object]) -> int:
+        before = pa.default_memory_pool()
+        counting = pa.proxy_memory_pool(before)
+        pa.set_memory_pool(counting)
+        try:
+            work()
+        finally:
+            pa.set_memory_pool(before)
+        return int(counting.max_memory())
+
+    taken: dict[int, list[int]] = {}
+    for keys in (1000, 4000):
+        draw, log = random.Random(keys), SnapshotLog.create(tmp_path / f"{keys}")
+        for epoch in range(1, EPOCHS + 1):
+            changed = [
+                Row("op", Kind.VALUE, key % GROUPS, "value", b"%d" % key, b"", b"", draw.randbytes(1024))
+                for key in range(epoch % 2, keys * 2, 2)
+            ]
+            log.commit(epoch, [write_rows(log.path, changed, epoch)], {"token": f"t{epoch}"})
+        copy, target = tmp_path / f"savepoint {keys}", SnapshotLog.create(tmp_path / f"target {keys}")
+        taken[keys] = [
+            most(lambda: compact(log, {"token": f"t{EPOCHS}"})),  # noqa: B023
+            most(lambda: write_savepoint(State.of(log), copy, {}, None, HERE)),  # noqa: B023
+            most(lambda: import_snapshot(log, target, {"op": "new"}, frozenset(), {}, len, HERE)),  # noqa: B023
+        ]
+        assert sum(table.num_rows for table in target.parts()) == 2 * keys
+    for little, much in zip(taken[1000], taken[4000], strict=True):
+        assert much < 6 * budget
+        assert much < little + 2 * budget
+
+
 @pytest.mark.usefixtures("narrow")
 def test_a_compaction_loses_nothing_that_is_committed_while_it_goes_on(tmp_path: Path) -> None:
     log = filled(tmp_path)
