@@ -26,6 +26,8 @@ from compat.compiler.spark.task.work import IterationWork
 from compat.compiler.transformations.operators import Source
 
 LATENCY_INTERVAL = "metrics.latency.interval"
+_QUICK = 0.05
+"""The part of the time for reading that some records may take for more of them to be given on at once."""
 
 
 class SourceOperator(StreamOperator):
@@ -96,19 +98,21 @@ class SourceOperator(StreamOperator):
 
     def _take(self, id: str, read: Read, seconds: float) -> int:
         """Give records on until the time is over, at least one; gives how many. The first few show what one costs."""
-        end, size = math.inf, BUFFER_RECORDS
-        if read.after is not None and seconds < math.inf:
-            end, size = time.monotonic() + seconds, 1
+        now, size = time.monotonic(), 1
+        if read.after is None or seconds == math.inf:
+            seconds, size = math.inf, BUFFER_RECORDS
         target: Any = self.output if not self._marked or not read.values else self._mark(id)
-        taken = 0
-        while taken < len(read.values) and (taken == 0 or time.monotonic() < end):
+        end, taken = now + seconds, 0
+        while taken < len(read.values) and (taken == 0 or now < end):
             part = read.values[taken : taken + size]
             times = self._timestamps(part, None if read.timestamps is None else read.timestamps[taken : taken + size])
             if target is self.output:
                 self.output.records(part, times)
             else:
                 target.process(0, part, times)
-            taken, size = taken + len(part), min(2 * size, BUFFER_RECORDS)
+            taken, before, now = taken + len(part), now, time.monotonic()
+            if now - before < seconds * _QUICK:
+                size = min(2 * size, BUFFER_RECORDS)
         return taken
 
     def _timestamps(self, values: Values, given: list[int | None] | None) -> Timestamps:

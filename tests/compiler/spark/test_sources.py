@@ -6,12 +6,15 @@ import json
 import socket
 import threading
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from compat.compiler.datastream.common.types import Row
 from compat.compiler.datastream.common.watermark_strategy import TimestampAssigner, WatermarkStrategy
@@ -26,17 +29,27 @@ from compat.compiler.datastream.formats.avro import AvroInputFormat, AvroSchema
 from compat.compiler.datastream.formats.csv import CsvReaderFormat, CsvSchema
 from compat.compiler.datastream.formats.json import JsonReaderFormat
 from compat.compiler.datastream.formats.parquet import ParquetColumnarRowInputFormat
-from compat.compiler.datastream.functions import ProcessFunction
+from compat.compiler.datastream.functions import MapFunction, ProcessFunction
 from compat.compiler.errors import ProgramError
 from compat.compiler.spark.connectors.sources import Read, Split
 from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.pace import Pace
+from compat.compiler.spark.operators import source as source_operator
 from compat.state.time import Duration
 from compat.state.types import Types
+from tests.compiler.spark.conftest import Cluster
 
 NONE = WatermarkStrategy.no_watermarks()
 SHAPES = pytest.mark.parametrize(("parallelism", "epoch_records"), [(1, None), (2, 3), (5, 7)])
 ROW = Types.ROW_NAMED(["word", "count"], [Types.STRING(), Types.LONG()])
 RECORDS = [("to", 1), ('say "hi",\nagain', 2), ("é", 3), ("", 4), ("be", 5), ("not", 6), ("or", 7)]
+
+
+@pytest.fixture(autouse=True, params=["at leisure", "in a hurry"])
+def hurry(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time of an epoch is enough for all records, or over with the first one: readers say where that leaves them."""
+    if request.param == "in a hurry":
+        monkeypatch.setattr(Pace, "seconds", lambda pace, share: 0.0)
 
 
 def rows(records: Any) -> list[Row]:
@@ -292,6 +305,47 @@ def test_a_split_that_is_behind_holds_the_watermark_back(cluster: Any) -> None:
     assert dict(second)[175] == 23
     assert max(mark for _, mark in second[:40]) < 60
     assert dict(second)[101] > 80
+
+
+class Costly(MapFunction):
+    """Records that cost time, by a clock that nothing else moves."""
+
+    now = 0.0
+
+    def __init__(self, costs: list[float]) -> None:
+        self._costs = costs
+
+    def map(self, value: Any) -> Any:
+        Costly.now += self._costs[value % len(self._costs)]
+        return value
+
+    @staticmethod
+    def monotonic() -> float:
+        """The clock."""
+        return Costly.now
+
+
+def lived(costs: list[float], records: int) -> list[int]:
+    """The records of each epoch of a job with a checkpoint a second, whose records cost that."""
+    with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patched:
+        patched.setattr(source_operator, "time", Costly)
+        cluster = Cluster(Path(folder))
+        env = cluster.environment(1)
+        env.enable_checkpointing(1000)
+        numbers = env.from_source(NumberSequenceSource(0, records - 1), NONE, "numbers")
+        assert list(numbers.map(Costly(costs), Types.LONG()).execute_and_collect()) == list(range(records))
+    return [event["records"] for event in cluster.events if event["event"] == "checkpoint"]
+
+
+@given(costs=st.lists(st.sampled_from([0.0, 0.001, 0.03, 0.3, 5.0]), min_size=1, max_size=5))
+@settings(max_examples=20, deadline=None)
+def test_epochs_that_end_early_lose_and_double_nothing(costs: list[float]) -> None:
+    assert sum(lived(costs, 150)) == 150
+
+
+@pytest.mark.parametrize(("cost", "most"), [(0.02, 65), (0.3, 5), (5.0, 1)])
+def test_an_epoch_ends_when_its_time_is_over_whatever_records_cost(cost: float, most: int, hurry: None) -> None:
+    assert max(lived([cost], 150)) <= most
 
 
 def test_what_cannot_be_run_is_refused_before_the_start(cluster: Any) -> None:
