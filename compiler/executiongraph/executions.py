@@ -101,12 +101,18 @@ class Executions:
         self._advance(_E.SCHEDULED)
 
     def deploy(self) -> bool:
-        """Those that wait are given to their slots; False where none does."""
-        return self._all(_E.SCHEDULED, _E.DEPLOYING)
+        """Those that wait are given to their slots; False if none did."""
+        now = self._clock()
+        waiting = [execution for execution in self if execution.state is _E.SCHEDULED]
+        for execution in waiting:
+            execution.to(_E.DEPLOYING, now)
+        return bool(waiting)
 
-    def initialize(self) -> bool:
-        """Those that have their slots take up their state; False where none does."""
-        return self._all(_E.DEPLOYING, _E.INITIALIZING)
+    def told(self, vertex: int, subtask: int, state: ExecutionState) -> None:
+        """A subtask says that it came into a state. One that is further already stays: it was run twice."""
+        execution = self.of(vertex, subtask)
+        if execution.state in _PATH and _PATH.index(execution.state) < _PATH.index(state):
+            execution.advance(state, self._clock())
 
     def reported(self, vertex: int, subtask: int, ended: bool) -> bool:
         """A subtask was heard of: it restored its state and runs, or has come to the end of its input. False for no news."""
@@ -158,13 +164,6 @@ class Executions:
             failure=failure,
             failed=failed,
         )
-
-    def _all(self, before: ExecutionState, then: ExecutionState) -> bool:
-        """Bring all that are in one state into the next; False where none is."""
-        now, found = self._clock(), [execution for execution in self if execution.state is before]
-        for execution in found:
-            execution.to(then, now)
-        return bool(found)
 
     def _advance(self, state: ExecutionState) -> None:
         now = self._clock()

@@ -36,6 +36,8 @@ class SparkDouble:
     log = "no log"
     alive = True
     pool = None
+    driver_at = None
+    """Tasks do not reach the driver: it hears of them at the end of the epoch."""
 
     def __init__(self, world: World) -> None:
         self.world = world

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
-from compat.compiler.spark.task.gateway import LONGEST, Failed, Gateway, heard
+from compat.compiler.spark.task.gateway import LONGEST, Gateway, Message, heard
 
 _PATIENCE = 5.0
 """Seconds that who connects has to say what it wants to."""
@@ -20,7 +20,7 @@ class Listening:
     after the other; tasks reach the port at ``host``. Raises OSError where none can be had.
     """
 
-    def __init__(self, address: str, host: str, hear: Callable[[Failed], None]) -> None:
+    def __init__(self, address: str, host: str, hear: Callable[[Message], None]) -> None:
         self._hear, self._closed = hear, False
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
         self._socket = socket.create_server((address, 0), family=family)

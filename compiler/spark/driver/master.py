@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import os
 import socket
+import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
@@ -18,7 +19,7 @@ from typing import Any, assert_never
 from compat.compiler.configuration import CHECKPOINT_RETENTION, parse_duration
 from compat.compiler.driver import Compilation
 from compat.compiler.executiongraph.executions import Executions
-from compat.compiler.executiongraph.states import JobStatus, next_job_status
+from compat.compiler.executiongraph.states import ExecutionState, JobStatus, next_job_status
 from compat.compiler.spark.connectors.sinks import Committer, ProvingCommitter, committer_of, folder_of, prove_output
 from compat.compiler.spark.connectors.splits import Split
 from compat.compiler.spark.driver import next_epoch, remains
@@ -58,6 +59,8 @@ from compat.state.stores.places import Place
 _RETAINED = "execution.checkpointing.num-retained"
 _ENTRY_SECONDS = 1.0
 """How often the entry of a running job is written: each time waits for the disk."""
+_CHANGES_SECONDS = 0.5
+"""The same while its tasks come into states."""
 
 
 _LOSSES = 3
@@ -200,6 +203,8 @@ class JobMaster:
         self._cancels: list[Place] = []
         self._cancelled: float | None = None
         self._since: float | None = None
+        self._changes: deque[tuple[int, int, ExecutionState]] = deque()
+        self._writing = threading.Lock()  # while an epoch runs, the watch writes the entry
         self._moved = math.inf
         self._timeout = _epoch_timeout(plan.options, settings.checkpointing)
         self._started = store.start_time(time.time()) if before is None else before.started
@@ -327,6 +332,7 @@ class JobMaster:
                 restored=self._restored,
             )
             self._runner = self._make_runner(self.plan)
+            self._runner.listen(lambda *change: self._changes.append(change))
             self._loop()
         except _Abandoned:
             pass
@@ -587,6 +593,9 @@ class JobMaster:
         coordinator = self.coordinator
         token, epoch = new_token(), coordinator.log.next_epoch
         share = self._share()
+        first = self.executions.deploy()
+        if first:
+            self._write()
         spec = EpochSpec(
             job_id=self.job_id,
             epoch=epoch,
@@ -604,25 +613,24 @@ class JobMaster:
             clock=self.options.clock,
             runs=coordinator.runs,
             version=coordinator.log.version,
+            first=first,
         )
         assert self._runner is not None
-        if self.executions.deploy():
-            self._write()
         self._moved = math.inf  # Spark may be starting, for which it has its own time
         self._since = time.monotonic()
         try:
             self._runner.prepare()
             self._since = began = time.monotonic()
             self._move()
-            if self.executions.initialize():
-                self._write()
             results = self._runner.run(spec)
         except EpochLost as error:
             if time.monotonic() - self._since > self._timeout:
                 raise EpochLost(f"{_LATE.format(self._timeout)} {error}") from error
             raise
         finally:
-            self._since = None
+            with self._writing:
+                self._since = None
+                self._changes.clear()
             self._move()
         failure = next((each for each in results if isinstance(each, TaskFailure)), None)
         if failure is not None:
@@ -662,6 +670,7 @@ class JobMaster:
         """Hear what the job is asked for; give an epoch up that nobody waits for any more, or that has taken too long."""
         if self._lock.lost:
             return  # what is asked for is asked of who has the job now
+        self._write_changes()
         for answer, request in self.store.requests(self.job_id):
             if request["action"] == "cancel":
                 self._cancels.append(answer)
@@ -942,6 +951,16 @@ class JobMaster:
         except StoreError:
             if status is JobStatus.FINISHED:
                 raise
+
+    def _write_changes(self) -> None:
+        """Write down the states that tasks came into in the epoch that runs."""
+        with self._writing:
+            if self._since is None or not self._changes or time.monotonic() - self._written < _CHANGES_SECONDS:
+                return
+            while self._changes:
+                self.executions.told(*self._changes.popleft())
+            with suppress(Superseded):  # the job's thread finds out
+                self._write()
 
     def _write(self, **changes: Any) -> None:
         entry = JobEntry(

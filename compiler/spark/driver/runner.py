@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from compat.compiler.datastream.served import served
+from compat.compiler.executiongraph.states import ExecutionState
 from compat.compiler.garbage import collect_rarely
 from compat.compiler.spark.driver.listening import Listening
 from compat.compiler.spark.driver.options import Assigned
@@ -35,7 +36,7 @@ from compat.compiler.spark.task.epochs import (
     run_partition,
     sealed,
 )
-from compat.compiler.spark.task.gateway import Failed, Gateway
+from compat.compiler.spark.task.gateway import Changed, Failed, Gateway, Message
 from compat.compiler.spark.task.hosts import Host, HostLoad, clear_away, kill_hosts
 from compat.compiler.spark.task.stowage import folder_for_buffers, remove_left_buffers
 from compat.compiler.spark.task.stream_task import TaskReport
@@ -80,6 +81,7 @@ class SparkRunner:
         self._places: Places | None = None
         self._listening: Listening | None = None
         self._epoch: _Epoch | None = None
+        self._changed: Callable[[int, int, ExecutionState], None] = lambda vertex, subtask, state: None
         self._ending = threading.Lock()
 
     def prepare(self) -> None:
@@ -105,10 +107,16 @@ class SparkRunner:
                     self._epoch = None
         return reports_of(self._outline, parcels)
 
-    def _hear(self, message: Failed) -> None:
+    def listen(self, changed: Callable[[int, int, ExecutionState], None]) -> None:
+        self._changed = changed
+
+    def _hear(self, message: Message) -> None:
         """End the epoch with its first failure. Spark ends the workers of other subtasks, and hosts end with who asked them."""
         epoch = self._epoch
         if epoch is None or epoch.token != message.token or epoch.failure is not None:
+            return
+        if isinstance(message, Changed):
+            self._changed(message.vertex, message.subtask, message.state)
             return
         epoch.failure = message.failure
         if epoch.over.wait(_A_MOMENT):
@@ -117,16 +125,12 @@ class SparkRunner:
             if self._epoch is epoch:
                 self._known.cancelJobGroup(self._group)
 
-    def _gateway(self, context: Any) -> Gateway | None:
+    def _gateway(self) -> Gateway | None:
         """Where tasks tell what happens to them; None where the driver can have no port."""
-        if self._listening is None:
-            host = context.getConf().get("spark.driver.host", "127.0.0.1")
-            address = context.getConf().get("spark.driver.bindAddress", host)
-            try:
-                self._listening = Listening(address, host, self._hear)
-            except OSError:
-                return None
-        return self._listening.gateway
+        if self._listening is None and self._spark.driver_at is not None:
+            with suppress(OSError):
+                self._listening = Listening(*self._spark.driver_at, self._hear)
+        return None if self._listening is None else self._listening.gateway
 
     def _job(self, spec: EpochSpec) -> Any:
         """The RDD whose elements are an epoch's outcomes, on Spark as it is now."""
@@ -147,7 +151,7 @@ class SparkRunner:
                 self._base = context.parallelize(list(range(first)), first)
                 self._base = self._base.persist()  # the tasks of the first stage go where it is kept
             outline = pickle.dumps(self._outline)
-            self._plan = context.broadcast(self._packed._replace(outline=outline, gateway=self._gateway(context)))
+            self._plan = context.broadcast(self._packed._replace(outline=outline, gateway=self._gateway()))
             self._known = context
         context.setJobGroup(self._group, "an epoch", interruptOnCancel=True)
         if self._spark.pool is not None:
@@ -267,6 +271,8 @@ class _Level(_Tasks):
         """Run one of them: from what it was given to pairs of the next level's partition and what that is given."""
         plan = self._loaded()
         here, all_hosted = Subtasks(plan), self.load.value.all_hosted
+        if self.load.value.gateway is not None:
+            here.tell = self.load.value.gateway.changed
 
         def run(spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
             """Run a subtask in the host of its slot, or in this worker."""

@@ -127,6 +127,13 @@ class Spark:
         except Exception:
             return False
 
+    @property
+    def driver_at(self) -> tuple[str, str] | None:
+        """The address that this process has a port at, and the host by which tasks reach it; None where they cannot."""
+        settings = self.context.getConf()
+        host = settings.get("spark.driver.host")
+        return None if host is None else (settings.get("spark.driver.bindAddress", host), host)
+
     def interrupt(self) -> None:
         """Wait for it no longer, where somebody waits for it."""
 

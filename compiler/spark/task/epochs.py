@@ -19,6 +19,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
 
+from compat.compiler.executiongraph.states import ExecutionState
 from compat.compiler.spark.connectors.splits import CacheDamaged
 from compat.compiler.spark.operators.base import UserFunctionError
 from compat.compiler.spark.operators.factory import has_functions_to_keep
@@ -85,6 +86,7 @@ class EpochSpec:
     committed epoch is made of, ``version`` is that of the log as of then.
     ``now`` is the driver's time, in milliseconds since 1970, which tasks go by; with ``clock``, they ask that instead.
     Work is sealed on its way (:func:`sealed`). ``stowage`` is the folder for buffers where all tasks are on one machine.
+    ``first`` is True for the first epoch of an attempt, in which subtasks tell their states.
     """
 
     job_id: str
@@ -104,6 +106,7 @@ class EpochSpec:
     runs: Mapping[tuple[int, int], str] = field(default_factory=dict)
     version: int | None = None
     stowage: str = ""
+    first: bool = False
 
     @property
     def folder(self) -> str:
@@ -312,6 +315,9 @@ class EpochRunner(Protocol):
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
         """All tasks' reports. Raises EpochLost."""
 
+    def listen(self, changed: Callable[[int, int, ExecutionState], None]) -> None:
+        """Tell the states of subtasks as they change, as far as that is known: vertex, subtask, state. In any thread."""
+
     def cancel(self) -> None:
         """Give the epoch up that runs, if one does: :meth:`run` raises EpochLost. May be called in any thread, and often."""
 
@@ -450,11 +456,12 @@ def run_levels(
 
 
 class Subtasks:
-    """Runs subtasks of a plan in this process, and keeps open what is to stay open."""
+    """Runs subtasks of a plan in this process, and keeps open what is to stay open. ``tell`` is called with their states."""
 
     def __init__(self, plan: PackedPlan, cached: Mapping[str, str] | None = None) -> None:
         self._plan = plan
         self._cached = cached or {}
+        self.tell: Callable[[EpochSpec, int, int, ExecutionState], None] = lambda spec, vertex, subtask, state: None
         self._levels = {task.vertex: task.level for task in plan.tasks}
         self._open: dict[tuple[int, int], OpenTask] = {}
 
@@ -464,6 +471,8 @@ class Subtasks:
         before = self._open.pop((vertex, subtask), None)
         made: list[Buffer] = []
         open_task = None
+        if spec.first:
+            self.tell(spec, vertex, subtask, ExecutionState.INITIALIZING)
         try:
             if before is not None and not _goes_on(before, spec, vertex, subtask):
                 before.close()
@@ -526,6 +535,8 @@ class Subtasks:
             stream_task.build(self._levels)
             stream_task.initialize_state()
             stream_task.open()
+            if spec.first:
+                self.tell(spec, task.vertex, subtask, ExecutionState.RUNNING)
             began = time.monotonic()
             count = stream_task.process_input(buffers)
             runtime = stream_task.snapshot_state(changes)
@@ -674,6 +685,9 @@ class InProcessRunner:
     def run_subtask(self, spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
         """Run one, in this process."""
         return self._subtasks.run(spec, vertex, subtask, buffers)
+
+    def listen(self, changed: Callable[[int, int, ExecutionState], None]) -> None:
+        self._subtasks.tell = lambda spec, vertex, subtask, state: changed(vertex, subtask, state)
 
     def cancel(self) -> None:
         """Nothing: what runs in this process cannot be interrupted."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hmac
 import socket
-from contextlib import suppress
 from typing import NamedTuple
 
 import msgspec
 
-from compat.compiler.spark.task.epochs import TaskFailure
+from compat.compiler.executiongraph.states import ExecutionState
+from compat.compiler.spark.task.epochs import EpochSpec, TaskFailure
 
 LONGEST = 4 * 1024 * 1024
 """The bytes that a message may have."""
@@ -22,11 +22,25 @@ _PATIENCE = 5.0
 """Seconds that a task waits for the driver to take a message."""
 
 
-class Failed(msgspec.Struct, frozen=True):
+class Failed(msgspec.Struct, frozen=True, tag=True):
     """A subtask that failed, in the epoch that has the token."""
 
     token: str
     failure: TaskFailure
+
+
+class Changed(msgspec.Struct, frozen=True, tag=True):
+    """A subtask that came into a state, in the epoch that has the token."""
+
+    token: str
+    vertex: int
+    subtask: int
+    state: ExecutionState
+
+
+Message = Failed | Changed
+_unreached: set[tuple[str, int]] = set()
+"""Where this process found nobody: it waits there no more for what only tells how a job gets on."""
 
 
 class Gateway(NamedTuple):
@@ -36,7 +50,12 @@ class Gateway(NamedTuple):
     port: int
     secret: bytes
 
-    def tell(self, message: Failed) -> None:
+    def changed(self, spec: EpochSpec, vertex: int, subtask: int, state: ExecutionState) -> None:
+        """Tell the state of a subtask."""
+        if (self.host, self.port) not in _unreached:
+            self.tell(Changed(spec.token, vertex, subtask, state))
+
+    def tell(self, message: Message) -> None:
         """Send a message; one that is too long, or that the driver does not take, is dropped."""
         try:
             body = msgspec.msgpack.encode(message)
@@ -44,17 +63,21 @@ class Gateway(NamedTuple):
             return
         if _SIGNATURE + len(body) > LONGEST:
             return
-        with suppress(OSError), socket.create_connection((self.host, self.port), _PATIENCE) as connection:
-            connection.sendall(_signature(self.secret, body) + body)
+        try:
+            with socket.create_connection((self.host, self.port), _PATIENCE) as connection:
+                connection.sendall(_signature(self.secret, body) + body)
+        except OSError:
+            _unreached.add((self.host, self.port))
 
 
-def heard(secret: bytes, data: bytes) -> Failed | None:
+def heard(secret: bytes, data: bytes) -> Message | None:
     """The message that somebody sent; None unless it was signed with the secret."""
     signature, body = data[:_SIGNATURE], data[_SIGNATURE:]
     if not hmac.compare_digest(signature, _signature(secret, body)):
         return None
     try:
-        return msgspec.msgpack.decode(body, type=Failed)
+        message: Message = msgspec.msgpack.decode(body, type=Message)
+        return message
     except msgspec.MsgspecError:  # of another version of this package
         return None
 

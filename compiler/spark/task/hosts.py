@@ -520,6 +520,8 @@ def _serve_load(load: HostLoad, listening: socket.socket, parent: int) -> None:
         ready()
     sys.path[:] = [*load.environment.paths, *(path for path in sys.path if path not in load.environment.paths)]
     subtasks = Subtasks(pickle.loads(load.plan), load.environment.cached)
+    if load.gateway is not None:
+        subtasks.tell = load.gateway.changed
     collect_rarely()
     try:
         serve(listening, subtasks, _wait(listening, parent), Guard(_orphaned(parent)))

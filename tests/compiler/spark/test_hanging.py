@@ -11,9 +11,10 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -27,6 +28,7 @@ from compat.state.delta.replica import Position
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
 from tests.compiler.spark.crashes import processes
+from tests.compiler.spark.standalone import StandaloneCluster
 
 NUMBERS = list(range(20))
 
@@ -138,6 +140,27 @@ def test_the_first_failure_ends_the_epoch(spark: Cluster, tmp_path: Path, restar
     assert time.monotonic() - began < 300
     wait_for(lambda: not os.listdir(_folder()), 60)
     assert not [thread.name for thread in threading.enumerate() if thread.name == "listening"]
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_the_first_failure_ends_the_epoch_on_a_cluster(tmp_path: Path) -> None:
+    standalone = StandaloneCluster(tmp_path)
+    made = Cluster(tmp_path, cast(Any, partial(SparkExecutor, master=standalone.url)))
+    try:
+        env = made.environment(2)
+        env.configuration.set_string("restart-strategy.type", "fixed-delay")
+        stream = env.from_collection([0, 1], Types.INT()).rebalance().map(fails_once_while_others_sleep(tmp_path))
+        began = time.monotonic()
+        assert sorted(stream.execute_and_collect()) == [0, 1]
+        assert time.monotonic() - began < 400
+        told = [event for event in made.events if event["event"] == "restarting"]
+        assert ["It fails at its first record." in event["error"] for event in told] == [True]
+    finally:
+        start(Program())
+        if made.executor is not None:
+            made.executor.close()
+        standalone.close()
 
 
 HOST = """
