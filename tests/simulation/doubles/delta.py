@@ -21,6 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
+from deltalake.table import ProtocolVersions
 
 Action = dict[str, Any]
 _LOG = "_delta_log"
@@ -245,6 +246,10 @@ class Table:
     def get_add_actions(self, flatten: bool = False) -> Any:
         """What the log says of the files."""
         return self._now.told
+
+    def protocol(self) -> ProtocolVersions:
+        """The oldest one: nobody gives these tables features."""
+        return ProtocolVersions(1, 2, None, None)
 
     def create_write_transaction(
         self,
