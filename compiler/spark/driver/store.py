@@ -371,7 +371,8 @@ class JobStore:
                 held.prove()
             except LeaseLost as error:
                 raise StoreError(
-                    f"Another process started {program} while this one stood still. compat list shows its job. {second}"
+                    f"Another process started {program} at the same time, or while this one stood still. compat list shows its "
+                    f"job. {second}"
                 ) from error
 
         try:

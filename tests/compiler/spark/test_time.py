@@ -27,6 +27,7 @@ from compat.compiler.datastream.window import (
     TumblingProcessingTimeWindows,
 )
 from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
+from compat.compiler.spark.driver.pace import FIRST
 from compat.compiler.spark.task.epochs import InProcessRunner
 from compat.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from compat.state.time import Duration, Time
@@ -493,7 +494,7 @@ READ = [0]
 
 def counted(number: int) -> int:
     READ[0] += 1
-    if READ[0] > 10_000 and READ[0] % 10 == 0:  # from the second epoch on
+    if READ[0] > FIRST and READ[0] % 10 == 0:  # from the second epoch on
         time.sleep(0.002)
     return number
 
@@ -518,7 +519,7 @@ def test_timers_behind_an_exchange_do_not_wait_for_a_long_epoch(cluster: Any) ->
     numbers = env.from_source(NumberSequenceSource(1, 30_000), WatermarkStrategy.no_watermarks(), "numbers")
     soon = numbers.map(counted, Types.LONG()).key_by(lambda n: n % 2, Types.LONG()).process(Soon(), Types.LONG())
     was_set, fired = soon.execute_and_collect()
-    assert was_set == 10_000
+    assert was_set == FIRST
     assert fired < 15_000
 
 
