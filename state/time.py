@@ -111,6 +111,11 @@ class Instant:
     def __reduce__(self) -> tuple[Any, ...]:
         return Instant, (self.seconds, self.nanos)
 
+    def __setstate__(self, state: dict[str, int]) -> None:
+        """Take the fields from a pickle of PyFlink's."""
+        for name, value in state.items():
+            object.__setattr__(self, name, value)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Instant) and (self.seconds, self.nanos) == (other.seconds, other.nanos)
 

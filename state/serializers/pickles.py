@@ -43,6 +43,11 @@ class _Unpickler(pickle.Unpickler):
         package = module.partition(".")[0]
         if package == "pyflink" and package not in sys.modules:  # in a process that runs no program
             return super().find_class(_ours(module), name)
+        if package == "pyflink":
+            try:
+                return super().find_class(module, name)
+            except AttributeError:  # an inner part, as the function that makes rows: programs are not served these
+                return super().find_class(_ours(module), name)
         if package not in _FORMER:
             return super().find_class(module, name)
         if not _is_elsewhere(package):

@@ -22,6 +22,12 @@ class Window(ABC):
     def max_timestamp(self) -> int:
         """The largest timestamp that belongs to the window."""
 
+    def __setstate__(self, state: Any) -> None:
+        """Take the fields from a pickle: ours have slots, PyFlink's windows a dictionary."""
+        for part in state if isinstance(state, tuple) else (state,):
+            for name, value in (part or {}).items():
+                setattr(self, name, value)
+
 
 class TimeWindow(Window):
     """The timestamps from ``start`` up to, but without, ``end``; milliseconds since 1970."""

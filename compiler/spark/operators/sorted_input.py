@@ -82,7 +82,6 @@ class SortedInput(StreamOperator):
             self._fire_by_clock()
         except Exception as error:
             self.fail(NO_RECORD, error)
-        operator.emitter.flush()
         self.watermark_now = operator.watermark_now = timestamp
         self.output.watermark(timestamp)
 
@@ -98,10 +97,11 @@ class SortedInput(StreamOperator):
         timers.end_key()
 
     def _fire_by_clock(self) -> None:
-        """The timers by the clock of the present key: its others have fired."""
+        """Fire the timers by the clock of the key before: its others have fired, and it is done."""
         for time, key, namespace in self._operator.timers.processing.due(MAX_WATERMARK):
             self._operator.backend.set_key(key)
             self._operator.on_timer(time, key, namespace, TimeDomain.PROCESSING_TIME)
+        self._operator.emitter.flush()
 
     def snapshot_state(self, changes: Changes) -> Any:
         return self._operator.snapshot_state(changes)

@@ -238,7 +238,7 @@ def test_a_job_that_restarts_cannot_be_stopped_with_a_savepoint(cluster: Any, tm
     """Flink refuses that: NOT_ALL_REQUIRED_TASKS_RUNNING. It can be cancelled, and have a savepoint of its last commit."""
     env = cluster.environment(1, epoch_records=2)
     _restarting(env, 1_000_000)
-    env.configuration.set_string("restart-strategy.fixed-delay.delay", "1 s")
+    env.configuration.set_string("restart-strategy.fixed-delay.delay", "5 s")  # all of this happens while it waits
     env.from_collection(list(range(20)), Types.INT()).map(Failing(tmp_path / "mended")).print()
     client = env.execute_async()
     while client.master.status is not JobStatus.RESTARTING:

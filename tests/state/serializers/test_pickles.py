@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from compat.compiler.datastream.common.watermark_strategy import BoundedOutOfOrdernessWatermarks
-from compat.compiler.datastream.window import TimeWindow
+from compat.compiler.datastream.served import served
+from compat.compiler.datastream.window import CountWindow, TimeWindow
 from compat.state.rows import Row, RowKind
 from compat.state.serializers import codec_of, dump, key_codec_of, load
 from compat.state.time import Instant
@@ -52,6 +53,54 @@ def test_what_the_first_version_pickled_is_read(written: str, value: Any) -> Non
     read = codec_of(None).decode(base64.b64decode(written))
     assert read == value
     assert type(read) is type(value)
+
+
+PYFLINKS = {
+    "row": (
+        "gAWVSQAAAAAAAACMFHB5ZmxpbmsuY29tbW9uLnR5cGVzlIwLX2NyZWF0ZV9yb3eUk5ROSwGMAXiUhpRoAIwHUm93S2luZJSTlEsAhZRSlIeUUp"
+        "Qu",
+        Row(1, "x"),
+    ),
+    "named": (
+        "gAWVVAAAAAAAAACMFHB5ZmxpbmsuY29tbW9uLnR5cGVzlIwLX2NyZWF0ZV9yb3eUk5RdlCiMAWGUjAFilGVLAYwBeJSGlGgAjAdSb3dLaW5klJ"
+        "OUSwCFlFKUh5RSlC4=",
+        Row(a=1, b="x"),
+    ),
+    "nested": (
+        "gAWVWAAAAAAAAACMFHB5ZmxpbmsuY29tbW9uLnR5cGVzlIwLX2NyZWF0ZV9yb3eUk5ROSwGFlGgAjAdSb3dLaW5klJOUSwCFlFKUh5RSlF2UaA"
+        "JOSwJOhpRoB4eUUpRhhpQu",
+        (Row(1), [Row(2, None)]),
+    ),
+    "window": (
+        "gAWVRgAAAAAAAACMGXB5ZmxpbmsuZGF0YXN0cmVhbS53aW5kb3eUjApUaW1lV2luZG93lJOUKYGUfZQojAVzdGFydJRLAYwDZW5klEsFdWIu",
+        TimeWindow(1, 5),
+    ),
+    "count": (
+        "gAWVOwAAAAAAAACMGXB5ZmxpbmsuZGF0YXN0cmVhbS53aW5kb3eUjAtDb3VudFdpbmRvd5STlCmBlH2UjAJpZJRLA3NiLg==",
+        CountWindow(3),
+    ),
+    "instant": (
+        "gAWVRAAAAAAAAACME3B5ZmxpbmsuY29tbW9uLnRpbWWUjAdJbnN0YW50lJOUKYGUfZQojAdzZWNvbmRzlEsAjAVuYW5vc5RKQEtMAHViLg==",
+        Instant(0, 5_000_000),
+    ),
+    "rk": (
+        "gAWVKgAAAAAAAACMFHB5ZmxpbmsuY29tbW9uLnR5cGVzlIwHUm93S2luZJSTlEsAhZRSlC4=",
+        RowKind.INSERT,
+    ),
+}
+"""What PyFlink 2.3 pickled, as thread mode keeps it in state, and the values."""
+
+
+@pytest.mark.parametrize("programs_are_here", [False, True])
+@pytest.mark.parametrize("what", PYFLINKS)
+def test_what_pyflink_pickled_is_read(what: str, programs_are_here: bool) -> None:
+    """Also where its modules are served to programs, without their inner parts."""
+    if programs_are_here:
+        served()
+    written, value = PYFLINKS[what]
+    read = load(base64.b64decode(written))
+    assert (read, type(read)) == (value, type(value))
+    assert load(dump(read)) == value
 
 
 def test_the_watermarks_of_a_source_go_on_where_the_first_version_was() -> None:
