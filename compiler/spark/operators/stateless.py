@@ -20,7 +20,7 @@ from compat.compiler.spark.operators.base import (
     open_functions,
 )
 from compat.compiler.spark.task.elements import MIN_TIMESTAMP, Timestamps, Values
-from compat.compiler.spark.task.records import range_check
+from compat.compiler.spark.task.records import converter
 from compat.compiler.transformations import operators as ops
 
 Handler = Callable[[Any, int | None], None]
@@ -177,13 +177,13 @@ class ProcessOperator(FunctionOperator[ops.Process]):
 
 
 class KeyByMap(FunctionOperator[ops.KeyByMap]):
-    """Gives each record its key."""
+    """Gives each record its key, in the form of the key's type."""
 
     method = "get_key"
 
     def __init__(self, context: OperatorContext, output: Output, operator: ops.KeyByMap) -> None:
         super().__init__(context, output, operator)
-        self._in_range = range_check(context.spec.output_type.field_types[0])
+        self._form = converter(context.spec.output_type.field_types[0])
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         call, rest = self.call, iter(values)
@@ -191,13 +191,20 @@ class KeyByMap(FunctionOperator[ops.KeyByMap]):
             keys = [call(value) for value in rest]
         except Exception as error:
             self.fail(values[len(values) - length_hint(rest) - 1], error)
-        if self._in_range is not None and not self._in_range.have_it(keys):
+        formed = keys if self._form is None else self._formed(self._form, keys, values)
+        self.output.keyed(formed, values, timestamps)
+
+    def _formed(self, form: Callable[[Values], Values], keys: Values, values: Values) -> Values:
+        """Keys in the form of their type. Fails with the first record whose key cannot have it."""
+        try:
+            return form(keys)
+        except Exception:
             for key, value in zip(keys, values, strict=True):
                 try:
-                    self._in_range.convert(key)
+                    form([key])
                 except Exception as error:
                     self.fail(value, error)
-        self.output.keyed(keys, values, timestamps)
+            raise
 
 
 class PartitionCustomMap(FunctionOperator[ops.PartitionCustomMap]):

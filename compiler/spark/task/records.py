@@ -34,12 +34,6 @@ def converter(type_info: Any) -> Callable[[list[Any]], list[Any]] | None:
     return convert_all
 
 
-def range_check(type_info: Any) -> Form | None:
-    """The form of whole numbers that end somewhere; None for another type."""
-    form = _form_of(type_info)
-    return form if isinstance(form, Form) and form.code else None
-
-
 class Form(NamedTuple):
     """The classes whose values have the form of a type already, and what gives it to any value.
 

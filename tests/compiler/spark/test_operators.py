@@ -23,6 +23,7 @@ from compat.state.descriptors import (
     MapStateDescriptor,
     ValueStateDescriptor,
 )
+from compat.state.rows import Row
 from compat.state.types import Types
 
 WORDS = [f"w{(i * i) % 17}" for i in range(500)]
@@ -241,3 +242,41 @@ def test_a_tag_that_nobody_reads(cluster: Any) -> None:
     env.from_collection([1], Types.INT()).process(Tagging(), Types.INT()).print()
     with pytest.raises(JobFailed, match="is no value of the declared type INT"):
         env.execute()
+
+
+class OwnKey(KeyedProcessFunction):
+    """Gives the key of each record, and how many it has had."""
+
+    def open(self, runtime_context: Any) -> None:
+        self._count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        self._count.update((self._count.value() or 0) + 1)
+        yield repr(ctx.get_current_key()), self._count.value()
+
+
+@pytest.mark.parametrize(
+    ("key", "type_info", "expected"),
+    [
+        (lambda v: v[0], Types.DOUBLE(), ["1.0", "1.0", "2.0"]),
+        (lambda v: v[1], Types.INT(), ["1", "2", "1"]),
+        (lambda v: v[1] + 0.1, Types.FLOAT(), ["1.600000023841858", "2.0999999046325684", "1.2999999523162842"]),
+        (lambda v: v[0] == 1, Types.INT(), ["1", "1", "0"]),
+        (lambda v: (v[0], v[0]), Types.TUPLE([Types.DOUBLE(), Types.INT()]), ["(1.0, 1)", "(1.0, 1)", "(2.0, 2)"]),
+        (lambda v: Row(v[0], "x"), Types.TUPLE([Types.INT(), Types.STRING()]), ["(1, 'x')", "(1, 'x')", "(2, 'x')"]),
+    ],
+    ids=str,
+)
+def test_keys_have_the_form_of_their_type(cluster: Any, key: Any, type_info: Any, expected: list[str]) -> None:
+    """As PyFlink 2.3 has them, in process mode; the last one in thread mode."""
+    env = cluster.environment(1, epoch_records=1)
+    pairs = env.from_collection([(1, 1.5), (1, 2.0), (2, 1.2)], Types.TUPLE([Types.INT(), Types.DOUBLE()]))
+    found = list(pairs.key_by(key, type_info).process(OwnKey()).execute_and_collect())
+    assert sorted(found) == sorted((each, expected[:place].count(each) + 1) for place, each in enumerate(expected))
+
+
+def test_a_key_that_is_none_of_its_type_fails_with_its_record(cluster: Any) -> None:
+    env = cluster.environment(1)
+    stream = env.from_collection([1, 2], Types.INT()).key_by(lambda n: n if n < 2 else "two", Types.INT())
+    with pytest.raises(JobFailed, match=r"The record: 2\n"):
+        list(stream.process(OwnKey()).execute_and_collect())
