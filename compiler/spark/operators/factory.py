@@ -219,7 +219,7 @@ def build(
         return [sinks.IterationTail(context, output) if tail else sinks.PassThrough(context, output)]
     parts = [operator, *operator.chained]
     passed_on = isinstance(parts[-1], _PASSING_ON)
-    convert = None if passed_on else converter(context.spec.output_type)  # what is passed on has the form of its type
+    convert = None if passed_on else converter(context.spec.output_type)  # who passes on looks at the form
     made: list[StreamOperator] = []
     following = output
     for place, part in reversed(list(enumerate(parts))):
@@ -232,6 +232,8 @@ def build(
         own = replace(context) if place else context
         own.opened = opened(place)
         runner = _runner(own, target, part)
+        if place and isinstance(runner, stateless.KeyByMap):
+            runner.convert = converter(context.spec.output_type.field_types[1])
         made.insert(0, SortedInput(runner) if own.batch and isinstance(runner, keyed.KeyedOperator) else runner)
         following = _InnerOutput(output)
         following.main = [_Link(made[0], 0)]

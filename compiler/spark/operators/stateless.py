@@ -177,13 +177,17 @@ class ProcessOperator(FunctionOperator[ops.Process]):
 
 
 class KeyByMap(FunctionOperator[ops.KeyByMap]):
-    """Gives each record its key, in the form of the key's type."""
+    """Gives each record its key, in the form of the key's type.
+
+    Behind an operator that it was merged with, ``convert`` gives records the form of theirs.
+    """
 
     method = "get_key"
 
     def __init__(self, context: OperatorContext, output: Output, operator: ops.KeyByMap) -> None:
         super().__init__(context, output, operator)
         self._form = converter(context.spec.output_type.field_types[0])
+        self.convert: Callable[[Values], Values] | None = None
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         call, rest = self.call, iter(values)
@@ -192,7 +196,7 @@ class KeyByMap(FunctionOperator[ops.KeyByMap]):
         except Exception as error:
             self.fail(values[len(values) - length_hint(rest) - 1], error)
         formed = keys if self._form is None else self._formed(self._form, keys, values)
-        self.output.keyed(formed, values, timestamps)
+        self.output.keyed(formed, values if self.convert is None else self.convert(values), timestamps)
 
     def _formed(self, form: Callable[[Values], Values], keys: Values, values: Values) -> Values:
         """Keys in the form of their type. Fails with the first record whose key cannot have it."""

@@ -265,7 +265,7 @@ class OwnKey(KeyedProcessFunction):
         (lambda v: (v[0], v[0]), Types.TUPLE([Types.DOUBLE(), Types.INT()]), ["(1.0, 1)", "(1.0, 1)", "(2.0, 2)"]),
         (lambda v: Row(v[0], "x"), Types.TUPLE([Types.INT(), Types.STRING()]), ["(1, 'x')", "(1, 'x')", "(2, 'x')"]),
     ],
-    ids=str,
+    ids=["double", "int", "float", "truth", "tuple", "row"],
 )
 def test_keys_have_the_form_of_their_type(cluster: Any, key: Any, type_info: Any, expected: list[str]) -> None:
     """As PyFlink 2.3 has them, in process mode; the last one in thread mode."""
@@ -273,6 +273,14 @@ def test_keys_have_the_form_of_their_type(cluster: Any, key: Any, type_info: Any
     pairs = env.from_collection([(1, 1.5), (1, 2.0), (2, 1.2)], Types.TUPLE([Types.INT(), Types.DOUBLE()]))
     found = list(pairs.key_by(key, type_info).process(OwnKey()).execute_and_collect())
     assert sorted(found) == sorted((each, expected[:place].count(each) + 1) for place, each in enumerate(expected))
+
+
+def test_records_have_the_form_of_their_type_behind_a_key_by_that_is_merged_with_what_made_them(cluster: Any) -> None:
+    env = cluster.environment(1)
+    named = Types.ROW_NAMED(["n", "half"], [Types.INT(), Types.DOUBLE()])
+    rows = env.from_collection([1], Types.INT()).map(lambda n: Row(n + 0.5, n), named)
+    shown = rows.key_by(lambda row: row[0], Types.DOUBLE()).map(lambda row: repr(row), Types.STRING())
+    assert list(shown.execute_and_collect()) == ["Row(n=1, half=1.0)"]
 
 
 def test_a_key_that_is_none_of_its_type_fails_with_its_record(cluster: Any) -> None:

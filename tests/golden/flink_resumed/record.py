@@ -26,6 +26,8 @@ COUNT, STOP, DELAY = 260, 120, 0.06
 CASES = [
     "broadcast-process-hashmap-canonical",
     "broadcast-thread-rocksdb-native",
+    "keys-process-hashmap-canonical",
+    "keys-thread-hashmap-native",
     "kinds-process-hashmap-native",
     "sessions-process-hashmap-canonical",
     "states-process-hashmap-canonical",

@@ -17,7 +17,12 @@ import pytest
 ROOT = Path(__file__).parents[4]
 GOLDEN = ROOT / "tests" / "golden" / "flink_resumed"
 RECORDED = sorted(file.stem for file in GOLDEN.glob("*.json"))
-SAMPLE = ["states-process-rocksdb-native", "windows-thread-hashmap-native", "sessions-process-hashmap-canonical"]
+SAMPLE = [
+    "states-process-rocksdb-native",
+    "windows-thread-hashmap-native",
+    "sessions-process-hashmap-canonical",
+    "keys-thread-hashmap-native",
+]
 
 
 def resumed(store, cases, parallelism):
