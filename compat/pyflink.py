@@ -1,7 +1,7 @@
 """``import compat.pyflink`` before a program's ``import pyflink``: ``python job.py`` then runs it on Spark.
 
 The environment variables COMPAT_STORE and COMPAT_MASTER say where jobs keep their state and which Spark runs them. Under
-``compat check`` or ``compat run`` this import changes nothing.
+``compat run`` this import changes nothing; under ``compat check`` the program may use what PyFlink lacks (CMP907).
 """
 
 from __future__ import annotations
@@ -37,3 +37,4 @@ class _Plain:
 if current_program().executor is None:
     prepare_for_programs()
     start(Program(_Plain()))
+current_program().on_spark = True

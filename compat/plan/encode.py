@@ -47,6 +47,7 @@ def encode(compilation: Compilation, encoding: Encoding | None = None) -> model.
         flink=job.settings.flink,
         job_name=graph.job_name,
         source=_source(job.location, encoding),
+        beyond=tuple(model.Beyond(name=name, source=_source(place, encoding)) for name, place in job.beyond),
         settings=settings_of(job.settings),
         stream_graph=stream_graph(graph),
         hashes=_hashes(compilation) or {},

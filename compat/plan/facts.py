@@ -12,7 +12,18 @@ from typing import TYPE_CHECKING
 
 from compat.plan.as_run import KEPT_BY, STORE
 from compat.plan.graphs import JobVertex
-from compat.plan.model import Language, Operator, Plan, Settings, SourceLine, State, StateKind, Statement, StateScope
+from compat.plan.model import (
+    Beyond,
+    Language,
+    Operator,
+    Plan,
+    Settings,
+    SourceLine,
+    State,
+    StateKind,
+    Statement,
+    StateScope,
+)
 from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
@@ -72,8 +83,8 @@ class Program:
     ``snapshot``. ``settings`` are the options that matter for a restore,
     ``source`` the line that submitted the job. ``all_have_state`` holds when snapshots of this
     job contain handles for every operator (file merging), ``batch`` for a job in batch mode. ``snapshot`` is what a
-    savepoint says beside that, None for a program. ``language`` and ``statements`` are those of the plan; ``sides`` tells
-    for each input of an operator of several inputs, which of them it is (a union has several edges for one).
+    savepoint says beside that, None for a program. ``language``, ``statements`` and ``beyond`` are those of the plan;
+    ``sides`` tells for each input of an operator of several inputs, which of them it is (a union has several edges for one).
     """
 
     name: str
@@ -89,6 +100,7 @@ class Program:
     snapshot: Snapshot | None = None
     language: Language | None = None
     statements: tuple[Statement, ...] = ()
+    beyond: tuple[Beyond, ...] = ()
     sides: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @cached_property
@@ -127,6 +139,7 @@ def facts_of(plan: Plan, *, name: str, kind: str) -> Program:
         batch=plan.stream_graph.job_type == "BATCH",
         language=plan.language,
         statements=plan.statements,
+        beyond=plan.beyond,
         sides=_sides(plan) if any(one.description is not None for one in plan.operators) else {},
     )
 

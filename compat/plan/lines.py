@@ -39,9 +39,10 @@ def lines_of(plan: Plan) -> dict[str, Mapping[int, str]]:
 
 
 def places(plan: Plan) -> Iterator[SourceLine]:
-    """The places in the program that a plan names: of the job, of its operators and their states."""
+    """The places in the program that a plan names: of the job, of what PyFlink lacks, of its operators and their states."""
     if isinstance(plan.source, SourceLine):
         yield plan.source
+    yield from (each.source for each in plan.beyond if each.source is not None)
     for operator in plan.operators:
         named = [operator.source, *(part.source for part in operator.merged)]
         named += [state.source for state in operator.states or ()]

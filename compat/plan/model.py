@@ -289,6 +289,13 @@ class Statement(Record, frozen=True, kw_only=True):
     line: Index
 
 
+class Beyond(Record, frozen=True, kw_only=True):
+    """A member that the program used and PyFlink of its version lacks, and the line of its first use."""
+
+    name: str
+    source: SourceLine | None = None
+
+
 class _Job(Record, frozen=True, kw_only=True):
     """The facts known of a job, refused or not. ``file`` and ``job`` say which of several programs and of its jobs it is."""
 
@@ -317,6 +324,7 @@ class Plan(_Job, frozen=True, kw_only=True):
     language: Language | None = None
     source: SourceLine | UnsetType | None = UNSET
     statements: tuple[Statement, ...] = ()
+    beyond: tuple[Beyond, ...] = ()
     settings: Settings
     stream_graph: StreamGraph
     hashes: dict[str, Id]

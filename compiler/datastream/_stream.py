@@ -11,6 +11,7 @@ from compat.compiler.datastream._location import here
 from compat.compiler.datastream._operator_settings import OperatorSettings
 from compat.compiler.datastream._sink import DataStreamSink
 from compat.compiler.datastream._stream_outputs import StreamOutputs
+from compat.compiler.datastream.beyond.noting import beyond
 from compat.compiler.datastream.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -31,9 +32,9 @@ from compat.compiler.transformations.partitioners import Ship
 if TYPE_CHECKING:
     from compat.compiler.datastream._cached import CachedDataStream
     from compat.compiler.datastream._connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
-    from compat.compiler.datastream._iterative import IterativeStream
     from compat.compiler.datastream._keyed import KeyedStream
     from compat.compiler.datastream._windowed import AllWindowedStream
+    from compat.compiler.datastream.beyond.iterative import IterativeStream
     from compat.compiler.datastream.common.execution_config import ExecutionConfig
     from compat.compiler.datastream.common.typeinfo import TypeInformation
     from compat.compiler.datastream.output_tag import OutputTag
@@ -232,9 +233,10 @@ class DataStream(StreamOutputs, OperatorSettings):
             return BroadcastConnectedStream(self, ds, ds.broadcast_state_descriptors)
         return ConnectedStreams(self, ds)
 
+    @beyond
     def iterate(self, max_wait_ms: int = 0) -> IterativeStream:
         """The head of a loop (Flink before 2.0): ``close_with`` leads records back to it."""
-        from compat.compiler.datastream._iterative import IterativeStream
+        from compat.compiler.datastream.beyond.iterative import IterativeStream
 
         return IterativeStream(self, max_wait_ms)
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from compat.compiler.datastream import _build
+from compat.compiler.datastream.beyond.windows import Evicting
 from compat.compiler.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
@@ -37,7 +38,7 @@ __all__ = ["WINDOW_STATE_NAME", "AllWindowedStream", "WindowedStream"]
 WINDOW_STATE_NAME = WINDOW_CONTENTS
 
 
-class _Windowed:
+class _Windowed(Evicting):
     """The common part of windows on keyed streams and on whole streams."""
 
     _for_all: ClassVar[bool]
@@ -155,11 +156,6 @@ class WindowedStream(_Windowed):
         self._window_trigger = trigger
         return self
 
-    def evictor(self, evictor: Evictor[Any]) -> WindowedStream:
-        """Set the evictor: it takes records out of a window before or after it fires (Flink's Java API; PyFlink has none)."""
-        self._evictor = evictor
-        return self
-
     def allowed_lateness(self, time_ms: int) -> WindowedStream:
         """How long a window is kept for late records after it fired."""
         self._allowed_lateness = time_ms
@@ -224,11 +220,6 @@ class AllWindowedStream(_Windowed):
                 "cannot be merged: use a trigger whose can_merge() is True."
             )
         self._window_trigger = trigger
-        return self
-
-    def evictor(self, evictor: Evictor[Any]) -> AllWindowedStream:
-        """Set the evictor: it takes records out of a window before or after it fires (Flink's Java API; PyFlink has none)."""
-        self._evictor = evictor
         return self
 
     def allowed_lateness(self, time_ms: int) -> AllWindowedStream:

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from compat.compiler.datastream._cached import CachedDataStream
     from compat.compiler.datastream._connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
-    from compat.compiler.datastream._iterative import ConnectedIterativeStreams, IterativeStream
     from compat.compiler.datastream._iterator import CloseableIterator
     from compat.compiler.datastream._keyed import KeyedStream
-    from compat.compiler.datastream._multiple import MultipleConnectedStreams
     from compat.compiler.datastream._sink import DataStreamSink
     from compat.compiler.datastream._stream import DataStream, DataStreamSource
     from compat.compiler.datastream._windowed import WINDOW_STATE_NAME, AllWindowedStream, WindowedStream
+    from compat.compiler.datastream.beyond.iterative import ConnectedIterativeStreams, IterativeStream
+    from compat.compiler.datastream.beyond.multiple import MultipleConnectedStreams
 
 __all__ = [
     "WINDOW_STATE_NAME",
@@ -40,10 +40,10 @@ __all__ = [
 _MODULES = {
     "_cached": ("CachedDataStream",),
     "_connected": ("BroadcastConnectedStream", "BroadcastStream", "ConnectedStreams"),
-    "_iterative": ("ConnectedIterativeStreams", "IterativeStream"),
+    "beyond.iterative": ("ConnectedIterativeStreams", "IterativeStream"),
     "_iterator": ("CloseableIterator",),
     "_keyed": ("KeyedStream",),
-    "_multiple": ("MultipleConnectedStreams",),
+    "beyond.multiple": ("MultipleConnectedStreams",),
     "_sink": ("DataStreamSink",),
     "_stream": ("DataStream", "DataStreamSource"),
     "_windowed": ("WINDOW_STATE_NAME", "AllWindowedStream", "WindowedStream"),

@@ -16,7 +16,7 @@ from functools import cache
 from itertools import count
 
 from compat.compiler.configuration import normal_key
-from compat.compiler.errors import ProgramError
+from compat.compiler.errors import Location, ProgramError
 from compat.compiler.job import Executor
 from compat.compiler.transformations.pipeline import IdCounter
 from compat.compiler.versions import LATEST_FLINK
@@ -35,6 +35,8 @@ class Program:
     ``-D`` on a command line. ``parallelism`` holds where the program and its options set none; None for the number of
     processors. ``flink`` is the version of Flink whose PyFlink the program is written for.
     ``planning`` says that the executor runs no jobs: then nobody is told of jobs that were submitted or ended.
+    ``beyond`` are the members that the program used and PyFlink lacks, with the line; ``on_spark`` says that it is written for
+    jobs on Spark, which have them.
     """
 
     def __init__(
@@ -49,6 +51,8 @@ class Program:
         self.executor = executor
         self.flink = flink
         self.planning = planning
+        self.on_spark = False
+        self.beyond: dict[str, Location | None] = {}
         self.counter = IdCounter()
         self.options = {normal_key(key): text for key, text in (options or {}).items()}
         self._parallelism = parallelism

@@ -18,6 +18,7 @@ from compat.compiler.configuration import (
 from compat.compiler.datastream._location import here
 from compat.compiler.datastream._sources import Sources
 from compat.compiler.datastream._versions import only
+from compat.compiler.datastream.beyond.environment import EnvironmentBeyond
 from compat.compiler.datastream.checkpoint_config import CheckpointConfig
 from compat.compiler.datastream.checkpointing_mode import CheckpointingMode
 from compat.compiler.datastream.common.configuration import Configuration
@@ -36,10 +37,7 @@ from compat.compiler.transformations.merging import merge
 from compat.compiler.transformations.pipeline import Pipeline
 
 if TYPE_CHECKING:
-    from compat.compiler.datastream._multiple import MultipleConnectedStreams
-    from compat.compiler.datastream._stream import DataStream
     from compat.compiler.datastream.common.job_client import JobClient
-    from compat.compiler.transformations.model import Transformation
 
 __all__ = ["StreamExecutionEnvironment"]
 
@@ -56,7 +54,7 @@ CLASSPATHS = "pipeline.classpaths"
 CACHED_FILES = "pipeline.cached-files"
 
 
-class StreamExecutionEnvironment(Sources):
+class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
     """Makes streams, and turns what was built into jobs.
 
     ``configuration`` holds every setting as an option; the setters write into it. ``pipeline`` holds what was built,
@@ -283,24 +281,6 @@ class StreamExecutionEnvironment(Sources):
         entry = f"name:{name},path:'{path}',executable:{str(executable).lower()}"
         self._append(CACHED_FILES, entry, ";")
 
-    def register_job_listener(self, job_listener: Any) -> None:
-        """Tell ``job_listener`` of every job: ``on_job_submitted(client, error)`` and ``on_job_executed(result, error)``.
-
-        One of both is None. A listener whose methods take no error hears of what went well.
-        Where jobs are only planned, as by ``compat check``, listeners hear nothing.
-        """
-        self.job_listeners.append(job_listener)
-
-    def add_operator(self, transformation: Transformation) -> None:
-        """Put a transformation of your own among those to translate; ``pipeline.new_id()`` gives its id."""
-        self.pipeline.add(transformation)
-
-    def connect_all(self, *streams: DataStream) -> MultipleConnectedStreams:
-        """Any number of streams as the inputs of one operator."""
-        from compat.compiler.datastream._multiple import MultipleConnectedStreams
-
-        return MultipleConnectedStreams(self, *streams)
-
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
         """Submit what was built as a job and wait for its end; with ``execution.attached=false``, for nothing."""
         self.optimise()
@@ -383,6 +363,7 @@ class StreamExecutionEnvironment(Sources):
             attached=attached,
             collect=collect,
             location=here(),
+            beyond=() if self.program.on_spark else tuple(self.program.beyond.items()),
         )
 
     def _append(self, key: str, value: str, separator: str, *, front: bool = False) -> None:

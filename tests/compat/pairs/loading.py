@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.compat.pairs.model import BROKEN, OK, UNKNOWN, Pair, pair, under
 from tests.compat.pairs.programs import KEYED, value
 
+_LISTENS = "env.register_job_listener(None)"
 _OURS = "it is about the check, and not about a restore"
 
 
@@ -27,6 +28,8 @@ LOADING = [
     _checked("program_does_not_fail", value("L"), with_line("words = {}.get('none')"), OK),
     _checked("program_waits_for_long", value("L"), with_line("time.sleep(60)"), UNKNOWN, "CMP902"),
     _checked("program_waits", value("L"), with_line("time.sleep(0)"), OK),
+    _checked("beyond_pyflink", value("L"), with_line(_LISTENS), BROKEN, "CMP907"),
+    _checked("beyond_pyflink_on_spark", value("L"), with_line(f"import compat.pyflink\n{_LISTENS}"), OK),
     _checked("no_job", value("L"), value("L").replace("env.execute(", "str("), UNKNOWN, "CMP903"),
     _checked("a_job", value("L"), value("L"), OK),
     _checked("ignored_finding", value("L"), ignoring("compat: ignore[CMP402] may start again"), OK),

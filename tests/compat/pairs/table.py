@@ -111,5 +111,6 @@ NEAR_MISSES = {
     "CMP903": ("no_job", "a_job"),
     "CMP904": ("ignored_nothing", "ignored_finding"),
     "CMP905": ("ignored_without_a_rule", "ignored_finding"),
+    "CMP907": ("beyond_pyflink", "beyond_pyflink_on_spark"),
 }
 """For each rule a pair where it speaks, and one where the smallest edit of it makes it silent."""

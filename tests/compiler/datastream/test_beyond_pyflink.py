@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from compat.compiler.datastream import CoMapFunction, StreamExecutionEnvironment
 from compat.compiler.datastream.common import Types
 from compat.compiler.datastream.data_stream import DataStream
+from compat.compiler.datastream.program import current_program
+from compat.compiler.datastream.window import CountEvictor
 from compat.compiler.errors import ProgramError
 from compat.compiler.transformations.model import (
     CoFeedback,
@@ -14,6 +18,7 @@ from compat.compiler.transformations.model import (
     KeyedMultipleInputTransformation,
     MultipleInputTransformation,
 )
+from tests.compiler.datastream.conftest import Recorder
 
 pytestmark = pytest.mark.usefixtures("recorder")
 
@@ -75,3 +80,19 @@ def test_many_inputs(stream: DataStream, keyed: bool, kind: type) -> None:
 def test_many_inputs_are_all_keyed_or_none(stream: DataStream) -> None:
     with pytest.raises(ProgramError, match="all keyed by the same type"):
         stream._environment.connect_all(stream, stream.key_by(lambda x: x)).transform("Join", object())
+
+
+@pytest.mark.parametrize("on_spark", [False, True])
+def test_what_pyflink_lacks_is_noted_with_the_line_of_its_first_use(recorder: Recorder, on_spark: bool) -> None:
+    current_program().on_spark = on_spark
+    environment = StreamExecutionEnvironment.get_execution_environment()
+    windows = environment.from_collection([1]).key_by(lambda x: x).count_window(2)
+    first = windows.evictor(CountEvictor.of(1))
+    first.evictor(CountEvictor.of(2)).reduce(max).print()
+    environment.execute()
+    noted = {
+        name: Path(place.file).read_text().splitlines()[place.line - 1]
+        for name, place in recorder.jobs[-1].beyond
+        if place
+    }
+    assert noted == ({} if on_spark else {"WindowedStream.evictor": "    first = windows.evictor(CountEvictor.of(1))"})
