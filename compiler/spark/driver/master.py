@@ -548,6 +548,8 @@ class JobMaster:
 
         Flink: ``CheckpointFailureReason.NOT_ALL_REQUIRED_TASKS_RUNNING``. A savepoint alone is one of the last commit.
         """
+        if self._drain and self.coordinator.ended:
+            return  # some have come to their end by it, and cannot go on
         for _ in range(len(self._asked)):  # others may be added meanwhile
             answer, request = self._asked.popleft()
             if request["action"] == "savepoint":
