@@ -597,7 +597,8 @@ class JobMaster:
         share = self._share()
         first = self.executions.deploy()
         if first:
-            self._write()
+            with suppress(Superseded):  # the commit finds out
+                self._write()
         spec = EpochSpec(
             job_id=self.job_id,
             epoch=epoch,
