@@ -25,11 +25,12 @@ _YIELDING = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configured:
-    """An operator in the JobGraph: the StreamConfig that a task would get, and the vertex it is in."""
+    """An operator in the JobGraph: the StreamConfig that a task would get, the vertex it is in, and the job's ExecutionConfig."""
 
     node: int
     config: Java
     vertex: Java
+    execution: Java
 
 
 def job_graph(stream_graph: Java, loader: Java) -> Java:
@@ -40,11 +41,12 @@ def job_graph(stream_graph: Java, loader: Java) -> Java:
 def configured(graph: Java, loader: Java) -> Iterator[Configured]:
     """The operators of a JobGraph: the head of each vertex, then those chained to it."""
     stream_config = flink("streaming.api.graph.StreamConfig")
+    execution = graph.getSerializedExecutionConfig().deserializeValue(loader)
     for vertex in graph.getVertices():
         head = stream_config(vertex.getConfiguration())
-        yield Configured(node=int(head.getVertexID()), config=head, vertex=vertex)
+        yield Configured(node=int(head.getVertexID()), config=head, vertex=vertex, execution=execution)
         for node, config in head.getTransitiveChainedTaskConfigs(loader).items():
-            yield Configured(node=int(node), config=config, vertex=vertex)
+            yield Configured(node=int(node), config=config, vertex=vertex, execution=execution)
 
 
 def nodes(

@@ -120,6 +120,7 @@ def harness(operator: Configured, loader: Java, max_parallelism: int, backend: J
     config.serializeAllConfigs()
     builder = flink("runtime.operators.testutils.MockEnvironmentBuilder")()
     builder.setTaskName("compat").setTaskConfiguration(config.getConfiguration()).setUserCodeClassLoader(loader)
+    builder.setExecutionConfig(operator.execution)
     builder.setManagedMemorySize(_MANAGED_MEMORY).setSubtaskIndex(0).setParallelism(1).setMaxParallelism(
         max_parallelism
     )

@@ -101,7 +101,8 @@ def _restored(
             states = bounded(lambda: tuple(_states(given.subtask, new, built)), bounds, "Reading the state")
         except OperatorFailed as error:
             attempts.append(RestoreAttempt(backend="any", failure=failure_of(error)))
-    attempts += [_attempt(operator, backend, made_by, given, bounds) for backend, made_by in backends(old)]
+    keyed = bool(old.headers)
+    attempts += [_attempt(operator, backend, made_by, given, bounds, keyed=keyed) for backend, made_by in backends(old)]
     if (old.versioned or old.enumerator) and all(one.failure is None for one in attempts):
         attempts += _of_versioned(operator, given, old, bounds)
     failed = {one.backend for one in attempts if one.failure is not None}
@@ -132,8 +133,13 @@ def _sampled(states: Iterable[StateRestore], rehearsal: Rehearsal) -> set[str]:
     }
 
 
-def _attempt(operator: Configured, backend: Backend, made_by: Java, given: Given, bounds: Bounds) -> RestoreAttempt:
-    """Restore on one backend; what RocksDB restored is then read once, by a backend that reads all there is."""
+def _attempt(
+    operator: Configured, backend: Backend, made_by: Java, given: Given, bounds: Bounds, *, keyed: bool
+) -> RestoreAttempt:
+    """Restore on one backend; what RocksDB restored is then read once, by a backend that reads all there is.
+
+    What is not keyed lies on the heap with every backend: if that fails, it fails with all of them.
+    """
     try:
         if backend == "hashmap":
             bounded(lambda: on_hashmap(operator, given, bounds.loader), bounds, "The restore")
@@ -141,7 +147,8 @@ def _attempt(operator: Configured, backend: Backend, made_by: Java, given: Given
         again = bounded(lambda: on_rocksdb(operator, given, bounds.loader, made_by), bounds, "The restore")
     except OperatorFailed as error:
         late = isinstance(error, FailedAtFirstRead)
-        return RestoreAttempt(backend=backend, failure=failure_of(error), at_first_read=late)
+        fails_on: Backend = backend if keyed else "any"
+        return RestoreAttempt(backend=fails_on, failure=failure_of(error), at_first_read=late)
     if again is None:
         return RestoreAttempt(backend=backend)
     try:
