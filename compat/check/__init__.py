@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from compat.check.context import CheckOptions
-    from compat.check.decision import check, verdict
+    from compat.check.decision import check
+    from compat.check.ledger import verdict
 
 __all__ = ["CheckOptions", "check", "verdict"]
 
@@ -16,8 +17,12 @@ def __getattr__(name: str) -> Any:
         from compat.check.context import CheckOptions
 
         return CheckOptions
-    if name in ("check", "verdict"):
-        from compat.check import decision
+    if name == "check":
+        from compat.check.decision import check
 
-        return getattr(decision, name)
+        return check
+    if name == "verdict":
+        from compat.check.ledger import verdict
+
+        return verdict
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

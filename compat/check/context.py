@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from compat.check.findings import Direction, Finding, Fix, Level
 from compat.check.finishing import Endings, Finishing, find_endings, find_finishing
-from compat.check.identity import find_rightful, named_before, takes_user_hash
+from compat.check.identity import find_exchanged_values, find_rightful, named_before, takes_user_hash
 from compat.check.mapping import BY_GENERATED_ID, BY_USER_HASH, Pair, StateMapping, map_state
 from compat.check.rule import Rule
 from compat.check.similarity import find_successors, kept_names
@@ -94,6 +94,11 @@ class Check:
     def doubtful(self) -> frozenset[str]:
         """The operators of OLD, by id, of which another operator gets the state, or of which it is open who does."""
         return frozenset(self.wrong_hands.keys() | self.mapping.contested.keys())
+
+    @cached_property
+    def exchanged_values(self) -> Mapping[str, Operator]:
+        """The operators of NEW that were made with the values of an operator of OLD whose id another one has, by OLD's id."""
+        return find_exchanged_values(self.mapping, self.new)
 
     @cached_property
     def uids(self) -> frozenset[str]:

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from compat.check.catalogue import RULES
 from compat.check.context import Check, CheckOptions
-from compat.check.findings import Fate, Finding, Level, MappingRow, Report, Verdict
+from compat.check.findings import Fate, Finding, Level, MappingRow, Report
 from compat.check.identity import find_wrong_hands
+from compat.check.ledger import ledger, verdict
 from compat.check.mapping import StateMapping, map_state
 from compat.check.rule import Family
-from compat.check.rules import cmp106
+from compat.check.rules import cmp106, cmp431
 from compat.check.spelling import spelled
 from compat.plan.facts import Program
 
@@ -35,35 +36,29 @@ def check(
     options = options or CheckOptions()
     mapping = map_state(old, new)
     context = Check(old, new, mapping, options, find_wrong_hands(mapping, new), rebuilt or {}, answers)
-    found = (
+    found = [
         finding
         for rule in RULES.values()
         if rule.find is not None and (context.in_flink or not rule.only_in_flink)
         for finding in rule.find(context)
-    )
+    ]
+    found += cmp431.find_unproven(context, found)
     findings = sorted(
         spelled(found, new),
         key=lambda finding: (finding.level.rank, finding.rule),
     )
+    rows = tuple(_rows(context, findings))
+    accounts = ledger(context, rows, findings)
     return Report(
         old=old,
         new=new,
-        verdict=verdict(findings),
+        verdict=verdict(findings, accounts),
         findings=tuple(findings),
-        mapping=tuple(_rows(context, findings)),
+        mapping=rows,
+        accounts=accounts,
         allow_non_restored=options.allow_non_restored,
         direction=options.direction,
     )
-
-
-def verdict(findings: Iterable[Finding]) -> Verdict:
-    """The answer that the findings amount to. Unknown is never success."""
-    levels = {finding.level for finding in findings}
-    if Level.ERROR in levels:
-        return Verdict.INCOMPATIBLE
-    if Level.UNKNOWN in levels:
-        return Verdict.UNKNOWN
-    return Verdict.MIGRATION if Level.MIGRATE in levels else Verdict.COMPATIBLE
 
 
 def with_queries(report: Report, of_writer: Report) -> Report:
@@ -76,7 +71,7 @@ def with_queries(report: Report, of_writer: Report) -> Report:
 def with_findings(report: Report, findings: Iterable[Finding], suppressed: Iterable[Finding]) -> Report:
     """The same report with other findings, for instance after some were ignored."""
     kept = tuple(sorted(findings, key=lambda finding: (finding.level.rank, finding.rule)))
-    return replace(report, findings=kept, suppressed=tuple(suppressed), verdict=verdict(kept))
+    return replace(report, findings=kept, suppressed=tuple(suppressed), verdict=verdict(kept, report.accounts))
 
 
 def _rows(context: Check, findings: Iterable[Finding]) -> Iterable[MappingRow]:

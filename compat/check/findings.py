@@ -7,7 +7,7 @@ from dataclasses import field
 from enum import Enum
 from typing import Any, Literal
 
-from compat.plan.facts import Operator, Program, SourceLine
+from compat.plan.facts import Operator, Program, SourceLine, State
 from compat.state.frozen import frozen
 
 Direction = Literal["forward", "rollback"]
@@ -138,6 +138,58 @@ class MappingRow:
     successor: Operator | None = None
 
 
+class Witness(Enum):
+    """Who compared a state of OLD with what NEW declares."""
+
+    READERS = "our readers"
+    FLINK = "Flink's serializers"
+    VALUES = "values that were restored"
+    CODE = "the same code"
+
+
+@frozen(kw_only=False)
+class Evidence:
+    """What was compared of a state, and by whom."""
+
+    compared: tuple[str, ...]
+    witness: Witness
+
+
+@frozen(kw_only=False)
+class Gap:
+    """What is missing to say that a state is restored, and what would settle it. ``cause`` is the same for gaps that one
+    step settles."""
+
+    why: str
+    settle: str
+    cause: str
+
+
+Proof = Evidence | Gap
+
+
+@frozen
+class Account:
+    """The account of one state of OLD: who has it, who gets it, what becomes of it, and what speaks for that.
+
+    ``state`` is None for what the operator may keep besides the known states. ``rule`` is the rule that told its fate; without
+    one, ``evidence`` is the proof that it is restored, or ``gap`` says what is missing for that.
+    """
+
+    old: Operator
+    state: State | None
+    new: Operator | None
+    fate: Fate
+    evidence: Evidence | None = None
+    rule: str = ""
+    gap: str = ""
+
+    @property
+    def open(self) -> bool:
+        """True if nothing speaks for its fate, and nobody was told so."""
+        return self.fate is Fate.UNKNOWN and not self.rule
+
+
 @frozen
 class Passage:
     """The fate of one operator's state, told to a person: ``new`` is the operator that does its work now, if any.
@@ -227,6 +279,7 @@ class Report:
     verdict: Verdict
     findings: tuple[Finding, ...]
     mapping: tuple[MappingRow, ...]
+    accounts: tuple[Account, ...] = ()
     suppressed: tuple[Finding, ...] = ()
     allow_non_restored: bool = False
     direction: Direction = "forward"

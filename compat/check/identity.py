@@ -16,6 +16,7 @@ from compat.check.similarity import (
     same_values,
     similarity,
     state_names,
+    values_of,
 )
 from compat.plan.facts import Operator, Program, StateScope
 from compat.plan.families import family
@@ -71,6 +72,27 @@ def find_wrong_hands(mapping: StateMapping, new: Program) -> dict[str, str]:
         reason = swapped.get(pair.old.id) or _reason(pair, index, takes) or _given_away(pair, idle)
         if reason is not None:
             found[pair.old.id] = reason
+    return found
+
+
+def find_exchanged_values(mapping: StateMapping, new: Program) -> dict[str, Operator]:
+    """Operators whose ids the program set and whose functions were made with other values, by OLD's id: the operator of NEW
+    that is made with OLD's values now.
+
+    Either ids changed places or values did: where names do not tell, nothing does.
+    """
+    made: dict[tuple[str | None, object], Operator] = {}
+    for operator in new.operators:
+        if values_of(operator):
+            made[own_function(operator), values_of(operator)] = operator
+    found = {}
+    for pair in mapping.stateful_pairs():
+        named = own_name(pair.old) is not None and own_name(pair.old) == own_name(pair.new)
+        if pair.by == BY_GENERATED_ID or named or same_values(pair.old, pair.new) is not False:
+            continue
+        other = made.get((own_function(pair.old), values_of(pair.old)))
+        if other is not None and other.id != pair.new.id:
+            found[pair.old.id] = other
     return found
 
 

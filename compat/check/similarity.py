@@ -114,10 +114,19 @@ def only_of_one_sort(score: int) -> bool:
 
 def same_values(old: Operator, new: Operator) -> bool | None:
     """Whether two functions of one class hold the same values; None where that is not known."""
-    before, after = own_code(old), own_code(new)
+    before, after = values_of(old), values_of(new)
     if before is None or after is None or own_function(old) is None or own_function(old) != own_function(new):
         return None
-    return before.captured == after.captured
+    return before == after
+
+
+def values_of(operator: Operator) -> tuple[tuple[str, str], ...] | None:
+    """The plain values that the operator's function was made with, as digests; None where they are not known."""
+    code = own_code(operator)
+    if code is not None:
+        return tuple((one.name, one.digest) for one in code.captured)
+    made_with = operator.detail.get("made_with")
+    return None if made_with is None else tuple(sorted(made_with.items()))
 
 
 def _same_key(old: Operator, new: Operator) -> bool:

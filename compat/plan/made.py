@@ -1,8 +1,13 @@
-"""The program's own classes whose objects a function may put into pickled states: a pickle finds them by their names."""
+"""What a function was made with, and the program's own classes whose objects it may put into pickled states: a pickle finds
+them by their names, and has no more than their values."""
 
 from __future__ import annotations
 
+import enum
+import hashlib
 import sys
+from collections.abc import Iterator
+from types import CodeType
 from typing import Any
 
 from compat.compiler.ours import is_our_module
@@ -33,3 +38,81 @@ def _known(function: Any) -> dict[str, type]:
 
 def _is_a_function(kept: type) -> bool:
     return any(is_our_module(base.__module__) for base in kept.__mro__)
+
+
+def classes_written(function: Any) -> dict[str, str]:
+    """Digests of what pickles depend on of each class that the function mentions, and of those above it, by ``module:name``."""
+    known = _known(function)
+    found: dict[str, str] = {}
+    for name in classes_made(function):
+        for kept in known[name].__mro__:
+            if kept.__module__ == known[name].__module__:
+                found[f"{kept.__module__}:{kept.__name__}"] = _digest(sorted(_written(kept)))
+    return found
+
+
+def _written(kept: type) -> Iterator[str]:
+    """What decides how objects of a class are pickled and loaded: constants, fields, attributes, own methods for that."""
+    yield from (f"above {base.__qualname__}" for base in kept.__bases__)
+    if issubclass(kept, enum.Enum):
+        yield from (f"constant {name} {member.value!r}" for name, member in kept.__members__.items())
+    yield from (f"field {number} {name}" for number, name in enumerate(getattr(kept, "_fields", ())))
+    yield from (f"annotated {name}" for name in vars(kept).get("__annotations__", {}))
+    yield f"slots {vars(kept).get('__slots__')!r}"
+    for name, member in vars(kept).items():
+        code = getattr(getattr(member, "__func__", member), "__code__", None)
+        if isinstance(code, CodeType):
+            yield from (f"attribute {one}" for one in _attributes_set(code))
+            if name in _OF_PICKLES:
+                yield f"method {name} {code.co_code.hex()} {code.co_consts!r} {code.co_names}"
+
+
+_OF_PICKLES = frozenset(
+    {
+        *(
+            "__reduce__",
+            "__reduce_ex__",
+            "__getstate__",
+            "__setstate__",
+            "__getnewargs__",
+            "__getnewargs_ex__",
+            "__new__",
+        ),
+        "_missing_",
+    }
+)
+
+
+def _attributes_set(code: CodeType) -> Iterator[str]:
+    import dis
+
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "STORE_ATTR":
+            yield str(instruction.argval)
+
+
+def values_of(function: Any) -> dict[str, str]:
+    """Digests of the plain values that a function object carries, by attribute; of a closure, by the variable's name."""
+    held = dict(getattr(function, "__dict__", {}))
+    code = getattr(function, "__code__", None)
+    if code is not None:
+        cells = getattr(function, "__closure__", None) or ()
+        held |= {name: _content(cell) for name, cell in zip(code.co_freevars, cells, strict=False)}
+    return {name: _digest([repr(value)])[:16] for name, value in sorted(held.items()) if _is_plain(value)}
+
+
+def _content(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None  # is filled later
+
+
+def _is_plain(value: Any) -> bool:
+    if isinstance(value, (tuple, list)):
+        return all(map(_is_plain, value))
+    return isinstance(value, (str, bytes, int, float, bool, enum.Enum)) and type(value).__repr__ is not object.__repr__
+
+
+def _digest(parts: list[str]) -> str:
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]

@@ -114,6 +114,17 @@ class State(Record, frozen=True, kw_only=True):
     source: SourceLine | None = None
 
 
+class More(Record, frozen=True, kw_only=True):
+    """Why an operator may keep states besides those that are known.
+
+    ``code`` is a digest of all that decides which: where it is the same for two versions, they keep the same. None where that
+    cannot be told.
+    """
+
+    why: str
+    code: str | None = None
+
+
 class Merged(Record, frozen=True, kw_only=True):
     """An operator that PyFlink merged into another one, which drops its uid."""
 
@@ -160,6 +171,8 @@ Detail = TypedDict(
         "classes_made": list[str],
         "classes_known": list[str],
         "classes_pickled": dict[str, list[str]],
+        "classes_written": dict[str, str],
+        "made_with": dict[str, str],
     },
     total=False,
 )
@@ -169,14 +182,17 @@ of the input that each of its inputs feeds (0 for the only one), the bounds of a
 asks for state asynchronously, the fields that hold its states, a pattern of CEP, the names of the sources that it hears of.
 Of an operator of a savepoint: that it was recorded, without a name, how far it had finished, where records were in flight,
 what its serializers say against the declared types, what Kryo wrote, and the classes that its pickles name. Of a function in
-Python with pickled states: the program's classes that it mentions, and all that are in its module, as ``module:name``."""
+Python the plain values that it was made with, as digests, by attribute, and the attributes that hold its states; with pickled
+states the program's classes that it mentions, and all that are in its module, as ``module:name``, and digests of what their
+pickles depend on."""
 
 
 class Operator(Record, frozen=True, kw_only=True):
     """An operator as a restore sees it.
 
     ``id`` is the generated id or the uid's hash, ``user_hash`` what ``set_uid_hash`` gave. ``states`` is None where they
-    could not be found out, and ``states_unknown`` says why. ``has_state`` is whether a snapshot of this operator holds
+    could not be found out, and ``states_unknown`` says why; ``more`` is why there may be others besides.
+    ``has_state`` is whether a snapshot of this operator holds
     anything, be it empty: that is what Flink looks at. ``merged`` are operators that PyFlink melted into this one.
     ``description`` is Flink's, and ``exec_node`` the JSON of the node of a compiled SQL plan that made the operator.
     ``function`` is the user's function in it, ``key_selectors`` what makes the key of each keyed input, and ``key`` what is
@@ -204,6 +220,7 @@ class Operator(Record, frozen=True, kw_only=True):
     has_state: bool = written(False)
     states: tuple[State, ...] | None = written(None)
     states_unknown: str | None = written(None)
+    more: More | None = None
     merged: tuple[Merged, ...] = written(())
     detail: Detail = field(default_factory=lambda: Detail())
     exec_node: str | None = None

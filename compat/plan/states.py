@@ -31,7 +31,8 @@ from compat.compiler.transformations.operators import (
     Windowing,
 )
 from compat.plan.asked import PER_WINDOW_CALLS, Asked, asked_while_processing
-from compat.plan.made import classes_known, classes_made
+from compat.plan.held import holding_of
+from compat.plan.made import classes_known, classes_made, classes_written, values_of
 from compat.plan.methods import names_used
 from compat.plan.model import FUNCTIONS_OF_CONTENTS, Detail, SourceLine, State, StateKind, StateScope
 from compat.state import names as framework
@@ -192,14 +193,21 @@ def _python(node: StreamNode, operator: PythonFunction, opening: Opening | None)
     if isinstance(operator, ops.BroadcastProcess | ops.KeyedBroadcastProcess):
         states += [_described(descriptor, None, StateScope.BROADCAST) for descriptor in operator.state_descriptors]
     unknown: str | None = None
+    if operator.function is not None:
+        detail["made_with"] = values_of(operator.function)
     if keyed:
-        found, unknown = _of_function(operator, key, opening)
+        context = RuntimeContext()
+        found, unknown = _of_function(operator, key, opening, context)
+        holding = holding_of(operator.function, context.names)
+        if holding is not None:
+            detail["holding"] = holding
         states += found
         states += _built_in_python(operator, key)
     has_state = keyed or bool(states)
     if any("Pickled" in (state.type or "") for state in states if not state.built_in):
         detail["classes_made"] = classes_made(operator.function)
         detail["classes_known"] = classes_known(operator.function)
+        detail["classes_written"] = classes_written(operator.function)
     if unknown is not None:
         detail["known_states"] = [state.name for state in states]
     return Discovery(None if unknown else tuple(states), unknown, has_state, detail)
@@ -265,14 +273,15 @@ def _window_states(operator: ops.Window, key: str | None, namespace: str | None)
     return states
 
 
-def _of_function(operator: PythonFunction, key: str | None, opening: Opening | None) -> tuple[list[State], str | None]:
+def _of_function(
+    operator: PythonFunction, key: str | None, opening: Opening | None, context: RuntimeContext
+) -> tuple[list[State], str | None]:
     """The states that the program's function asks for, or why they are not known."""
     function = operator.function
     if not isinstance(operator, _USER_CODE) or function is None or not hasattr(function, "open"):
         return [], None
     if opening is None:
         return [], "open() was not called (--no-open)"
-    context = RuntimeContext()
     try:
         opening(lambda: function.open(context))
     except Exception as error:
@@ -345,10 +354,18 @@ class RuntimeContext:
 
     def __init__(self) -> None:
         self.descriptors: list[tuple[Any, Location | None]] = []
+        self._given: list[tuple[_State, str]] = []
+
+    @property
+    def names(self) -> dict[int, str]:
+        """The names of the states that were given, by the identity of what stands for them."""
+        return {id(state): name for state, name in self._given}
 
     def _record(self, descriptor: Any) -> _State:
         self.descriptors.append((descriptor, here()))
-        return _State()
+        state = _State()
+        self._given.append((state, descriptor.name))
+        return state
 
     get_state = get_list_state = get_map_state = get_reducing_state = get_aggregating_state = _record
 

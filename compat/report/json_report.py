@@ -8,7 +8,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import compat
-from compat.check.findings import Change, Difference, Finding, Fix, MappingRow, Passage, RehearsedOperator, Report
+from compat.check.findings import (
+    Account,
+    Change,
+    Difference,
+    Finding,
+    Fix,
+    MappingRow,
+    Passage,
+    RehearsedOperator,
+    Report,
+)
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure
 from compat.plan.facts import Operator, Program, SourceLine, State
@@ -54,6 +64,8 @@ def as_dict(outcome: Report | Undecided) -> dict[str, Any]:
         findings=[_finding(finding) for finding in summary.ordered(outcome.findings)],
         suppressed=[_finding(finding) for finding in outcome.suppressed],
         mapping=[_row(row) for row in outcome.mapping],
+        accounts=[_account(account) for account in outcome.accounts],
+        looked_at=summary.looked_at(outcome.accounts),
         notes=list(outcome.notes),
         **explained,
     )
@@ -74,6 +86,8 @@ def _document(outcome: Report | Undecided, **fields: Any) -> dict[str, Any]:
         "findings": [],
         "suppressed": [],
         "mapping": [],
+        "accounts": [],
+        "looked_at": "",
         "notes": [],
     }
     return document | fields
@@ -181,6 +195,21 @@ def _row(row: MappingRow) -> dict[str, Any]:
         "by": row.by,
         "note": row.note,
         "successor": _operator(row.successor),
+    }
+
+
+def _account(account: Account) -> dict[str, Any]:
+    evidence = account.evidence
+    return {
+        "old": account.old.id,
+        "state": None if account.state is None else account.state.name,
+        "scope": None if account.state is None else account.state.scope.value,
+        "new": None if account.new is None else account.new.id,
+        "fate": account.fate.name.lower().replace("_", "-"),
+        "compared": [] if evidence is None else list(evidence.compared),
+        "witness": None if evidence is None else evidence.witness.name.lower(),
+        "rule": account.rule or None,
+        "gap": account.gap or None,
     }
 
 

@@ -60,6 +60,8 @@ def _report(report: Report, context: ReportContext) -> list[str]:
             )
     for note in report.notes:
         lines += ["", f"Note: {markdown(note)}"]
+    if report.accounts:
+        lines += ["", markdown(summary.looked_at(report.accounts))]
     first = following.instruction(report, context)
     return [*lines, "", f"{markdown(first)} **{markdown(following.next_step(report, context))}**".lstrip()]
 

@@ -71,6 +71,7 @@ def _run(outcome: Report | Undecided, context: ReportContext) -> dict[str, Any]:
         "properties": {
             "verdict": outcome.verdict.value,
             "sentence": summary.sentence(outcome),
+            "lookedAt": summary.looked_at(outcome.accounts) if isinstance(outcome, Report) else "",
         },
     }
 

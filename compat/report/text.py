@@ -18,6 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from compat.check.findings import (
+    Account,
     Difference,
     Fate,
     Finding,
@@ -137,6 +138,8 @@ class _Page:
             self.finding(finding)
         if report.mapping:
             self.mapping(report)
+        if report.accounts:
+            self.accounts(report.accounts)
         if report.rehearsal is not None:
             self.rehearsal(report.rehearsal)
         if report.story:
@@ -173,6 +176,7 @@ class _Page:
                 self.line()
             self.line(" ".join(part for part in (f"{summary.tally(report)}.", first, more) if part))
         if last:
+            self.line(summary.looked_at(report.accounts))
             self.next(report)
 
     def next(self, report: Report) -> None:
@@ -362,6 +366,21 @@ class _Page:
             self.console.print(table)
         if left_out:
             self.line(f"and {left_out} operators whose state is restored")
+
+    def accounts(self, accounts: Sequence[Account]) -> None:
+        """The ledger: each state of OLD, what becomes of it, and what speaks for that."""
+        rows = list(accounts)
+        if len(rows) > MOST_ROWS:
+            rows = [one for one in rows if one.evidence is None]
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", show_edge=False)
+        for title in ("State", "Of", "Becomes", "Evidence"):
+            table.add_column(title, overflow="fold")
+        for one in rows[:MOST_ROWS]:
+            name = "what it may keep besides" if one.state is None else one.state.name
+            fate = Text(summary.FATE_WORDS[one.fate], style=FATE_STYLES.get(one.fate, "red"))
+            table.add_row(Text(visible(name)), Text(visible(one.old.label)), fate, Text(visible(summary.evidence(one))))
+        if rows:
+            self.console.print(table)
 
     def rehearsal(self, operators: Sequence[RehearsedOperator]) -> None:
         self.line()

@@ -33,7 +33,7 @@ class StateChange:
     """A state whose serializers are not as they were. ``name`` is empty for the key of all keyed states.
 
     ``reasons`` are sentences: the field, constant or class that differs. ``other_kind`` tells of a state of another kind,
-    such as a map in place of a value.
+    such as a map in place of a value, ``untold`` of one that the serializers' own records do not explain.
     """
 
     name: str
@@ -41,6 +41,7 @@ class StateChange:
     fails: bool
     reasons: tuple[str, ...]
     other_kind: bool = False
+    untold: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +174,7 @@ def _changes(states: Iterable[StateRestore]) -> Iterator[StateChange]:
                 fails=other_kind or any(part.resolved != "after-migration" or _is_fixed(part) for part in changed),
                 reasons=tuple(reasons),
                 other_kind=other_kind,
+                untold=any(not part.why and not differences(part.old, part.new) for part in changed),
             )
 
 

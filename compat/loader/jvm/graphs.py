@@ -25,7 +25,7 @@ _YIELDING = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Configured:
-    """An operator in the JobGraph: the StreamConfig that a task would get, the vertex it is in, and the job's ExecutionConfig."""
+    """An operator in the JobGraph: the StreamConfig that a task would get, its vertex, and the job's ExecutionConfig."""
 
     node: int
     config: Java

@@ -12,6 +12,7 @@ import msgspec
 from compat.plan.behaviour import Holding, Pattern
 from compat.plan.code import Key, UserCode, WrittenClass
 from compat.plan.connectors import Connector
+from compat.plan.model import More
 
 Scope = Literal["keyed", "operator", "broadcast", "timer"]
 
@@ -74,9 +75,11 @@ class State(Struct, frozen=True, kw_only=True):
 
 
 class States(Struct, frozen=True, kw_only=True):
-    """The states of an operator. ``unknown`` says why they could not be told; they are empty then."""
+    """The states of an operator. ``unknown`` says why they could not be told; they are empty then. ``more`` is why it may
+    keep others besides."""
 
     states: tuple[State, ...] = ()
+    more: More | None = None
     key_serializer: Serializer | None = None
     holding: Holding | None = None
     key: Key | None = None

@@ -142,9 +142,10 @@ def _operator(node: Node, position: int, around: _Around) -> model.Operator:
         chained_outputs=chained,
         inputs=tuple(made.hashes[edge.source] for edge in made.stream_graph.edges_in[node.id]),
         source=None if node.source is None else line(node.source),
-        has_state=bool(states) or bool(unknown),
+        has_state=bool(states) or bool(unknown) or node.states.more is not None,
         states=states,
         states_unknown=unknown or None,
+        more=node.states.more,
         merged=tuple(
             model.Merged(name=one.name, uid=one.uid, source=None if one.source is None else line(one.source))
             for one in node.merged

@@ -9,6 +9,7 @@ from functools import cache
 import jpype
 import msgspec
 
+from compat.loader.jvm.asking import more_of
 from compat.loader.jvm.bridge import Java, bytes_of, causes, class_name, flink, is_a, java, member, members
 from compat.loader.jvm.classes import written_by
 from compat.loader.jvm.graphs import Configured
@@ -87,7 +88,10 @@ def _empty(operator: Configured, loader: Java) -> Snapshot:
         for one in told.states
     )
     key = None if found.key is None else key_of(found.key, made)
-    return Snapshot(states=msgspec.structs.replace(told, states=states, holding=holding, key=key), subtask=subtask)
+    more = more_of(task.getOperator(), operator.config.getStreamOperatorFactory(loader), loader)
+    return Snapshot(
+        states=msgspec.structs.replace(told, states=states, holding=holding, key=key, more=more), subtask=subtask
+    )
 
 
 def _of_python(operator: Configured, made: Java, loader: Java) -> States:

@@ -16,7 +16,7 @@ from compat.loader.jvm.bytecode import Classes, Walk
 from compat.loader.jvm.classfile import ClassFile, ClassFileError, Member
 from compat.plan.code import Captured, UserCode
 
-_LIBRARIES = tuple(
+LIBRARIES = tuple(
     (
         "java/ javax/ jakarta/ jdk/ sun/ com/sun/ org/apache/ org/slf4j/ scala/ kotlin/ kotlinx/ com/google/ com/fasterxml/ "
         "com/esotericsoftware/ com/twitter/ io/netty/ org/rocksdb/ org/json/ org/w3c/ org/xml/ ch/qos/ com/typesafe/ akka/ "
@@ -96,11 +96,11 @@ class UserClasses:
     def _direct(self, home: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         """The classes of a house in the job's jars, each with those directly above it."""
         count = 0
-        for jar in _jars(self._loader):
+        for jar in jars_of(self._loader):
             with zipfile.ZipFile(jar) as archive:
                 for entry in archive.namelist():
                     name = entry.removesuffix(".class")
-                    if name == entry or not (name.startswith(home) if home else not name.startswith(_LIBRARIES)):
+                    if name == entry or not (name.startswith(home) if home else not name.startswith(LIBRARIES)):
                         continue
                     count += 1
                     if count > _SCANNED:
@@ -116,7 +116,7 @@ class UserClasses:
         home = _home(root)
         if home:
             return self._all.seen_from(lambda name: name.startswith(home) and self.here(name))
-        return self._all.seen_from(lambda name: not name.startswith(_LIBRARIES) and self.here(name))
+        return self._all.seen_from(lambda name: not name.startswith(LIBRARIES) and self.here(name))
 
 
 def _home(name: str) -> str:
@@ -126,7 +126,7 @@ def _home(name: str) -> str:
     return "".join(f"{part}/" for part in parts[:size])
 
 
-def _jars(loader: Java) -> Iterator[Path]:
+def jars_of(loader: Java) -> Iterator[Path]:
     """The jars of a loader, without those of the loaders above it."""
     if not hasattr(loader, "getURLs"):
         return

@@ -51,7 +51,7 @@ def state(
         (state("Row(a: Long)"), state("Row(x: Long)"), {"CMP404"}),
         (state("org.example.Point"), state("org.example.Point"), set()),
         (state("org.example.Point"), state("org.example.Place"), {"CMP404"}),
-        (state("Long"), state(None), set()),
+        (state("Long"), state(None), {"CMP431"}),
         (state("Long"), state("Long", StateKind.REDUCING), {"CMP403"}),
         (state("List<Long>", StateKind.LIST), state("Long"), {"CMP403"}),
         (

@@ -119,10 +119,10 @@ def opening(path: str) -> str:
     return value("L").replace("descriptor = Value", f'open("{path}").close()\n        descriptor = Value')
 
 
-def holding(kept: str) -> str:
+def holding(kept: str, attribute: str = "n") -> str:
     """A pickled state of objects of a class of the program."""
-    made = f"class {kept}:\n    def __init__(self, n):\n        self.n = n\n\n"
-    made += "    def __repr__(self):\n        return str(self.n)"
+    made = f"class {kept}:\n    def __init__(self, n):\n        self.{attribute} = n\n\n"
+    made += f"    def __repr__(self):\n        return str(self.{attribute})"
     return value("Types.PICKLED_BYTE_ARRAY()", f"{kept}(value)").replace(
         "\nclass Keep(", f"\n{made}\n\n\nclass Keep(", 1
     )
@@ -130,6 +130,14 @@ def holding(kept: str) -> str:
 
 OBJECTS = [
     pair("pickled_class_same", holding("Account"), holding("Account"), OK),
+    pair(
+        "pickled_class_changed",
+        holding("Account"),
+        holding("Account", "number"),
+        UNKNOWN,
+        "CMP431",
+        unrecorded="objects that come out of a pickle without an attribute fail where it is read",
+    ),
     pair("pickled_class_renamed", holding("Account"), holding("Customer"), UNKNOWN, "CMP430"),
 ]
 DISCOVERY = [

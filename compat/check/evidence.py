@@ -1,0 +1,179 @@
+"""What speaks for a state of OLD being restored: what was compared, and by whom; and what is missing for that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from compat.check.context import Check
+from compat.check.findings import Evidence, Gap, Proof, Witness
+from compat.check.mapping import Pair
+from compat.plan.facts import Operator, Program, State, StateKind, StateScope
+
+if TYPE_CHECKING:
+    from compat.loader.jvm.answers import Answer
+from compat.state.names import WINDOW_CONTENTS
+
+_NEVER_TYPED = frozenset({StateKind.TIMERS, StateKind.COORDINATOR})
+
+
+def of_state(check: Check, pair: Pair, state: State) -> Proof | None:
+    """The proof that NEW reads a state of OLD; None for one that NEW does not declare, which a rule tells of."""
+    other = check.exchanged_values.get(pair.old.id)
+    if other is not None:
+        return _either_way(pair, other)
+    new = _declared(pair.new, state)
+    if new is None:
+        return _may_be_asked_for(pair)
+    if "Pickled" in (state.type or "") and not state.built_in and (gap := _of_pickles(check, pair, state)) is not None:
+        return gap
+    compared = ["id", *_alike(pair), "name", "kind"]
+    answer = check.answer(pair)
+    if answer is not None:
+        return _told_by_flink(answer, state, compared)
+    return _types(check, state, new, compared)
+
+
+def _told_by_flink(answer: Answer, state: State, compared: list[str]) -> Proof:
+    """The proof by Flink's serializers, or by values that went through them.
+
+    A serializer's word that it migrates is believed where it is seen what changes, and where the code is Flink's own.
+    """
+    if any(one.name == state.name for one in answer.rehearsal.states):
+        return Evidence((*compared, "values"), Witness.VALUES)
+    migration = next((one for one in answer.migrations if one.name == state.name), None)
+    if migration is not None and (migration.untold or any(one.writer == "code" for one in state.classes)):
+        return Gap(
+            f"the serializer of the state {state.name!r} says that it converts the old values, and not what it makes of them",
+            "Check a savepoint of OLD with --rehearse: then real values are converted and read.",
+            "migration",
+        )
+    return Evidence((*compared, "type"), Witness.FLINK)
+
+
+def of_the_rest(pair: Pair) -> Proof | None:
+    """The proof for states that OLD may keep besides those that are known; None where there are none."""
+    old, new = pair.old.more, pair.new.more
+    if old is None:
+        return None
+    if new is not None and old.code is not None and old.code == new.code:
+        return Evidence(("id", "code"), Witness.CODE)
+    return Gap(
+        f"{pair.old.label} may keep states besides those that are known: {old.why}",
+        "Ask for all states in open(); or check a savepoint of OLD with --rehearse: then they are seen.",
+        "more",
+    )
+
+
+def gaps(check: Check) -> Iterator[tuple[Pair, State | None, Gap]]:
+    """What is missing, by operator and state, of the operators that keep their state and whose states are known."""
+    for pair in check.right_pairs:
+        if pair.old.states is None or pair.new.states is None:
+            continue
+        for state in pair.old.states:
+            proof = of_state(check, pair, state)
+            if isinstance(proof, Gap):
+                yield pair, state, proof
+        rest = of_the_rest(pair)
+        if isinstance(rest, Gap):
+            yield pair, None, rest
+
+
+def _either_way(pair: Pair, other: Operator) -> Gap:
+    return Gap(
+        f"the function of {pair.old.label} was made with other values than that of {pair.new.label}; with these "
+        f"{other.label} is made now: either the ids changed places, or the values did",
+        "Give each operator a name, which stays with what it was made with; or let each keep its id.",
+        "values",
+    )
+
+
+def _of_pickles(check: Check, pair: Pair, state: State) -> Gap | None:
+    """What is not known of the program's classes whose objects the pickles of a state may hold."""
+    written = pair.new.detail.get("classes_written", {})
+    before = pair.old.detail.get("classes_written")
+    if before is None:
+        known = {*pair.new.detail.get("classes_known", ()), *pair.new.detail.get("classes_made", ())}
+        pickled = pair.old.detail.get("classes_pickled", {}).get(state.name, pair.old.detail.get("classes_made", ()))
+        changed = [name for name in pickled if name in known]
+        why = "of what {} consisted when the values were pickled is not told"
+    else:
+        changed = [name for name, digest in before.items() if name in written and written[name] != digest]
+        why = "{} changed, and a pickle has the fields and constants that it had"
+    if not changed:
+        return None
+    names = " and ".join(name.partition(":")[2] for name in changed)
+    return Gap(
+        f"the state {state.name!r} holds pickles, and {why.format(names)}",
+        "Keep the classes of pickled values as they were, or name the program that wrote the savepoint with --names.",
+        "pickles",
+    )
+
+
+def _declared(operator: Operator, state: State) -> State | None:
+    keyed = state.scope is StateScope.KEYED
+    return next(
+        (
+            one
+            for one in operator.states or ()
+            if one.name == state.name and (one.scope is StateScope.KEYED) == keyed and one.built_in == state.built_in
+        ),
+        None,
+    )
+
+
+def _may_be_asked_for(pair: Pair) -> Gap | None:
+    more = pair.new.more
+    if more is None:
+        return None
+    return Gap(
+        f"{pair.new.label} may still ask for it: {more.why}",
+        "Ask for all states in open(): then their names and types are known.",
+        "more",
+    )
+
+
+def _alike(pair: Pair) -> Iterator[str]:
+    """What the two versions of the operator have in common besides the id."""
+    if pair.old.name == pair.new.name:
+        yield "operator's name"
+    if pair.old.kind == pair.new.kind:
+        yield "operator's kind"
+    if pair.old.function is not None and pair.new.function is not None and pair.old.function == pair.new.function:
+        yield "operator's code"
+
+
+def _types(check: Check, old: State, new: State, compared: list[str]) -> Proof:
+    """The proof by what both sides tell of the types of the key and the values."""
+    if old.serializers is not None and new.serializers is not None and old.serializers.value is not None:
+        if new.serializers.value is not None:
+            return Evidence((*compared, "serializers"), Witness.READERS)
+        return _untold("type", "NEW", old)
+    for what, before, after in (("type", old.type, new.type), ("key type", old.key_type, new.key_type)):
+        if old.kind in _NEVER_TYPED and what == "type":
+            continue
+        missing = [
+            side
+            for side, value, program in (("OLD", before, check.old), ("NEW", after, check.new))
+            if value is None and _tells(program, old, what)
+        ]
+        if missing:
+            return _untold(what, missing[0], old)
+        if before is not None and after is not None:
+            compared.append(what)
+    return Evidence(tuple(compared), Witness.READERS)
+
+
+def _tells(program: Program, state: State, what: str) -> bool:
+    """Whether a program of its kind tells such a type at all: of what Flink keeps by itself, only programs in a language do."""
+    if what == "key type":
+        return program.language == "python" and state.scope is StateScope.KEYED
+    return not state.built_in or (program.language == "python" and state.name == WINDOW_CONTENTS)
+
+
+def _untold(what: str, side: str, state: State) -> Gap:
+    return Gap(
+        f"the {what} of the state {state.name!r} is not told in {side}",
+        "Name the program that wrote the snapshot with --names, or declare the type.",
+        f"{what} {side}",
+    )

@@ -1,0 +1,91 @@
+"""The ledger: an account for each state of OLD, and for what an operator may keep besides: its owners, its fate, the evidence.
+
+The verdict is a fold over the ledger and over what is found of the job as a whole: compatible is what was proven, account by
+account. An account whose fate nothing speaks for is open, and leaves the check undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from compat.check.catalogue import RULES
+from compat.check.context import Check
+from compat.check.evidence import of_state, of_the_rest
+from compat.check.findings import Account, Evidence, Fate, Finding, Gap, Level, MappingRow, Proof, Verdict, Witness
+from compat.check.mapping import Pair
+from compat.plan.facts import Operator, State
+
+
+def ledger(check: Check, rows: Iterable[MappingRow], findings: Iterable[Finding]) -> tuple[Account, ...]:
+    """The accounts, in the order of the rows of the mapping. ``findings`` come worst first."""
+    book = _Book(check, findings)
+    return tuple(account for row in rows if row.old is not None for account in book.accounts(row, row.old))
+
+
+def verdict(findings: Iterable[Finding], accounts: Iterable[Account] = ()) -> Verdict:
+    """The answer that the findings and the accounts amount to. Unknown is never success.
+
+    A bad fate, and a gap, are told by a finding, which a person may let pass. An account that nothing was said of is open.
+    """
+    levels = {finding.level for finding in findings}
+    if Level.ERROR in levels:
+        return Verdict.INCOMPATIBLE
+    if Level.UNKNOWN in levels or any(account.open for account in accounts):
+        return Verdict.UNKNOWN
+    return Verdict.MIGRATION if Level.MIGRATE in levels else Verdict.COMPATIBLE
+
+
+class _Book:
+    """The findings and pairs of a check, by operator."""
+
+    def __init__(self, check: Check, findings: Iterable[Finding]) -> None:
+        self._check = check
+        self._pairs = {pair.old.id: pair for pair in check.mapping.pairs}
+        self._told: dict[tuple[str, str | None], Finding] = {}
+        self._of_the_job: Finding | None = None
+        for finding in findings:
+            if finding.old is not None:
+                self._told.setdefault((finding.old.id, finding.state), finding)
+            elif finding.new is None and finding.level.rank <= Level.MIGRATE.rank:
+                self._of_the_job = self._of_the_job or finding
+
+    def accounts(self, row: MappingRow, old: Operator) -> Iterator[Account]:
+        """The accounts of an operator of OLD: its states, and what it may keep besides."""
+        pair = self._pairs.get(old.id)
+        states: list[State | None] = list(old.states or ())
+        if old.states is None or old.more is not None or not states:
+            states.append(None)
+        for state in states:
+            if pair is None or row.new is None or row.fate is Fate.WRONG_HANDS:
+                yield Account(old=old, state=state, new=row.new, fate=row.fate, rule=row.note)
+            else:
+                yield self._of(pair, state)
+
+    def _of(self, pair: Pair, state: State | None) -> Account:
+        """The account of a state whose operator is there: as the worst finding says, else as it is proven."""
+        found = [self._of_the_job, self._told.get((pair.old.id, None))]
+        found += [] if state is None else [self._told.get((pair.old.id, state.name))]
+        told = min((one for one in found if one is not None), key=lambda one: one.level.rank, default=None)
+        account = Account(old=pair.old, state=state, new=pair.new, fate=Fate.RESTORED)
+        if told is not None and told.level.rank <= Level.MIGRATE.rank:
+            fate = Fate.UNKNOWN if told.level is Level.UNKNOWN else RULES[told.rule].fate
+            return replace(account, fate=fate, rule=told.rule)
+        proof = self._proof(pair, state)
+        if isinstance(proof, Evidence):
+            return replace(account, evidence=proof)
+        if proof is None:
+            return replace(account, fate=Fate.DROPPED, rule="" if told is None else told.rule)
+        return replace(account, fate=Fate.UNKNOWN, rule="" if told is None else told.rule, gap=proof.why)
+
+    def _proof(self, pair: Pair, state: State | None) -> Proof | None:
+        if state is not None:
+            return of_state(self._check, pair, state)
+        if pair.old.states is None:
+            answer = self._check.answer(pair)
+            return (
+                Evidence(("id",), Witness.FLINK)
+                if answer is not None
+                else Gap("its states are not known", "", "states")
+            )
+        return of_the_rest(pair) or Evidence(("id",), Witness.READERS)

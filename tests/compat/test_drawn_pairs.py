@@ -1,0 +1,151 @@
+"""Pairs that were drawn, and really restored: nothing is called compatible that Flink did not keep.
+
+``python -m tests.compat.test_drawn_pairs`` tells how often the verdict is right, unknown, or an alarm, and by which rules.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from compat.check.findings import Level, Report, Verdict
+from compat.check.undecided import Undecided
+from compat.comparison import Comparison, compare
+from tests.compat.loader.jvm.support import built as built_by
+from tests.compat.loader.jvm.support import flink_of
+from tests.compat.verdicts import Pair, plan, verdict
+
+DRAWN = Path(__file__).parents[1] / "golden" / "drawn"
+SIZE = 12
+"""How many pairs share a JVM."""
+KNOWN = {
+    **dict.fromkeys(("h_tz_window", "h_tz_key", "h_tz_value"), "the time zone is an option, and changes what is kept"),
+    **dict.fromkeys(("h2_legacy_cast_key", "h2_legacy_cast_char"), "so does the way of casts"),
+    "h4_join_cond_kept": "columns that a join keeps, of which the condition changed as well",
+    "h4_match_swap": "columns that MATCH_RECOGNIZE keeps",
+}
+"""Pairs of SQL that are called compatible and are not, with the reason."""
+
+
+def records(name: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in (DRAWN / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def kind_of(found: Verdict, *, restored: bool) -> str:
+    """Whether a verdict says what Flink did."""
+    if found is Verdict.UNKNOWN:
+        return "unknown"
+    fine = found in (Verdict.COMPATIBLE, Verdict.MIGRATION)
+    return "right" if fine is restored else "wrong" if fine else "alarm"
+
+
+def in_python(folder: Path) -> Iterator[tuple[str, str, Report | Undecided]]:
+    """Each program pair of PyFlink, whether its verdict is right, and the report."""
+    for one in records("pyflink"):
+        paths = {side: folder / one["name"] / f"{side}.py" for side in ("old", "new")}
+        for side, path in paths.items():
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(one[side], encoding="utf-8")
+        (report,) = compare(Comparison(str(paths["old"]), str(paths["new"]))).outcomes
+        yield one["name"], kind_of(report.verdict, restored=one["restored"]), report
+
+
+def built(kind: str, flink: Any, java: Any, wanted: int | None = None) -> Iterator[tuple[dict[str, Any], Pair]]:
+    """The pairs in Java or SQL as Flink builds them, a few in each JVM."""
+    from compat.loader.jvm.answers import answers_of
+    from compat.loader.jvm.model import JarProgram, Restore, SqlScript
+    from compat.loader.jvm.process import JvmOptions, build_all
+
+    def program(one: dict[str, Any], side: str) -> JarProgram | SqlScript:
+        if kind == "java":
+            return JarProgram(path=str(DRAWN / f"{side}.jar"), main_class=f"{one['name']}.Job")
+        return SqlScript(path=f"{side}.sql", text=one[side])
+
+    found = records(kind)[:: 1 if wanted is None else max(len(records(kind)) // wanted, 1)]
+    options = JvmOptions(options={})
+    for first in range(0, len(found), SIZE):
+        part = found[first : first + SIZE]
+        olds = build_all([program(one, "old") for one in part], flink, java, options)
+        asked = [
+            (program(one, "new"), [Restore(metadata=old.jobs[-1].savepoint)] if old.jobs else [])
+            for one, old in zip(part, olds, strict=True)
+        ]
+        for one, old, new in zip(part, olds, built_by(asked, flink, java, options), strict=True):
+            if old.jobs and new.jobs:
+                nodes = {node.id: node for job in new.jobs for node in job.nodes}
+                answers = {"programs": answers_of(new.restored[0], nodes)}
+                yield one, Pair(plan(old, "old"), plan(new, "new"), answers)
+
+
+def in_java(flink: Any, java: Any, wanted: int | None = None) -> Iterator[tuple[str, str, Report | Undecided]]:
+    for one, pair in built("java", flink, java, wanted):
+        for backend, did in one["flink"].items():
+            report = verdict(pair, "programs", Path(), backend)
+            yield f"{one['name']} {backend}", kind_of(report.verdict, restored=did["restored"]), report
+
+
+def in_sql(flink: Any, java: Any, wanted: int | None = None) -> Iterator[tuple[str, str, Report | Undecided]]:
+    for one, pair in built("sql", flink, java, wanted):
+        report = verdict(pair, "programs", Path(), "hashmap")
+        yield one["name"], kind_of(report.verdict, restored=not one["truth"]), report
+
+
+def test_programs_of_pyflink(tmp_path: Path) -> None:
+    found = {name: kind for name, kind, _ in in_python(tmp_path)}
+    assert [name for name, kind in found.items() if kind in ("wrong", "alarm")] == []
+    assert Counter(found.values())["unknown"] <= 7
+
+
+def test_a_sample_of_java(flink: Any, java: Any) -> None:
+    found = {name: kind for name, kind, _ in in_java(flink, java, 24)}
+    assert len(found) > 20
+    assert "wrong" not in found.values()
+
+
+@pytest.mark.slow
+def test_all_of_java(flink: Any, java: Any) -> None:
+    found = {name: kind for name, kind, _ in in_java(flink, java)}
+    assert [name for name, kind in found.items() if kind == "wrong"] == []
+    assert Counter(found.values())["alarm"] <= 1
+    assert Counter(found.values())["unknown"] <= 30
+
+
+@pytest.mark.slow
+def test_all_of_sql(flink: Any, java: Any) -> None:
+    found = {name: kind for name, kind, _ in in_sql(flink, java)}
+    assert {name for name, kind in found.items() if kind == "wrong"} == KNOWN.keys()
+
+
+def main() -> None:
+    """Tell the figures."""
+    import tempfile
+
+    from compat.loader.jvm.java import find_java
+
+    flink, java = flink_of("2.3.0"), find_java()
+    with tempfile.TemporaryDirectory() as folder:
+        for title, found in (
+            ("PyFlink", in_python(Path(folder))),
+            ("Java", in_java(flink, java)),
+            ("SQL", in_sql(flink, java)),
+        ):
+            kinds: Counter[str] = Counter()
+            causes: Counter[str] = Counter()
+            for name, kind, report in found:
+                kinds[kind] += 1
+                if kind == "wrong":
+                    print(f"{title}: {name} is called {report.verdict.value}")
+                if kind == "unknown" and isinstance(report, Report):
+                    causes.update(
+                        {f"{one.rule} {one.subject or ''}" for one in report.findings if one.level is Level.UNKNOWN}
+                    )
+            print(title, dict(kinds), dict(causes), flush=True)
+
+
+if __name__ == "__main__":
+    main()
