@@ -14,6 +14,17 @@ FILE_SPLITS = "splits"
 SINK_WRITER = "writer_raw_states"
 SINK_COMMITTER = "streaming_committer_raw_states"
 
+KAFKA_OFFSETS = "topic-partition-offset-states"
+KINESIS_SHARDS = "Kinesis-Stream-Shard-State"
+ACKNOWLEDGED = "message-acknowledging-source-state"
+"""The positions of sources of the old kind."""
+
+TRANSACTIONS = "state"
+TRANSACTION_HINTS = "next-transactional-id-hint-v2"
+BUCKETS = "bucket-states"
+PART_COUNTER = "max-part-counter"
+"""What sinks of the old kind keep of what they have not published."""
+
 ASYNC_WAIT = "_async_wait_operator_state_"
 """The records that an asynchronous function was asked about and has not answered."""
 
@@ -60,20 +71,21 @@ OF_CONNECTORS = frozenset(
         "LEFT_BUFFER",
         "RIGHT_BUFFER",
         "_default_",
-        "bucket-states",
+        BUCKETS,
         FILE_MONITOR,
         FILE_SPLITS,
+        KINESIS_SHARDS,
         "from-elements-state",
-        "max-part-counter",
-        "message-acknowledging-source-state",
+        PART_COUNTER,
+        ACKNOWLEDGED,
         "next-transactional-id-hint",
-        "next-transactional-id-hint-v2",
+        TRANSACTION_HINTS,
         "pending-checkpoints",
         "remaining_compact_commit_raw_state",
         "remaining_requests_raw_state",
-        "state",
+        TRANSACTIONS,
         "stateful-sequence-source-state",
-        "topic-partition-offset-states",
+        KAFKA_OFFSETS,
     }
 )
 """The names of the states that sources, sinks and joins of Flink's libraries keep in operators that run functions.

@@ -171,6 +171,7 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[model.O
             has_state=discovery.has_state,
             states=_states(discovery, encoding),
             states_unknown=discovery.unknown,
+            more=discovery.more,
             merged=_merged(node, compilation, encoding),
             detail=detail,
             connector=None if node.operator is None else connector_of(node.operator.function),

@@ -31,10 +31,11 @@ from compat.compiler.transformations.operators import (
     Windowing,
 )
 from compat.plan.asked import PER_WINDOW_CALLS, Asked, asked_while_processing
+from compat.plan.built_in import STATEFUL_WRITERS, more_of, states_of
 from compat.plan.held import holding_of
 from compat.plan.made import classes_known, classes_made, classes_written, values_of
 from compat.plan.methods import names_used
-from compat.plan.model import FUNCTIONS_OF_CONTENTS, Detail, SourceLine, State, StateKind, StateScope
+from compat.plan.model import FUNCTIONS_OF_CONTENTS, Detail, More, SourceLine, State, StateKind, StateScope
 from compat.state import names as framework
 from compat.state.time import milliseconds_of
 
@@ -47,7 +48,6 @@ _KEYED = frozenset(
     }
 )
 _KINDS_OF_CONTENTS = {function: kind for kind, function in FUNCTIONS_OF_CONTENTS.items()}
-_STATEFUL_WRITERS = frozenset({"FileSink", "KafkaSink", "DeltaSink"})
 _TIMER_CALLS = frozenset({"register_event_time_timer", "register_processing_time_timer"})
 _USER_CODE = (
     ops.KeyedMap
@@ -64,12 +64,13 @@ _USER_CODE = (
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The states of one operator; None where they are not known, and why."""
+    """The states of one operator; None where they are not known, and why; and why there may be more besides."""
 
     states: tuple[State, ...] | None
     unknown: str | None
     has_state: bool
     detail: Detail
+    more: More | None = None
 
 
 Opening = Callable[[Callable[[], object]], object]
@@ -99,7 +100,8 @@ def _java(node: StreamNode, operator: Operator) -> Discovery:
     if isinstance(operator, Described):
         states += [_declared(state, node) for state in operator.states or ()]
     states += _built_in_java(node, operator)
-    return Discovery(tuple(states), None, bool(states), _java_detail(operator))
+    more = more_of(operator)
+    return Discovery(tuple(states), None, bool(states) or more is not None, _java_detail(operator), more)
 
 
 def _built_in_java(node: StreamNode, operator: Operator) -> list[State]:
@@ -112,10 +114,12 @@ def _built_in_java(node: StreamNode, operator: Operator) -> list[State]:
         states.append(_built_in(framework.FILE_MONITOR, StateKind.LIST, StateScope.OPERATOR))
     elif isinstance(operator, ops.FileSplitReader):
         states.append(_built_in(framework.FILE_SPLITS, StateKind.LIST, StateScope.OPERATOR))
-    elif isinstance(operator, ops.SinkWriter) and type(operator.function).__name__ in _STATEFUL_WRITERS:
+    elif isinstance(operator, ops.SinkWriter) and type(operator.function).__name__ in STATEFUL_WRITERS:
         states.append(_built_in(framework.SINK_WRITER, StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
     elif isinstance(operator, ops.SinkCommitter):
         states.append(_built_in(framework.SINK_COMMITTER, StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
+    elif isinstance(operator, ops.LegacySource | ops.LegacySink):
+        states += states_of(operator)
     elif isinstance(operator, Described):
         states += _built_in_described(node, operator)
     return states

@@ -1,0 +1,72 @@
+"""What sources and sinks in Java keep that a program in Python uses, by their classes.
+
+Read from the classes of Flink and its connectors: those that are named with each. A class that is not here may keep anything.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from compat.compiler.transformations import operators as ops
+from compat.compiler.transformations.operators import Operator
+from compat.plan.model import More, State, StateKind, StateScope
+from compat.state import names as framework
+
+
+def _list(name: str, scope: StateScope = StateScope.OPERATOR) -> State:
+    return State(name=name, kind=StateKind.LIST, scope=scope, built_in=True)
+
+
+_TWO_PHASES = (_list(framework.TRANSACTIONS), _list(framework.TRANSACTION_HINTS, StateScope.UNION))
+_OLD_KIND: dict[str, tuple[State, ...]] = {
+    # FlinkKafkaConsumerBase; FlinkKinesisConsumer; MessageAcknowledgingSourceBase
+    "FlinkKafkaConsumer": (_list(framework.KAFKA_OFFSETS, StateScope.UNION),),
+    "FlinkKinesisConsumer": (_list(framework.KINESIS_SHARDS, StateScope.UNION),),
+    "RMQSource": (_list(framework.ACKNOWLEDGED),),
+    # TwoPhaseCommitSinkFunction and FlinkKafkaProducer; StreamingFileSinkHelper
+    "FlinkKafkaProducer": _TWO_PHASES,
+    "StreamingFileSink": (_list(framework.BUCKETS), _list(framework.PART_COUNTER, StateScope.UNION)),
+    # GenericJdbcSinkFunction and the sinks of RabbitMQ and Cassandra write what they hold at a checkpoint, and keep nothing.
+    "JdbcSink": (),
+    "RMQSink": (),
+    "_CassandraFunction": (),
+}
+_WITHOUT_STATE = frozenset(
+    {
+        *("PulsarSink", "ElasticsearchSink"),  # PulsarWriter, ElasticsearchWriter: no SupportsWriterState
+    }
+)
+"""Sinks of the second kind whose writers keep nothing."""
+
+STATEFUL_WRITERS = frozenset({"FileSink", "KafkaSink", "DeltaSink", "KinesisStreamsSink", "KinesisFirehoseSink"})
+"""Those whose writers do: FileWriter, KafkaWriter, AsyncSinkWriter."""
+
+
+def states_of(operator: Operator) -> tuple[State, ...]:
+    """What a source or sink of the old kind keeps."""
+    if not isinstance(operator, ops.LegacySource | ops.LegacySink):
+        return ()
+    return next((_OLD_KIND[name] for name in _classes(operator.function) if name in _OLD_KIND), ())
+
+
+def more_of(operator: Operator) -> More | None:
+    """Why a source or sink may keep more than that: its class is in Java, and none of those that are known here."""
+    function = operator.function
+    if function is None:
+        return None
+    if isinstance(operator, ops.LegacySource | ops.LegacySink):
+        known = any(name in _OLD_KIND for name in _classes(function))
+    elif isinstance(operator, ops.SinkWriter):
+        known = any(name in STATEFUL_WRITERS | _WITHOUT_STATE for name in _classes(function))
+    else:
+        return None
+    return None if known else More(why=f"{_java_name(function)} is a class in Java of which nothing is known here")
+
+
+def _classes(function: Any) -> list[str]:
+    return [cls.__name__ for cls in type(function).__mro__]
+
+
+def _java_name(function: Any) -> str:
+    told = function.get_java_function() if hasattr(function, "get_java_function") else None
+    return told if isinstance(told, str) else type(function).__name__
