@@ -427,8 +427,6 @@ def _jobs(old: Old, new: Old, comparison: Comparison) -> Sequence[int]:
 
 
 def _report(old: Old, new: Old, job: int, comparison: Comparison, answers: Answers | None = None) -> Report:
-    from compat.check.context import CheckOptions
-    from compat.check.decision import check, with_queries
     from compat.refusals import refused
 
     plan = plan_of(new, job)
@@ -436,6 +434,29 @@ def _report(old: Old, new: Old, job: int, comparison: Comparison, answers: Answe
         report = refused(plan, comparison.new, _old(job_of(old, job), None, comparison))
         if report is not None:
             return replace(report, direction=comparison.direction)
+    report = _judged(old, new, job, comparison, answers)
+    others = _under_another_parallelism(old, job), _under_another_parallelism(new, job)
+    if others == (old, new):
+        return report
+    from compat.check.assumptions import under_both
+
+    return under_both(report, _judged(*others, 0, comparison, answers))
+
+
+def _under_another_parallelism(side: Old, job: int) -> Old:
+    """A side with the plan that its job has where the cluster sets another default parallelism; itself where it has none."""
+    plan = plan_of(side, job)
+    if not isinstance(plan, Plan) or plan.otherwise is None:
+        return side
+    return Jobs((plan.otherwise,)) if isinstance(side, Jobs) else Kept(plan.otherwise)
+
+
+def _judged(old: Old, new: Old, job: int, comparison: Comparison, answers: Answers | None) -> Report:
+    """The report on one job of the two sides, as they are."""
+    from compat.check.context import CheckOptions
+    from compat.check.decision import check, with_queries
+
+    plan = plan_of(new, job)
     after = _new(job_of(new, job), comparison)
     if isinstance(old, Savepoint) and isinstance(new, Savepoint):
         answers = _of_savepoints(old, new)

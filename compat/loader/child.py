@@ -48,11 +48,13 @@ class _Submissions:
         from compat.compiler.datastream.common.job_client import JobClient
         from compat.compiler.driver import compile_job
         from compat.compiler.shipping import check_functions
+        from compat.plan.assumed import with_otherwise
         from compat.plan.encode import encode
 
         check_functions(job.pipeline)
         compilation = compile_job(replace(job, settings=replace(job.settings, flink=self._flink)))
-        self.plans.append(encode(compilation, self._encoding))
+        plan = encode(compilation, self._encoding)
+        self.plans.append(with_otherwise(plan, compilation, self._encoding) if isinstance(plan, Plan) else plan)
         if compilation.error is not None:
             self.refusals.append(compilation.error)
             raise compilation.error
@@ -77,10 +79,11 @@ def run(request: Request) -> Loaded:
 
         return Loaded(plans=(load_topology(request, show_path),), steady=True)
     from compat.compiler.errors import NeedsPyFlink, ProgramError
+    from compat.plan.assumed import DEFAULT
 
     watch = None if request.strict_imports else LateWatch(show_path)
     recorder = _Submissions(request, show_path, watch)
-    prepare(recorder, request.options, flink=request.flink, planning=True)
+    prepare(recorder, request.options, parallelism=DEFAULT, flink=request.flink, planning=True)
     crash: Crash | None = None
     steady = False
     layout: Layout | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from msgspec import UNSET, UnsetType, structs
 from msgspec.structs import asdict
@@ -24,12 +24,14 @@ from compat.plan.states import Discovery, Opening, call, discover
 class Encoding:
     """How to make a plan: whether functions may be opened, and how a path of the program is shown.
 
-    ``opening`` calls what opens a function, and may raise what is wrong with that.
+    ``opening`` calls what opens a function, and may raise what is wrong with that. ``discovered`` is what was found out of
+    operators so far: no function is opened twice.
     """
 
     call_open: bool = True
     show_path: Callable[[str], str] = str
     opening: Opening = call
+    discovered: dict[tuple[int, int], tuple[StreamNode, Discovery]] = field(default_factory=dict)
 
 
 @collection_paused()
@@ -144,8 +146,8 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[model.O
     for position, (id, hashed) in enumerate(compilation.hashes.items()):
         node = graph.nodes[id]
         vertex = vertices[jobs.vertex_of[id]]
-        discovery = discover(node, opening=encoding.opening if encoding.call_open else None)
-        detail = discovery.detail
+        discovery = _discovered(node, encoding)
+        detail = discovery.detail.copy()
         detail["chaining_strategy"] = None if node.chaining is None else node.chaining.value
         detail["slot_sharing_group"] = node.slot_sharing_group
         detail["own_max_parallelism"] = node.max_parallelism
@@ -176,6 +178,16 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[model.O
             detail=detail,
             connector=None if node.operator is None else connector_of(node.operator.function),
         )
+
+
+def _discovered(node: StreamNode, encoding: Encoding) -> Discovery:
+    """The states of a node, found out once for its operator, which is kept with them."""
+    key = id(node.operator), node.id
+    known = encoding.discovered.get(key)
+    if known is None:
+        known = node, discover(node, opening=encoding.opening if encoding.call_open else None)
+        encoding.discovered[key] = known
+    return known[1]
 
 
 def _sources(compilation: Compilation) -> Iterator[Source | LegacySource]:

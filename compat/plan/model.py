@@ -330,8 +330,8 @@ class Plan(_Job, frozen=True, kw_only=True):
     gave. ``lines`` are those of the program that the plan names, with their neighbours, by file. Of a topology file,
     ``transformations`` are ids by label, and ``stream_plan`` is Flink's JSON plan where it asks
     for it. ``statements`` are those of a job in SQL. ``nodes`` and what follows stand for the graphs of a very large topology.
-    ``empty_savepoint`` is the ``_metadata`` that a job of Flink's own making would write before its first record: its states
-    with Flink's serializers, and not one value.
+    ``otherwise`` is the plan with another default parallelism, where neither the program nor an option sets one and ids or
+    chains hang on it.
     ``empty_savepoint`` is the ``_metadata`` that a job that Flink built would write before its first record: with its states'
     serializers as Flink has them, and not one value.
     """
@@ -352,6 +352,7 @@ class Plan(_Job, frozen=True, kw_only=True):
     transformations: dict[str, Int] | None = None
     stream_plan: str | None = None
     empty_savepoint: bytes | None = None
+    otherwise: Plan | None = None
     lines: dict[str, tuple[Line, ...]] = {}
     nodes: Index | None = None
     vertices: Index | None = None

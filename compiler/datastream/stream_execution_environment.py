@@ -69,6 +69,7 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
         if configuration is not None:
             self.configuration.add_all(configuration)
         self.pipeline = Pipeline(self.program.counter)
+        self._built: Pipeline | None = None
         self.job_listeners: list[Any] = []
         self._state_backend: StateBackend | None = None
 
@@ -318,6 +319,8 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
 
     def optimise(self, target: int | None = None) -> int:
         """PyFlink's two passes over what was built; gives what stands in the place of ``target``."""
+        if self.program.planning:
+            self._built = self.pipeline.copy()
         align(self.pipeline)
         if self.configuration.get_boolean(PYTHON_CHAINING, True):
             target = merge(self.pipeline, target)
@@ -364,6 +367,7 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
             collect=collect,
             location=here(),
             beyond=() if self.program.on_spark else tuple(self.program.beyond.items()),
+            built=self._built,
         )
 
     def _append(self, key: str, value: str, separator: str, *, front: bool = False) -> None:

@@ -1,0 +1,60 @@
+"""A check under assumptions: what the input does not say is tried, and the verdict stands where it is the same each time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from compat.check.findings import Account, Fate, Finding, Level, Report, Verdict
+from compat.check.rules import cmp306
+
+_FINE = (Verdict.COMPATIBLE, Verdict.MIGRATION)
+
+
+def under_both(usual: Report, other: Report) -> Report:
+    """The report on both values of the default parallelism: as with Flink's, if the other one gives the same verdict.
+
+    Where they differ nothing is decided, and what only one of them finds is told as what it hangs on. Ids that hold under one
+    value are not offered as fixes.
+    """
+    if _answer(usual) == _answer(other):
+        return usual if _fixes(usual) == _fixes(other) else replace(usual, findings=_without_ids(usual))
+    told = {(finding.rule, finding.fingerprint) for finding in other.findings}
+    both = [one for one in usual.findings if (one.rule, one.fingerprint) in told and one.level is not Level.ERROR]
+    hangs = cmp306.finding(usual, other)
+    findings = tuple(sorted((hangs, *both), key=lambda finding: (finding.level.rank, finding.rule)))
+    accounts = tuple(
+        one if one == twin else replace(one, fate=Fate.UNKNOWN, evidence=None, rule=hangs.rule, gap="")
+        for one, twin in zip(usual.accounts, _beside(usual, other), strict=True)
+    )
+    return replace(usual, verdict=Verdict.UNKNOWN, findings=findings, accounts=accounts)
+
+
+def _answer(report: Report) -> str:
+    return "fine" if report.verdict in _FINE else report.verdict.value
+
+
+def _fixes(report: Report) -> set[str]:
+    return {fix.call for finding in report.findings for fix in finding.fixes if fix.call is not None}
+
+
+def _without_ids(report: Report) -> tuple[Finding, ...]:
+    """The findings without the edits that name an id: under the other value it is another one."""
+    return tuple(
+        replace(
+            finding, fixes=tuple(fix for fix in finding.fixes if fix.call is None or "set_uid_hash" not in fix.call)
+        )
+        for finding in report.findings
+    )
+
+
+def _beside(usual: Report, other: Report) -> list[Account | None]:
+    """For each account, the same one of the other report if it has the same fate, else nothing."""
+    fates = {_key(account): account for account in other.accounts}
+    return [
+        account if (twin := fates.get(_key(account))) is not None and twin.fate is account.fate else None
+        for account in usual.accounts
+    ]
+
+
+def _key(account: Account) -> tuple[int, str | None]:
+    return account.old.node, None if account.state is None else account.state.name

@@ -1,0 +1,48 @@
+"""Verdicts that hang on the parallelism that the cluster gives."""
+
+from __future__ import annotations
+
+from compat.check.findings import Fate, Finding, Fix, Level, Report, Verdict
+from compat.check.rule import Rule
+
+_WORDS = {
+    Verdict.COMPATIBLE: "the state is restored",
+    Verdict.MIGRATION: "the state is restored after a migration",
+    Verdict.INCOMPATIBLE: "it is not restored",
+    Verdict.UNKNOWN: "it cannot be told",
+}
+
+
+def finding(usual: Report, other: Report) -> Finding:
+    """The finding about two reports with different verdicts: with Flink's default parallelism, and with another one."""
+    given = max(side.settings.get("parallelism") or 1 for side in (other.old, other.new))
+    worse = other if usual.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION) else usual
+    first = worse.findings[0]
+    return Finding(
+        rule=RULE.id,
+        level=RULE.level,
+        title="the answer hangs on the default parallelism, which neither the programs nor an option set",
+        consequence=f"With parallelism.default 1 {_WORDS[usual.verdict]}; with another, such as {given}, "
+        f"{_WORDS[other.verdict]} ({first.rule}: {first.title}).",
+        reason="Operators are chained where their parallelisms are equal, and generated ids depend on what is chained.",
+        old=first.old,
+        new=first.new,
+        old_line=first.old_line or usual.old.source,
+        new_line=first.new_line or usual.new.source,
+        fixes=(Fix(text="Say what the cluster gives: -D parallelism.default=4; or give the operators uids."),),
+        direction=usual.direction,
+    )
+
+
+RULE = Rule(
+    id="CMP306",
+    name="hangs-on-parallelism",
+    level=Level.UNKNOWN,
+    fate=Fate.UNKNOWN,
+    summary="Whether state is restored hangs on the default parallelism, which nobody has told.",
+    why="An operator without a parallelism of its own takes the cluster's. Operators are chained where their parallelisms are "
+    "equal, and generated ids depend on that: the ids of a job are others on a cluster with another parallelism.default.",
+    old="stream.print().set_parallelism(1)",
+    new="stream.rebalance().print().set_parallelism(1)",
+    fix="Give the check the cluster's value, -D parallelism.default=4, or set uids.",
+)

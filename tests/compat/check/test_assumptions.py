@@ -1,0 +1,110 @@
+"""What neither programs nor options say is varied: the verdict stands where it is the same each time."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from compat.check.findings import Fate, Level, Report, Verdict
+from compat.comparison import Comparison, compare
+from compat.loader.inputs import LoadOptions
+
+COUNT = """\
+from pyflink.common import Types
+from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from pyflink.datastream.state import ValueStateDescriptor
+
+
+class Count(KeyedProcessFunction):
+    def open(self, context):
+        self.n = context.get_state(ValueStateDescriptor("n", Types.LONG()))
+
+    def process_element(self, value, context):
+        yield value
+
+
+env = StreamExecutionEnvironment.get_execution_environment()
+words = env.from_collection(["a"], Types.STRING()).key_by(lambda word: word).process(Count(), Types.STRING())
+words.print().set_parallelism(1)
+env.execute()
+"""
+REBALANCED = COUNT.replace("words.print()", "words.rebalance().print()")
+
+
+def checked(folder: Path, old: str, new: str, **options: str) -> Report:
+    for name, text in (("old.py", old), ("new.py", new)):
+        (folder / name).write_text(text, encoding="utf-8")
+    load = LoadOptions(options={name.replace("_", "."): value for name, value in options.items()})
+    (report,) = compare(Comparison(str(folder / "old.py"), str(folder / "new.py"), load=load)).outcomes
+    assert isinstance(report, Report), report
+    return report
+
+
+def test_a_verdict_that_hangs_on_the_cluster_is_unknown(tmp_path: Path) -> None:
+    """With parallelism 1 the printing operator is chained to the counter, whose id then moves; with any other it is not."""
+    report = checked(tmp_path, COUNT, REBALANCED)
+    assert report.verdict is Verdict.UNKNOWN
+    (hangs,) = [finding for finding in report.findings if finding.level is Level.UNKNOWN]
+    assert hangs.rule == "CMP306"
+    assert {account.fate for account in report.accounts} == {Fate.UNKNOWN}
+    assert not any(finding.fixes for finding in report.findings if finding.level is Level.ERROR)
+
+
+@pytest.mark.parametrize(("parallelism", "verdict"), [("1", Verdict.INCOMPATIBLE), ("4", Verdict.COMPATIBLE)])
+def test_the_option_settles_it(tmp_path: Path, parallelism: str, verdict: Verdict) -> None:
+    report = checked(tmp_path, COUNT, REBALANCED, parallelism_default=parallelism)
+    assert report.verdict is verdict
+    assert "CMP306" not in {finding.rule for finding in report.findings}
+
+
+def test_a_program_that_sets_it_leaves_nothing_open(tmp_path: Path) -> None:
+    old, new = (text.replace("words = ", "env.set_parallelism(1)\nwords = ") for text in (COUNT, REBALANCED))
+    assert checked(tmp_path, old, new).verdict is Verdict.INCOMPATIBLE
+
+
+def test_uids_do_not_hang_on_it(tmp_path: Path) -> None:
+    old, new = (
+        text.replace("Types.STRING())\nwords", 'Types.STRING()).uid("n")\nwords') for text in (COUNT, REBALANCED)
+    )
+    assert checked(tmp_path, old, new).verdict is Verdict.COMPATIBLE
+
+
+def test_where_both_are_incompatible_no_id_of_one_is_offered(tmp_path: Path) -> None:
+    """The id that state has is another one on another cluster: a fix that names it would be right on one of them only."""
+    before = 'env.from_collection(["a"], Types.STRING())'
+    new = COUNT.replace(before, f"{before}.rebalance().map(lambda word: word, Types.STRING()).rebalance()")
+    report = checked(tmp_path, COUNT, new)
+    assert report.verdict is Verdict.INCOMPATIBLE
+    assert not [fix for one in report.findings for fix in one.fixes if "set_uid_hash" in (fix.call or "")]
+
+
+def test_plans_that_were_kept_say_the_same(tmp_path: Path) -> None:
+    checked(tmp_path, COUNT, REBALANCED)
+    for name in ("old", "new"):
+        command = [sys.executable, "-m", "compat", "plan", f"{name}.py", "--format", "json"]
+        found = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+        (tmp_path / f"{name}.json").write_text(found, encoding="utf-8")
+    for old, new in (("old.json", "new.json"), ("old.py", "new.json"), ("old.json", "new.py")):
+        (report,) = compare(Comparison(str(tmp_path / old), str(tmp_path / new))).outcomes
+        assert report.verdict is Verdict.UNKNOWN, (old, new)
+
+
+def test_the_cores_of_the_machine_have_no_say(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(COUNT, encoding="utf-8")
+    told = [
+        subprocess.run(
+            [sys.executable, "-m", "compat", "plan", "job.py", "--format", "json"],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "PYTHON_CPU_COUNT": cores},
+            preexec_fn=(lambda: os.sched_setaffinity(0, {0})) if cores == "1" else None,
+        ).stdout
+        for cores in ("1", "7")
+    ]
+    assert told[0] == told[1]
