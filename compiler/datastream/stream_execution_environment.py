@@ -366,6 +366,7 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
             attached=attached,
             collect=collect,
             location=here(),
+            on_spark=self.program.on_spark,
             beyond=() if self.program.on_spark else tuple(self.program.beyond.items()),
         )
 
