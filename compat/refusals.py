@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from compat.check.findings import Finding, Fix, Report, Verdict
 from compat.check.rule import Rule
 from compat.check.rules import cmp105, cmp109, cmp202, cmp203, cmp305
-from compat.compiler.configuration import CHECKPOINT_INTERVAL
 from compat.compiler.errors import ErrorCode
 from compat.plan.facts import Program, SourceLine, facts_of
 from compat.plan.model import Refusal, Refused
@@ -75,8 +74,7 @@ def _fixes(rule: Rule, plan: Refused, value: str, name: str, old: Program) -> tu
         return (Fix(text=text, code=".rebalance()"),)
     if rule is cmp305.RULE:
         return (cmp305.fix(value),)
-    text = "Take the loop out of the job, or switch checkpoints off."
-    return (Fix(text=text, code=f"{CHECKPOINT_INTERVAL}: 0"),)
+    return (cmp203.FIX,)
 
 
 def _apart(plan: Refused, name: str, old: Program) -> tuple[Fix, ...]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 
-from compat.compiler.errors import FlinkError, illegal_argument
+from compat.compiler.errors import FlinkError, Location, illegal_argument
 from compat.compiler.versions import LATEST_FLINK
 
 PARALLELISM = "parallelism.default"
@@ -47,6 +47,9 @@ SCHEDULER = "jobmanager.scheduler"
 AUTO_PARALLELISM = "execution.batch.adaptive.auto-parallelism.enabled"
 PYTHON_CHAINING = "python.operator-chaining.enabled"
 PYTHON_EXECUTION_MODE = "python.execution-mode"
+
+SHORTEST_CHECKPOINT = 10
+"""The least milliseconds between checkpoints, and for one."""
 
 _OLD_KEYS = {
     "pipeline.operator-chaining": CHAINING,
@@ -110,6 +113,21 @@ def parse_duration(text: str) -> int:
     raise illegal_argument(
         f"Could not parse the duration {text!r}: write a number and a unit, for instance '10 s' or '500 ms'."
     )
+
+
+def checkpoint_interval(options: Mapping[str, str], location: Location | None = None) -> int | None:
+    """The milliseconds between checkpoints, None where there are none. Flink: ``CheckpointConfig.setCheckpointInterval``."""
+    text = options.get(CHECKPOINT_INTERVAL)
+    if text is None:
+        return None
+    interval = parse_duration(text)
+    if interval < SHORTEST_CHECKPOINT:
+        raise illegal_argument(
+            f"Checkpoint interval must be larger than or equal to {SHORTEST_CHECKPOINT} ms, and {CHECKPOINT_INTERVAL} is "
+            f"{text!r}; where it is not set, no checkpoints are taken.",
+            location=location,
+        )
+    return interval
 
 
 def parse_bytes(text: str) -> int:
@@ -178,7 +196,7 @@ class JobSettings:
     @property
     def checkpointing(self) -> bool:
         """True when the job takes checkpoints."""
-        return self.checkpoint_interval is not None and self.checkpoint_interval > 0
+        return self.checkpoint_interval is not None
 
     @classmethod
     def from_options(
@@ -211,7 +229,7 @@ class JobSettings:
             .replace("-", "_"),
             vertex_index_prefix=boolean(VERTEX_INDEX_PREFIX, False),
             vertex_description_cascading=given.get(VERTEX_DESCRIPTION_MODE, "TREE").upper() == "CASCADING",
-            checkpoint_interval=parse_duration(given[CHECKPOINT_INTERVAL]) if CHECKPOINT_INTERVAL in given else None,
+            checkpoint_interval=checkpoint_interval(given),
             at_least_once=given.get(CHECKPOINT_MODE, "").upper().replace("-", "_") == "AT_LEAST_ONCE",
             unaligned=boolean(UNALIGNED, False),
             unaligned_forced=boolean(UNALIGNED_FORCED, False),

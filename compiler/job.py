@@ -17,7 +17,8 @@ class Job:
     ``name`` is None where the program gave none. ``attached`` is False for ``execute_async``. ``collect`` is the id of the
     sink whose records the program wants back (``execute_and_collect``). ``location`` is the line that submitted the job.
     ``built`` are the transformations as the program built them, before PyFlink's passes over them, for a job that is planned.
-    ``beyond`` are the members that the program used by then and PyFlink lacks, each with the line of its first use.
+    ``on_spark`` says that the program is written for Spark; else ``beyond`` are the names that it used by then and PyFlink
+    lacks, each with the line of its first use.
     """
 
     name: str | None
@@ -26,6 +27,7 @@ class Job:
     attached: bool = True
     collect: int | None = None
     location: Location | None = None
+    on_spark: bool = False
     beyond: tuple[tuple[str, Location | None], ...] = ()
     built: Pipeline | None = None
 

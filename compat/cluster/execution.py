@@ -24,7 +24,8 @@ from compat.compiler.job import Job
 from compat.compiler.spark.driver.dependencies import find_dependencies
 from compat.compiler.spark.driver.master import JobCancelled, JobFailed
 from compat.compiler.spark.driver.masters import refuse_unsafe
-from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported, without_effect
+from compat.compiler.spark.driver.notes import Notes
+from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported
 from compat.compiler.spark.plan import PhysicalPlan, plan
 from compat.compiler.spark.task.epochs import TaskFailure
 from compat.compiler.versions import LATEST_FLINK
@@ -178,7 +179,7 @@ class ClusterExecutor:
         self.cluster = cluster
         self._how, self._setup_of, self._plans_of = how, setup_of, plans_of
         self._listener, self._flink = listener, flink
-        self._told: set[str] = set()
+        self._notes = Notes(listener)
 
     def submit(self, job: Job) -> RemoteJob:
         """Submit a job. Raises ProgramError for one that cannot run there, ServerError."""
@@ -193,10 +194,7 @@ class ClusterExecutor:
     def submission(self, job: Job) -> Submission:
         """A job as it travels. Raises ProgramError."""
         refuse_ignored(job)
-        for text in without_effect(job):
-            if text not in self._told:
-                self._told.add(text)
-                self._listener({"event": "note", "job_id": None, "text": text})
+        self._notes.tell(job, None)
         if self._flink is not None:
             job = replace(job, settings=replace(job.settings, flink=self._flink))
         compilation = compile_job(job)

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compat.compiler.ours import is_our_file, is_our_module
 from compat.loader import shown
@@ -29,6 +29,9 @@ from compat.loader.request import BEGUN, END, Crash, Loaded, Request, requests_f
 from compat.loader.steadiness import is_steady
 from compat.plan.model import Plan, Refused
 
+if TYPE_CHECKING:
+    from compat.compiler.datastream.program import Program
+
 
 class _Submissions:
     """Takes the jobs of a program and compiles each; the program goes on as if they had run and given nothing."""
@@ -38,6 +41,7 @@ class _Submissions:
 
         self.plans: list[Plan | Refused] = []
         self.refusals: list[BaseException] = []
+        self._noted = 0
         self._flink = request.flink
         self._encoding = Encoding(call_open=request.call_open, show_path=show_path)
         if watch is not None:
@@ -51,6 +55,7 @@ class _Submissions:
         from compat.plan.assumed import with_otherwise
         from compat.plan.encode import encode
 
+        self._noted = len(job.beyond)
         check_functions(job.pipeline)
         compilation = compile_job(replace(job, settings=replace(job.settings, flink=self._flink)))
         plan = encode(compilation, self._encoding)
@@ -59,6 +64,16 @@ class _Submissions:
             self.refusals.append(compilation.error)
             raise compilation.error
         return JobClient()
+
+    def end(self, program: Program) -> None:
+        """The program came to its end: what it used behind its last job and PyFlink lacks is told with that job."""
+        from msgspec import structs
+
+        from compat.plan.encode import as_beyond
+
+        if self.plans and isinstance(self.plans[-1], Plan) and not program.on_spark:
+            behind = as_beyond(list(program.beyond.items())[self._noted :], "ended", self._encoding)
+            self.plans[-1] = structs.replace(self.plans[-1], beyond=(*self.plans[-1].beyond, *behind))
 
     def refuse(self, error: Any) -> None:
         """Keep a refusal that came before the job was submitted."""
@@ -83,7 +98,7 @@ def run(request: Request) -> Loaded:
 
     watch = None if request.strict_imports else LateWatch(show_path)
     recorder = _Submissions(request, show_path, watch)
-    prepare(recorder, request.options, parallelism=DEFAULT, flink=request.flink, planning=True)
+    program = prepare(recorder, request.options, parallelism=DEFAULT, flink=request.flink, planning=True)
     crash: Crash | None = None
     steady = False
     layout: Layout | None = None
@@ -108,6 +123,7 @@ def run(request: Request) -> Loaded:
             crash = crash_of(error, show_path, layout, request.flink)
         elif refused:
             crash = crash_of(refused[0], show_path, layout, request.flink)
+    recorder.end(program)
     absent = () if watch is None else watch.modules
     return Loaded(plans=tuple(recorder.plans), crash=crash, steady=steady, absent=absent)
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 
-from compat.compiler.datastream.served import in_programs_words, versions_with
+from compat.compiler.datastream.served import Served, in_programs_words, versions_with
 from compat.compiler.ours import (
     is_api_file,
     is_library,
@@ -144,7 +144,7 @@ def _lack(
     match error:
         case NotInstalled():
             return Lack(what=Lacking.MODULE, name=error.module, places=_places(layout, show_path))
-        case ModuleNotFoundError() if not is_our_module(error.name or "") and not _is_pyflink(error):
+        case ModuleNotFoundError() if not is_our_module(error.name or "") and not _is_pyflinks(error.name or ""):
             return Lack(what=Lacking.MODULE, name=error.name or "", places=_places(layout, show_path))
         case SystemExit() if error.code not in (None, 0):
             asked = not _PARSERS.isdisjoint(modules) or len(sys.argv) < 2
@@ -185,18 +185,28 @@ def _namesake_hint(error: BaseException, show_path: Callable[[str], str]) -> str
 
 
 def _version_hint(error: BaseException, flink: str) -> str | None:
-    """Advice for a program that imports what only the PyFlink of another version has."""
-    if not isinstance(error, ImportError) or not _is_pyflink(error):
+    """Advice for a program that imports what only the PyFlink of another version has, or names it as part of a module."""
+    module, name = _lacked(error)
+    if not _is_pyflinks(module):
         return None
-    name = re.search(r"cannot import name '(\w+)'", str(error))
-    others = [other for other in versions_with(error.name or "", name[1] if name else "") if other != flink]
+    others = [other for other in versions_with(module, name) or versions_with(f"{module}.{name}") if other != flink]
     if not others:
         return f"PyFlink {flink} has no such name."
     return f"PyFlink {others[0]} has it, and {flink} has not: say --flink {others[0]} if that is what the job runs on."
 
 
-def _is_pyflink(error: ImportError) -> bool:
-    return (error.name or "").partition(".")[0] == "pyflink"
+def _is_pyflinks(module: str) -> bool:
+    return module.partition(".")[0] == "pyflink"
+
+
+def _lacked(error: BaseException) -> tuple[str, str]:
+    """The module that is not there, or does not have a name, and that name; empty for any other error."""
+    if isinstance(error, AttributeError) and isinstance(error.obj, Served):
+        return error.obj.__name__, error.name or ""
+    if not isinstance(error, ImportError):
+        return "", ""
+    name = re.search(r"cannot import name '(\w+)'", str(error))
+    return error.name or "", name[1] if name else ""
 
 
 def _line(file: str, line: int) -> str:

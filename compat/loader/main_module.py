@@ -17,6 +17,7 @@ from compat.loader.layout import Layout, find_layout, run_name
 from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
+    from compat.compiler.datastream.program import Program
     from compat.compiler.job import Executor
     from compat.loader.layout import Missing
 
@@ -36,8 +37,8 @@ def prepare(
     flink: str = LATEST_FLINK,
     *,
     planning: bool = False,
-) -> None:
-    """Make this process one that programs can run in, and give their jobs to ``executor``.
+) -> Program:
+    """Make this process one that programs can run in, and give their jobs to ``executor``; gives the program that runs there.
 
     ``options`` are Flink's and hold where the program says nothing else, as does ``parallelism``. ``flink`` is the version of
     Flink whose PyFlink they find. ``planning`` says that the executor runs no jobs.
@@ -46,7 +47,9 @@ def prepare(
     from compat.loader.imports import prepare_for_programs
 
     prepare_for_programs(flink)
-    start(Program(executor, options=options, parallelism=parallelism, flink=flink, planning=planning))
+    program = Program(executor, options=options, parallelism=parallelism, flink=flink, planning=planning)
+    start(program)
+    return program
 
 
 def layout_of(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Literal
 
 from msgspec import UNSET, UnsetType, structs
 from msgspec.structs import asdict
@@ -12,9 +13,11 @@ from compat.compiler.configuration import TIMER_FACTORY, JobSettings
 from compat.compiler.driver import Compilation, compile_apart
 from compat.compiler.errors import Location, ProgramError
 from compat.compiler.garbage import collection_paused
-from compat.compiler.streamgraph.model import StreamNode
+from compat.compiler.job import Job
+from compat.compiler.streamgraph.model import StreamGraph, StreamNode
 from compat.compiler.transformations.model import LegacySource, PhysicalTransformation, Source
 from compat.plan import model
+from compat.plan.beyond import used_in_functions
 from compat.plan.encode_graphs import execution_graph, job_graph, stream_graph
 from compat.plan.python_connectors import connector_of
 from compat.plan.states import Discovery, Opening, call, discover
@@ -49,7 +52,8 @@ def encode(compilation: Compilation, encoding: Encoding | None = None) -> model.
         flink=job.settings.flink,
         job_name=graph.job_name,
         source=_source(job.location, encoding),
-        beyond=tuple(model.Beyond(name=name, source=_source(place, encoding)) for name, place in job.beyond),
+        on_spark=job.on_spark,
+        beyond=() if job.on_spark else tuple(_beyond(job, graph, encoding)),
         settings=settings_of(job.settings),
         stream_graph=stream_graph(graph),
         hashes=_hashes(compilation) or {},
@@ -58,6 +62,19 @@ def encode(compilation: Compilation, encoding: Encoding | None = None) -> model.
         execution_graph=execution_graph(compilation.execution_graph),
         operators=tuple(_operators(compilation, encoding)),
     )
+
+
+def _beyond(job: Job, graph: StreamGraph, encoding: Encoding) -> Iterator[model.Beyond]:
+    """What the program used by now and PyFlink lacks, and what the functions of the job will use."""
+    yield from as_beyond(job.beyond, "built", encoding)
+    yield from as_beyond(used_in_functions(graph).items(), "run", encoding)
+
+
+def as_beyond(
+    noted: Iterable[tuple[str, Location | None]], when: Literal["built", "run", "ended"], encoding: Encoding
+) -> Iterator[model.Beyond]:
+    """Names that PyFlink lacks with the lines of their first use, as they stand in a plan."""
+    return (model.Beyond(name=name, when=when, source=_source(place, encoding)) for name, place in noted)
 
 
 def _refused(compilation: Compilation, error: ProgramError, encoding: Encoding) -> model.Refused:

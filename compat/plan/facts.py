@@ -83,8 +83,9 @@ class Program:
     ``snapshot``. ``settings`` are the options that matter for a restore,
     ``source`` the line that submitted the job. ``all_have_state`` holds when snapshots of this
     job contain handles for every operator (file merging), ``batch`` for a job in batch mode. ``snapshot`` is what a
-    savepoint says beside that, None for a program. ``language``, ``statements`` and ``beyond`` are those of the plan;
-    ``sides`` tells for each input of an operator of several inputs, which of them it is (a union has several edges for one).
+    savepoint says beside that, None for a program. ``language``, ``statements``, ``on_spark`` and ``beyond`` are those of the
+    plan; ``sides`` tells for each input of an operator of several inputs, which of them it is (a union has several edges for
+    one).
     """
 
     name: str
@@ -100,6 +101,7 @@ class Program:
     snapshot: Snapshot | None = None
     language: Language | None = None
     statements: tuple[Statement, ...] = ()
+    on_spark: bool = False
     beyond: tuple[Beyond, ...] = ()
     sides: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
@@ -139,6 +141,7 @@ def facts_of(plan: Plan, *, name: str, kind: str) -> Program:
         batch=plan.stream_graph.job_type == "BATCH",
         language=plan.language,
         statements=plan.statements,
+        on_spark=plan.on_spark,
         beyond=plan.beyond,
         sides=_sides(plan) if any(one.description is not None for one in plan.operators) else {},
     )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dis
+from collections.abc import Iterator, Set
 from types import CodeType, FunctionType
 from typing import Any
 
+from compat.compiler.errors import Location
 from compat.compiler.ours import is_our_module
+
+_ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 
 
 def methods_of(function: Any) -> Iterator[FunctionType]:
@@ -20,13 +24,23 @@ def methods_of(function: Any) -> Iterator[FunctionType]:
 
 def names_used(function: Any) -> set[str]:
     """All names that the methods of a function object mention, and what is written inside them."""
-    names: set[str] = set()
+    return {name for code in _codes_of(function) for name in code.co_names}
+
+
+def places_of(function: Any, attributes: Set[str]) -> Iterator[tuple[str, Location]]:
+    """Where the methods of a function object, and what is written inside them, name attributes."""
+    for code in _codes_of(function):
+        for each in () if attributes.isdisjoint(code.co_names) else dis.get_instructions(code):
+            if each.opname in _ATTRIBUTES and each.argval in attributes and each.positions and each.positions.lineno:
+                yield each.argval, Location(code.co_filename, each.positions.lineno)
+
+
+def _codes_of(function: Any) -> Iterator[CodeType]:
     codes = [method.__code__ for method in methods_of(function)]
     while codes:
         code = codes.pop()
-        names.update(code.co_names)
+        yield code
         codes += [constant for constant in code.co_consts if isinstance(constant, CodeType)]
-    return names
 
 
 def _unwrapped(member: Any) -> Iterator[FunctionType]:

@@ -307,9 +307,14 @@ class Statement(Record, frozen=True, kw_only=True):
 
 
 class Beyond(Record, frozen=True, kw_only=True):
-    """A member that the program used and PyFlink of its version lacks, and the line of its first use."""
+    """A name that the program used and PyFlink lacks, and the line of its first use.
+
+    ``when`` tells what fails with PyFlink: the program before it submits the job (``built``) or behind its last one
+    (``ended``), or a function of the job (``run``).
+    """
 
     name: str
+    when: Literal["built", "run", "ended"] = "built"
     source: SourceLine | None = None
 
 
@@ -329,7 +334,8 @@ class Plan(_Job, frozen=True, kw_only=True):
     goes. ``hashes`` are operator ids by node, in the order in which Flink computes them, and ``user_hashes`` what setUidHash
     gave. ``lines`` are those of the program that the plan names, with their neighbours, by file. Of a topology file,
     ``transformations`` are ids by label, and ``stream_plan`` is Flink's JSON plan where it asks
-    for it. ``statements`` are those of a job in SQL. ``nodes`` and what follows stand for the graphs of a very large topology.
+    for it. ``statements`` are those of a job in SQL, ``on_spark`` tells a
+    program that is written for Spark. ``nodes`` and what follows stand for the graphs of a very large topology.
     ``otherwise`` is the plan with another default parallelism, where neither the program nor an option sets one and ids or
     chains hang on it.
     ``empty_savepoint`` is the ``_metadata`` that a job that Flink built would write before its first record: with its states'
@@ -341,6 +347,7 @@ class Plan(_Job, frozen=True, kw_only=True):
     language: Language | None = None
     source: SourceLine | UnsetType | None = UNSET
     statements: tuple[Statement, ...] = ()
+    on_spark: bool = False
     beyond: tuple[Beyond, ...] = ()
     settings: Settings
     stream_graph: StreamGraph

@@ -97,6 +97,8 @@ def start(report: Report, typed: Typed | None) -> tuple[str, ...]:
     on_spark = " ".join(
         ["compat run", new, "-s", snapshot, *left_behind, *(f"-D {one}" for one in typed.definitions), *given]
     )
+    if report.new.on_spark:
+        return (on_spark,)
     return {"snapshot": (on_spark,), "savepoint": (on_flink,)}.get(report.old.kind, (on_flink, on_spark))
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from compat.compiler.datastream.beyond.functions import ContextBeyond
+
 if TYPE_CHECKING:
     from compat.compiler.datastream.state import (
         AggregatingState,
@@ -44,7 +46,7 @@ class KeyedStateStore(ABC):
         """An accumulator a key that takes what is added by an aggregate function."""
 
 
-class RuntimeContext(KeyedStateStore):
+class RuntimeContext(KeyedStateStore, ContextBeyond):
     """The task that a function runs in, as the function sees it. Flink: ``RuntimeContext``."""
 
     @abstractmethod
@@ -78,13 +80,6 @@ class RuntimeContext(KeyedStateStore):
     @abstractmethod
     def get_metrics_group(self) -> Any:
         """The group in which the function registers its metrics."""
-
-    @abstractmethod
-    def get_distributed_cache(self) -> Any:
-        """Where the files are that the program registered: ``get_file(name)`` gives a path.
-
-        Flink's Java API has it; PyFlink registers such files, and gives functions no way to them.
-        """
 
 
 class Function(ABC):  # noqa: B024

@@ -11,7 +11,7 @@ from compat.compiler.datastream._location import here
 from compat.compiler.datastream._operator_settings import OperatorSettings
 from compat.compiler.datastream._sink import DataStreamSink
 from compat.compiler.datastream._stream_outputs import StreamOutputs
-from compat.compiler.datastream.beyond.noting import beyond
+from compat.compiler.datastream.beyond.streams import StreamBeyond
 from compat.compiler.datastream.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from compat.compiler.datastream._connected import BroadcastConnectedStream, BroadcastStream, ConnectedStreams
     from compat.compiler.datastream._keyed import KeyedStream
     from compat.compiler.datastream._windowed import AllWindowedStream
-    from compat.compiler.datastream.beyond.iterative import IterativeStream
     from compat.compiler.datastream.common.execution_config import ExecutionConfig
     from compat.compiler.datastream.common.typeinfo import TypeInformation
     from compat.compiler.datastream.output_tag import OutputTag
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["CloseableIterator", "DataStream", "DataStreamSink", "DataStreamSource"]
 
 
-class DataStream(StreamOutputs, OperatorSettings):
+class DataStream(StreamOutputs, OperatorSettings, StreamBeyond):
     """A stream: a handle of the transformation that makes its records.
 
     ``operator`` is False for a union and for a partitioned stream, which have no operator that settings could be for.
@@ -232,13 +231,6 @@ class DataStream(StreamOutputs, OperatorSettings):
         if isinstance(ds, BroadcastStream):
             return BroadcastConnectedStream(self, ds, ds.broadcast_state_descriptors)
         return ConnectedStreams(self, ds)
-
-    @beyond
-    def iterate(self, max_wait_ms: int = 0) -> IterativeStream:
-        """The head of a loop (Flink before 2.0): ``close_with`` leads records back to it."""
-        from compat.compiler.datastream.beyond.iterative import IterativeStream
-
-        return IterativeStream(self, max_wait_ms)
 
     def shuffle(self) -> DataStream:
         """Records to random subtasks."""

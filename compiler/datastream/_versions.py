@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Protocol, TypeVar, cast
 
+from compat.compiler.datastream._marks import Marked
 from compat.compiler.datastream.program import current_program
 
 Member = TypeVar("Member")
@@ -22,16 +23,12 @@ def only(flink: str) -> _Mark:
     return mark
 
 
-class _Only:
+class _Only(Marked):
     """Gives a member to programs of its version; to all others the class has none of that name."""
 
     def __init__(self, member: Any, flink: str) -> None:
-        self.__wrapped__ = member
+        super().__init__(member)
         self._flink = flink
-        self._name = ""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
 
     def __get__(self, instance: Any, owner: type) -> Any:
         flink = current_program().flink
@@ -42,5 +39,4 @@ class _Only:
                 name=self._name,
                 obj=owner if instance is None else instance,
             )
-        bind = getattr(self.__wrapped__, "__get__", None)
-        return self.__wrapped__ if bind is None else bind(instance, owner)
+        return super().__get__(instance, owner)

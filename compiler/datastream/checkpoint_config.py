@@ -14,6 +14,7 @@ from compat.compiler.configuration import (
     CHECKPOINT_RETENTION,
     CHECKPOINT_TIMEOUT,
     CHECKPOINT_TOLERABLE_FAILURES,
+    SHORTEST_CHECKPOINT,
     UNALIGNED,
     UNALIGNED_FORCED,
     parse_duration,
@@ -29,9 +30,6 @@ if TYPE_CHECKING:
     from compat.compiler.datastream.common.time import Duration
 
 __all__ = ["CheckpointConfig", "ExternalizedCheckpointCleanup"]
-
-
-_SHORTEST = 10
 
 
 class ExternalizedCheckpointCleanup(Enum):
@@ -69,16 +67,16 @@ class CheckpointConfig:
         return self._duration(CHECKPOINT_INTERVAL, -1)
 
     def set_checkpoint_interval(self, checkpoint_interval: int) -> CheckpointConfig:
-        if checkpoint_interval < _SHORTEST:
-            raise illegal_argument(f"Checkpoint interval must be larger than or equal to {_SHORTEST} ms")
+        if checkpoint_interval < SHORTEST_CHECKPOINT:
+            raise illegal_argument(f"Checkpoint interval must be larger than or equal to {SHORTEST_CHECKPOINT} ms")
         return self._milliseconds(CHECKPOINT_INTERVAL, checkpoint_interval)
 
     def get_checkpoint_timeout(self) -> int:
         return self._duration(CHECKPOINT_TIMEOUT, 600_000)
 
     def set_checkpoint_timeout(self, checkpoint_timeout: int) -> CheckpointConfig:
-        if checkpoint_timeout < _SHORTEST:
-            raise illegal_argument(f"Checkpoint timeout must be larger than or equal to {_SHORTEST} ms")
+        if checkpoint_timeout < SHORTEST_CHECKPOINT:
+            raise illegal_argument(f"Checkpoint timeout must be larger than or equal to {SHORTEST_CHECKPOINT} ms")
         return self._milliseconds(CHECKPOINT_TIMEOUT, checkpoint_timeout)
 
     def get_min_pause_between_checkpoints(self) -> int:

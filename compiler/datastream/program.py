@@ -35,7 +35,7 @@ class Program:
     ``-D`` on a command line. ``parallelism`` holds where the program and its options set none; None for the number of
     processors. ``flink`` is the version of Flink whose PyFlink the program is written for.
     ``planning`` says that the executor runs no jobs: then nobody is told of jobs that were submitted or ended.
-    ``beyond`` are the members that the program used and PyFlink lacks, with the line; ``on_spark`` says that it is written for
+    ``beyond`` are the names that the program used and PyFlink lacks, with the line; ``on_spark`` says that it is written for
     jobs on Spark, which have them.
     """
 

@@ -18,6 +18,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 from typing import Any, TypeVar
 
+from compat.compiler.datastream.beyond.noting import note
 from compat.compiler.errors import NeedsPyFlink
 from compat.compiler.ours import PACKAGE
 from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK, pyflink_version
@@ -32,7 +33,7 @@ _OUR_PATH = re.compile(rf" \({re.escape(PACKAGE)}[^()]*\)")
 _INNER_MODULE = re.compile(r"(pyflink(?:\.\w+)*?)\._\w+")
 _CALLED = re.compile(r"\b(\w+)\.(?=\w+\(\) )")
 _RECORDS = os.path.join(os.path.dirname(__file__), "recorded")
-_ADDED = tuple(f"pyflink.datastream.connectors.{name}" for name in ("datagen", "delta", "socket"))
+ADDED = tuple(f"pyflink.datastream.connectors.{name}" for name in ("datagen", "delta", "socket"))
 """Modules that we have and PyFlink has not: connectors of jobs on Spark."""
 
 
@@ -85,6 +86,7 @@ class Served(ModuleType):
 
     def __init__(self, name: str, names: Names | None) -> None:
         super().__init__(name, "Served by compat in the place of PyFlink.")
+        self._added = names is None
         self._known = names
         self._behind: ModuleType | None = None
 
@@ -102,6 +104,8 @@ class Served(ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}", name=name, obj=self)
         if home != self.__name__:
             return getattr(import_module(home), name)
+        if self._added:
+            note(f"{home}.{name}", sys._getframe(1))
         if self._behind is None:
             self._behind = import_module(ours(home))
         try:
@@ -120,7 +124,7 @@ def serve(flink: str = LATEST_FLINK) -> None:
     """From now on this process has PyFlink's modules as that version of Flink has them, whatever it had before."""
     for name in [name for name in sys.modules if name == "pyflink" or name.startswith("pyflink.")]:
         del sys.modules[name]
-    names = {**recorded(flink), **dict.fromkeys(_ADDED)}
+    names = {**recorded(flink), **dict.fromkeys(ADDED)}
     made = {name: Served(name, of) for name, of in sorted(names.items())}
     root = ModuleType("pyflink", "Served by compat in the place of PyFlink.")
     version = ModuleType("pyflink.version", root.__doc__)

@@ -13,6 +13,7 @@ from compat.compiler.configuration import (
     PYTHON_CHAINING,
     RUNTIME_MODE,
     JobSettings,
+    checkpoint_interval,
     parse_duration,
 )
 from compat.compiler.datastream._location import here
@@ -68,6 +69,7 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
             self.configuration.set_string(key, value)
         if configuration is not None:
             self.configuration.add_all(configuration)
+        checkpoint_interval(self.configuration.to_dict(), here())
         self.pipeline = Pipeline(self.program.counter)
         self._built: Pipeline | None = None
         self.job_listeners: list[Any] = []
@@ -235,8 +237,9 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
         return self.get_checkpoint_config().is_force_unaligned_checkpoints()
 
     def configure(self, configuration: Configuration) -> None:
-        """Take over all options of ``configuration``."""
+        """Take over all options of ``configuration``. As in Flink, one that no job can have is refused here."""
         self.configuration.add_all(configuration)
+        checkpoint_interval(self.configuration.to_dict(), here())
 
     def add_python_file(self, file_path: str) -> None:
         """A module, package or archive that the functions import."""
@@ -366,6 +369,7 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
             attached=attached,
             collect=collect,
             location=here(),
+            on_spark=self.program.on_spark,
             beyond=() if self.program.on_spark else tuple(self.program.beyond.items()),
             built=self._built,
         )

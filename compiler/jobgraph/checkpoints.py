@@ -12,6 +12,7 @@ from compat.compiler.configuration import (
     CHECKPOINT_RETENTION,
     CHECKPOINT_TIMEOUT,
     CHECKPOINT_TOLERABLE_FAILURES,
+    SHORTEST_CHECKPOINT,
     parse_boolean,
     parse_duration,
     parse_integer,
@@ -25,7 +26,6 @@ _IGNORED_IN_FLIGHT = "execution.checkpointing.recover-without-channel-state.chec
 _AFTER_TASKS_FINISH = "execution.checkpointing.checkpoints-after-tasks-finish"
 _RECOVER_OUTPUT = "execution.checkpointing.unaligned.recover-output-on-downstream.enabled"
 _LONGEST_PAUSE = 365 * 24 * 3_600_000
-_SHORTEST_TIMEOUT = 10
 _MODES = ("EXACTLY_ONCE", "AT_LEAST_ONCE")
 _RETENTIONS = {
     "NO_EXTERNALIZED_CHECKPOINTS": CheckpointRetention.NEVER_RETAIN_AFTER_TERMINATION,
@@ -57,8 +57,8 @@ def checkpoint_settings(graph: StreamGraph) -> CheckpointSettings:
             "Checkpoint interval during backlog must be larger than or equal to that in normal situation."
         )
     timeout = duration(CHECKPOINT_TIMEOUT, 600_000)
-    if timeout < _SHORTEST_TIMEOUT:
-        raise illegal_argument(f"Checkpoint timeout must be larger than or equal to {_SHORTEST_TIMEOUT} ms")
+    if timeout < SHORTEST_CHECKPOINT:
+        raise illegal_argument(f"Checkpoint timeout must be larger than or equal to {SHORTEST_CHECKPOINT} ms")
     _choice(options, CHECKPOINT_MODE, _MODES)
     exactly_once = enabled and not settings.at_least_once
     unaligned = exactly_once and settings.unaligned

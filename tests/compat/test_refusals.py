@@ -9,10 +9,11 @@ from click.testing import CliRunner
 from msgspec.structs import replace
 
 from compat.cli import main
+from compat.compiler.configuration import CHECKPOINT_INTERVAL
 from compat.compiler.errors import ErrorCode
 from compat.loader.topology import plan_of
 from compat.plan.facts import Program
-from compat.plan.model import Refused
+from compat.plan.model import Plan, Refused
 from compat.refusals import refused
 from tests.compat.pairs.identity import two
 from tests.compat.pairs.programs import value
@@ -122,3 +123,19 @@ def test_only_what_flink_refuses_is_said_to_be_refused_by_flink(tmp_path: Path, 
     assert (shown.exit_code, checked.exit_code) == (2, 2)
     assert f"CMP901 program-failed: {said}" in checked.output
     assert f"source: {job}:3" in " ".join(checked.output.split())
+
+
+@pytest.mark.parametrize("interval", ["1000", "10 ms", None])
+def test_the_advice_on_a_loop_with_checkpoints_is_no_option_that_flink_refuses(interval: str | None) -> None:
+    loop = [source("a"), {"id": "it", "kind": "iterate", "inputs": ["a"]}, {"id": "m", "kind": "map", "inputs": ["it"]}]
+    ops = [*loop, {"id": "end", "kind": "close_with", "inputs": ["it", "m"]}]
+    plan = plan_of({"ops": ops}, "1.20", {} if interval is None else {CHECKPOINT_INTERVAL: interval})
+    if interval is None:  # what is advised
+        assert isinstance(plan, Plan)
+        return
+    assert isinstance(plan, Refused)
+    report = refused(plan, "new.py", NOTHING)
+    assert report is not None
+    (fix,) = report.findings[0].fixes
+    assert fix.code == f"# {CHECKPOINT_INTERVAL}:"
+    assert f"{CHECKPOINT_INTERVAL} out" in fix.text

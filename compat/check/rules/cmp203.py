@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from compat.check.findings import Fate, Level
+from compat.check.findings import Fate, Fix, Level
 from compat.check.rule import Rule
+from compat.compiler.configuration import CHECKPOINT_INTERVAL, SHORTEST_CHECKPOINT
 
+_OFF = (
+    f"leave env.enable_checkpointing and {CHECKPOINT_INTERVAL} out, in Flink's own configuration too: no value of it stands "
+    f"for no checkpoints, Flink refuses all below {SHORTEST_CHECKPOINT} ms"
+)
+FIX = Fix(
+    text=f"Take the loop out of the job; or, to take no checkpoints, {_OFF}.",
+    code=f"# {CHECKPOINT_INTERVAL}:",
+)
 RULE = Rule(
     id="CMP203",
     name="iteration-with-checkpoints",
@@ -15,6 +24,6 @@ RULE = Rule(
     "refuses such a job unless it is forced.",
     old="loop = stream.iterate()",
     new="env.enable_checkpointing(1000)\nloop = stream.iterate()",
-    fix="Switch checkpointing off, replace the iteration by an outside queue, or force checkpointing and accept "
+    fix=f"Switch checkpointing off ({_OFF}), replace the iteration by an outside queue, or force checkpointing and accept "
     "that records in the loop are lost at a restore.",
 )

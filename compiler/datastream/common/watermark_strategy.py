@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
+from compat.compiler.datastream.beyond.watermarks import StrategyBeyond
 from compat.compiler.datastream.common.constants import MIN_LONG_VALUE
 from compat.state.time import Duration
 
@@ -69,7 +70,7 @@ class NoWatermarks(WatermarkGenerator):
         return None
 
 
-class WatermarkStrategy:
+class WatermarkStrategy(StrategyBeyond):
     """Which watermarks a stream gets, from which timestamps (Flink: ``WatermarkStrategy``).
 
     ``kind`` is ``monotonous``, ``bounded``, ``none`` or ``custom``. ``idle_timeout`` is the time without records after
@@ -113,11 +114,6 @@ class WatermarkStrategy:
     def no_watermarks() -> WatermarkStrategy:
         """No watermarks at all."""
         return WatermarkStrategy("none")
-
-    @staticmethod
-    def for_generator(generator: Callable[[], WatermarkGenerator]) -> WatermarkStrategy:
-        """Watermarks of a class of the program's own, called once for each subtask (Flink's Java API)."""
-        return WatermarkStrategy("custom", generator=generator)
 
     def with_timestamp_assigner(self, timestamp_assigner: TimestampAssigner) -> WatermarkStrategy:
         """Take the timestamps from this assigner. Changes the strategy itself, as PyFlink does."""

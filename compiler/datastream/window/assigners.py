@@ -6,11 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from typing import Any, Generic, TypeVar
 
+from compat.compiler.datastream.beyond.windows import GlobalWindowsBeyond
 from compat.compiler.datastream.common.constants import MIN_LONG_VALUE
 from compat.compiler.datastream.common.serializer import TypeSerializer
 from compat.compiler.datastream.window.triggers import (
     CountTrigger,
-    EndOfStreamTrigger,
     EventTimeTrigger,
     NeverTrigger,
     ProcessingTimeTrigger,
@@ -315,7 +315,7 @@ class DynamicProcessingTimeSessionWindows(_ByClock[T], _DynamicGap[T]):
         return DynamicProcessingTimeSessionWindows(extractor)
 
 
-class GlobalWindows(WindowAssigner[T, GlobalWindow]):
+class GlobalWindows(WindowAssigner[T, GlobalWindow], GlobalWindowsBeyond):
     """Everything in one window, which fires only by a trigger that the program sets."""
 
     def __init__(self) -> None:
@@ -325,13 +325,6 @@ class GlobalWindows(WindowAssigner[T, GlobalWindow]):
     def create() -> GlobalWindows[Any]:
         """The assigner; without a trigger it never fires."""
         return GlobalWindows()
-
-    @staticmethod
-    def create_with_end_of_stream_trigger() -> GlobalWindows[Any]:
-        """The assigner; without another trigger it fires when the input ends (Flink's Java API)."""
-        windows: GlobalWindows[Any] = GlobalWindows()
-        windows._default_trigger = EndOfStreamTrigger()
-        return windows
 
     def assign_windows(
         self, element: T, timestamp: int, context: WindowAssigner.WindowAssignerContext

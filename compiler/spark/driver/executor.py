@@ -35,9 +35,10 @@ from compat.compiler.spark.driver.masters import (
     refuse_unreachable,
     refuse_unsafe,
 )
+from compat.compiler.spark.driver.notes import Notes
 from compat.compiler.spark.driver.options import Assigned, Listener, RunOptions, source_of, with_recovery
 from compat.compiler.spark.driver.store import JobEntry, JobStore, prove_not_behind
-from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported, with_placed_sinks, without_effect
+from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported, with_placed_sinks
 from compat.compiler.spark.plan import PhysicalPlan, plan
 from compat.compiler.spark.resources import Machines
 from compat.compiler.spark.task.epochs import EpochRunner, InProcessRunner
@@ -193,7 +194,7 @@ class SparkExecutor:
         self._spark: Any = None
         self.ran_here = False
         self._submitted: Counter[str] = Counter()
-        self._told: set[str] = set()
+        self._notes = Notes(listener)
 
     def submit(self, job: Job) -> RunningJob:
         """Plan the job, restore what is to be restored, and start it."""
@@ -210,7 +211,8 @@ class SparkExecutor:
             options, before = self._resumed(options, made, compilation)
             assigned = options.assigned.job_id if options.assigned is not None else None
             job_id = assigned or (uuid.uuid4().hex if before is None else before.job_id)
-            self._tell_without_effect(job, job_id)
+            if assigned is None:  # of a job that was assigned, who submitted it was told
+                self._notes.tell(job, job_id)
             made, written = writing(made, self.caches.begun(job_id), anew=before is None)
 
             def make(collector: Callable[[list[Any]], None]) -> JobMaster:
@@ -369,13 +371,6 @@ class SparkExecutor:
         if old is None or self.options.plan_of is None:
             return True
         return _states(old) == _states(self.options.plan_of(compilation))
-
-    def _tell_without_effect(self, job: Job, job_id: str) -> None:
-        """Say what changes nothing, once a program; of a job that was assigned, who submitted it was told."""
-        for text in [] if self.options.assigned is not None else without_effect(job):
-            if text not in self._told:
-                self._told.add(text)
-                self._listener({"event": "note", "job_id": job_id, "text": text})
 
     def _say(self, before: JobEntry, what: str) -> None:
         name = os.path.relpath(self.options.program)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from compat.compiler.configuration import BUFFER_TIMEOUT, BUFFER_TIMEOUT_ENABLED, CHECKPOINT_INTERVAL
 from compat.compiler.errors import ProgramError
 from compat.compiler.job import Job
 from compat.compiler.spark.connectors.sinks import placed, unsupported_sink
@@ -67,19 +66,6 @@ def refuse_ignored(job: Job) -> None:
         problem = why_no_place(folder)
         if problem is not None:
             raise ProgramError(f"The directory for {what}, {option}: {problem}.", location=job.location)
-
-
-def without_effect(job: Job) -> list[str]:
-    """What the program sets, or its options, that changes nothing on Spark: a sentence each."""
-    options = [name for name in (BUFFER_TIMEOUT, BUFFER_TIMEOUT_ENABLED) if name in job.settings.options]
-    setting = [each for each in job.pipeline if each.buffer_timeout >= 0]
-    if not options and not setting:
-        return []
-    where = ", ".join([*options, *dict.fromkeys(f"{each.name!r} ({each.location})" for each in setting)])
-    return [
-        f"The buffer timeout ({where}) has no effect on Spark: the records of an epoch are exchanged when a stage of it ends. "
-        f"How long a record waits at most follows {CHECKPOINT_INTERVAL}."
-    ]
 
 
 def with_placed_sinks(plan: PhysicalPlan) -> PhysicalPlan:

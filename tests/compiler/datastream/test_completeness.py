@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import pkgutil
+import sys
 from collections.abc import Iterable, Iterator
 from importlib import import_module
+from itertools import accumulate
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
 import pytest
 
+from compat.compiler.datastream import beyond
+from compat.compiler.datastream.beyond.noting import Beyond
 from compat.compiler.datastream.program import Program, running
-from compat.compiler.datastream.served import recorded, serve
+from compat.compiler.datastream.served import ADDED, recorded, serve
 from compat.compiler.errors import NeedsPyFlink
 from compat.compiler.versions import FLINK_VERSIONS
 from compat.loader.process import load_one
@@ -41,91 +46,114 @@ CALLED_OTHERWISE = {
 }
 """Calls that take what PyFlink's take, and more by keyword for our own modules."""
 
-OURS = {
-    # what plans, graphs and the execution read off an object
-    "format",
-    "get_distributed_cache",
-    "children",
-    "connector",
-    "describe",
-    "driver_name",
-    "has_resources",
-    "internal",
-    "kind",
-    "name",
-    "options",
-    "parallel",
-    "parts",
-    "resources",
-    "schema",
-    "settings",
-    "timezone",
-    "to_json",
-    "topology",
-    "ttl_config",
-    "version",
-    # of a class that ours extends and PyFlink's does not
-    "DATE",
-    "TIME",
-    "TIMESTAMP",
-    # what PyFlink leaves to Java
-    "completed",
-    "collect",
-    "create_watermark_generator",
-    "deserialize",
-    "encode",
-    "for_generator",
-    "get_produced_type",
-    "of",
-    "serialize",
-    "timestamp_assigner",
-    "to_millis",
-    "to_nanos",
-    # fields, which PyFlink sets in __init__ or holds in Java
-    "basic_type",
-    "batch_interval_ms",
-    "batch_size",
-    "delimiter",
-    "elem_type",
-    "element_type",
-    "end",
-    "field_names",
-    "field_types",
-    "id",
-    "inactivity_interval",
-    "key_type",
-    "max_retries",
-    "nanos",
-    "num_checkpoints_before_compaction",
-    "num_compact_threads",
-    "part_prefix",
-    "part_size",
-    "part_suffix",
-    "partition",
-    "password",
-    "rollover_interval",
-    "seconds",
-    "size_threshold",
-    "start",
-    "time_type",
-    "topic",
-    "type_info",
-    "url",
-    "user_name",
-    "value_type",
-    # Flink's Java API, which PyFlink lacks
-    "add_operator",
-    "connect_all",
-    "create_with_end_of_stream_trigger",
-    "evictor",
-    "iterate",
-    "register_job_listener",
-    # between our modules
-    "note_slot_sharing_group",
-    "optimise",
-    "submit",
+INNER_MEMBERS = {
+    "AggregatingStateDescriptor": "kind",
+    "AvroRowDeserializationSchema": "deserialize get_produced_type",
+    "AvroRowSerializationSchema": "serialize",
+    "BasicArrayTypeInfo": "kind",
+    "BasicTypeInfo": "basic_type kind parts",
+    "BucketAssigner": "format name timezone",
+    "BulkFormat": "get_produced_type",
+    "ByteArraySchema": "deserialize get_produced_type serialize",
+    "CachedDataStream": "of",
+    "CheckpointStorage": "options",
+    "CompletableFuture": "completed",
+    "CountWindow": "id",
+    "CsvRowDeserializationSchema": "deserialize get_produced_type",
+    "CsvRowSerializationSchema": "serialize",
+    "CustomCheckpointStorage": "options",
+    "CustomStateBackend": "options",
+    "DateTypeInfo": "kind",
+    "DefaultRollingPolicy": "inactivity_interval part_size rollover_interval",
+    "DeserializationSchema": "deserialize get_produced_type settings",
+    "Duration": "to_millis to_nanos",
+    "DynamicKafkaSource": "connector",
+    "Elasticsearch6SinkBuilder": "version",
+    "Elasticsearch7SinkBuilder": "version",
+    "ElasticsearchSink": "connector",
+    "ElasticsearchSinkBuilderBase": "version",
+    "Encoder": "encode",
+    "ExternalTypeInfo": "children internal kind parts to_json type_info",
+    "FileCompactStrategy": "num_checkpoints_before_compaction num_compact_threads size_threshold",
+    "FileCompactor": "delimiter name",
+    "FileSink": "connector topology",
+    "FileSource": "connector",
+    "FileSystemCheckpointStorage": "options",
+    "FlinkKafkaConsumerBase": "connector parallel",
+    "FlinkKafkaProducerBase": "connector",
+    "FlinkKinesisConsumer": "connector get_produced_type parallel",
+    "FsStateBackend": "options",
+    "GenericRecordAvroTypeInfo": "kind parts schema to_json",
+    "HashMapStateBackend": "options",
+    "HybridSource": "connector",
+    "Instant": "nanos seconds",
+    "JdbcConnectionOptions": "driver_name password url user_name",
+    "JdbcExecutionOptions": "batch_interval_ms batch_size max_retries",
+    "JdbcSink": "connector",
+    "JobClient": "collect",
+    "JobManagerCheckpointStorage": "options",
+    "JsonRowDeserializationSchema": "deserialize get_produced_type",
+    "JsonRowSerializationSchema": "serialize",
+    "KafkaRecordDeserializationSchema": "deserialize get_produced_type",
+    "KafkaSink": "connector topology",
+    "KafkaSource": "connector",
+    "KafkaTopicPartition": "partition topic",
+    "KinesisFirehoseSink": "connector",
+    "KinesisStreamsSink": "connector",
+    "ListStateDescriptor": "kind",
+    "ListTypeInfo": "elem_type kind",
+    "LocalTimeTypeInfo": "kind parts time_type",
+    "MapStateDescriptor": "kind",
+    "MapTypeInfo": "children key_type kind parts to_json value_type",
+    "MapperOptions": "settings",
+    "MemoryStateBackend": "options",
+    "NumberSequenceSource": "connector",
+    "ObjectArrayTypeInfo": "kind",
+    "OutputFileConfig": "part_prefix part_suffix",
+    "PickledBytesTypeInfo": "kind",
+    "PrimitiveArrayTypeInfo": "kind",
+    "PulsarSink": "connector topology",
+    "PulsarSource": "connector",
+    "RMQSink": "connector",
+    "RMQSource": "connector get_produced_type",
+    "ReducingStateDescriptor": "kind",
+    "RestartStrategies.FailureRateRestartStrategyConfiguration": "options",
+    "RestartStrategies.FixedDelayRestartStrategyConfiguration": "options",
+    "RestartStrategies.NoRestartStrategyConfiguration": "options",
+    "RestartStrategyConfiguration": "options",
+    "RocksDBStateBackend": "options",
+    "RowFieldExtractorSchema": "serialize",
+    "RowTypeInfo": "children field_names field_types kind parts to_json",
+    "SerializationSchema": "serialize settings",
+    "SimpleStringSchema": "deserialize get_produced_type serialize",
+    "Sink": "topology",
+    "SlotSharingGroup": "has_resources resources",
+    "Source": "describe get_produced_type",
+    "SourceFunction": "parallel",
+    "SqlTimeTypeInfo": "DATE TIME TIMESTAMP",
+    "StateBackend": "options",
+    "StateDescriptor": "kind to_json ttl_config",
+    "StateTtlConfig": "to_json",
+    "StreamExecutionEnvironment": "optimise submit",
+    "StreamFormat": "get_produced_type",
+    "StreamingFileSink": "connector",
+    "TimeTypeInfo": "kind",
+    "TimeWindow": "end start",
+    "TimestampTypeInfo": "kind",
+    "TupleTypeInfo": "children field_types kind parts to_json",
+    "TypeInformation": "children kind parts to_json",
+    "ValueStateDescriptor": "kind",
+    "WatermarkStrategy": "create_watermark_generator timestamp_assigner",
+    "_Described": "connector describe",
+    "_OneElementType": "children element_type parts to_json",
+    "_RocksDB": "options",
 }
-"""Members of our classes that PyFlink's have not."""
+"""Members of our classes that PyFlink's have not, by the class that has them, and that a program has no use for.
+
+They are what plans, graphs and the execution read off an object; what PyFlink leaves to Java; fields that PyFlink sets in
+``__init__`` or holds in Java; of a class that ours extends and PyFlink's does not; and calls between our modules. What a
+program has a use for, and PyFlink lacks, is in ``compiler/datastream/beyond`` and has a mark.
+"""
 
 FIELDS = [
     ("common.time", "Instant(1, 2)", "seconds nanos"),
@@ -210,6 +238,64 @@ def is_inner(line: Line) -> bool:
     return any(line.name.startswith(INNER) or part.startswith(INNER) for part in line.place.split("."))
 
 
+class Member(NamedTuple):
+    """A line of the record of ours about a member of a class, and the class that has it."""
+
+    line: Line
+    home: type
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.home.__qualname__, self.line.name
+
+    @property
+    def marked(self) -> bool:
+        return isinstance(vars(self.home).get(self.line.name), Beyond)
+
+    @property
+    def inner(self) -> bool:
+        return self.line.name in INNER_MEMBERS.get(self.home.__qualname__, "").split()
+
+
+def member(line: Line) -> Member | None:
+    """The member that a line is about; None for one about a class, or about how it is called."""
+    if not (owner := owner_of(line)) or line.name == "__init__":
+        return None
+    home = next((base for base in owner.__mro__ if line.name in vars(base)), None)
+    return None if home is None else Member(line, home)
+
+
+def owner_of(line: Line) -> type | None:
+    """The class that a line stands in; None for a line about a module's own name."""
+    if not line.place:
+        return None
+    places = list(accumulate(line.place.split("."), "{}.{}".format))
+    module = next(place for place in reversed(places) if place in sys.modules)
+    found: object = import_module(module)
+    for name in line.place.removeprefix(module).split(".")[1:]:
+        found = getattr(found, name)
+    return found if isinstance(found, type) else None
+
+
+def more(flink: str) -> list[Member]:
+    """The members that we have and PyFlink has not. A class that PyFlink alone calls may be called otherwise here."""
+    known = {(line.place, line.name) for line in theirs(flink)}
+    others = [line for line in ours(flink) if (line.place, line.name) not in known and line.name != "__init__"]
+    found = [member(line) for line in others]
+    assert None not in found, others
+    return [each for each in found if each is not None]
+
+
+def marks() -> Iterator[tuple[str, str]]:
+    """All members that have the mark, by the class that has them."""
+    for module in pkgutil.iter_modules(beyond.__path__, f"{beyond.__name__}."):
+        for owner in vars(import_module(module.name)).values():
+            if isinstance(owner, type) and owner.__module__ == module.name:
+                yield from (
+                    (owner.__qualname__, name) for name, value in vars(owner).items() if isinstance(value, Beyond)
+                )
+
+
 def test_nothing_is_missing(flink: str) -> None:
     there = set(ours(flink))
     missing = [line for line in theirs(flink) if line not in there and not is_inner(line)]
@@ -217,10 +303,23 @@ def test_nothing_is_missing(flink: str) -> None:
 
 
 def test_there_is_nothing_else(flink: str) -> None:
-    """A class that PyFlink alone calls may be called otherwise here."""
+    """Everything else has the mark by which a check tells that PyFlink lacks it, but for what programs have no use for."""
+    assert [each for each in more(flink) if not each.marked and not each.inner] == []
+
+
+def test_what_has_the_mark_is_nowhere_in_pyflink(flink: str) -> None:
     known = {(line.place, line.name) for line in theirs(flink)}
-    more = [line for line in ours(flink) if (line.place, line.name) not in known]
-    assert [line for line in more if line.name not in {"__init__", *OURS}] == []
+    marked = [each for each in map(member, ours(flink)) if each is not None and each.marked]
+    assert [each for each in marked if (each.line.place, each.line.name) in known] == []
+    assert {each.key for each in marked} == set(marks())
+    assert not set(ADDED) & recorded(flink).keys()
+
+
+def test_what_programs_have_no_use_for_is_all_there(flink: str) -> None:
+    found = {each.key for each in more(flink)}
+    homes = {home for home, _ in found}
+    listed = {(home, name) for home, names in INNER_MEMBERS.items() for name in names.split() if home in homes}
+    assert listed - found == set()
 
 
 def test_what_import_star_gives(flink: str) -> None:

@@ -11,16 +11,17 @@ from typing import Any
 import pytest
 
 from compat.compiler import datastream
+from compat.compiler.configuration import CHECKPOINT_INTERVAL
 from compat.compiler.datastream.common import Configuration
 from compat.compiler.datastream.program import Program, running
+from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment as Environment
 from compat.compiler.errors import FlinkError
 from compat.compiler.jobgraph.generator import generate as generate_job_graph
 from compat.compiler.streamgraph.generator import generate as generate_stream_graph
+from compat.compiler.versions import FLINK_VERSIONS
 
 RECORDED = Path(__file__).parents[2] / "golden" / "checkpoint_settings" / "settings.json"
 CASES: list[dict[str, Any]] = json.loads(RECORDED.read_text(encoding="utf-8"))
-SHORTEST = "Checkpoint interval must be larger"
-"""Flink refuses an interval below 10 ms as an option, too; here such a job takes its checkpoints that often, or none for 0."""
 
 
 class _Taking:
@@ -61,10 +62,26 @@ def test_checkpoints_are_taken_as_in_flink(case: dict[str, Any]) -> None:
     assert _settled(case["options"], case["calls"]) == case["settings"]
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in CASES if "refused" in case and SHORTEST not in case["refused"]], ids=str
-)
+@pytest.mark.parametrize("case", [case for case in CASES if "refused" in case], ids=str)
 def test_settings_that_flink_refuses_are_refused(case: dict[str, Any]) -> None:
     with pytest.raises(FlinkError) as refused:
         _settled(case["options"], case["calls"])
     assert case["refused"] in str(refused.value)
+
+
+TOO_OFTEN = "Checkpoint interval must be larger than or equal to 10 ms"
+
+
+@pytest.mark.parametrize("text", ["0", "9 ms", "-1"])
+@pytest.mark.parametrize("flink", FLINK_VERSIONS)
+def test_no_environment_has_an_interval_that_is_too_short(text: str, flink: str) -> None:
+    """Also where the program sets a longer one later."""
+    short = Configuration()
+    short.set_string(CHECKPOINT_INTERVAL, text)
+    with running(Program(options={CHECKPOINT_INTERVAL: text}, flink=flink)), pytest.raises(FlinkError, match=TOO_OFTEN):
+        Environment.get_execution_environment().enable_checkpointing(1000)
+    with running(Program(flink=flink)), pytest.raises(FlinkError, match=TOO_OFTEN) as refused:
+        Environment.get_execution_environment().configure(short)
+    assert CHECKPOINT_INTERVAL in str(refused.value)
+    assert refused.value.location is not None
+    assert refused.value.location.file == __file__

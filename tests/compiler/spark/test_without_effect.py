@@ -6,7 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
+from compat.compiler.datastream.program import Program, running
 from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment as Environment
+from compat.compiler.job import Job
+from compat.compiler.spark.driver.notes import Notes
+from tests.compiler.datastream.conftest import Recorder
 from tests.compiler.spark.conftest import Cluster
 
 
@@ -55,3 +59,28 @@ def test_what_nobody_set_is_not_told(cluster: Cluster) -> None:
 
 def notes(cluster: Cluster) -> list[str]:
     return [event["text"] for event in cluster.events if event["event"] == "note"]
+
+
+def test_each_executor_tells_of_the_jobs_of_its_program_once() -> None:
+    job = job_with_a_buffer_timeout()
+    first, second = Told(), Told()
+    for told in (first, first, second):
+        told.notes.tell(job, None)
+    assert [len(told.events) for told in (first, second)] == [1, 1]
+
+
+class Told:
+    """What one listener hears."""
+
+    def __init__(self) -> None:
+        self.events: list[dict[str, object]] = []
+        self.notes = Notes(self.events.append)
+
+
+def job_with_a_buffer_timeout() -> Job:
+    recorder = Recorder()
+    with running(Program(recorder, planning=True)):
+        env = Environment.get_execution_environment()
+        env.set_buffer_timeout(5).from_collection([1]).print()
+        env.execute()
+    return recorder.jobs[0]
