@@ -26,36 +26,24 @@ from pyflink.version import __version__ as VERSION
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE / "programs"))
 COUNT, STOP, DELAY = 260, 120, 0.06
-CASES = sorted(
-    """
-    asking-process-hashmap-canonical asking-thread-rocksdb-native
-    average-process-rocksdb-canonical average-thread-hashmap-canonical-1.20
-    branches-thread-hashmap-native-p2 branches-process-rocksdb-canonical-p2-1.20
-    broadcast-process-hashmap-canonical broadcast-thread-rocksdb-native broadcast-process-hashmap-native-1.20
-    cascade-process-rocksdb-native cascade-thread-hashmap-canonical-1.20
-    clock-process-hashmap-native clock-process-rocksdb-canonical-1.20
-    counting-process-hashmap-canonical counting-process-rocksdb-native-1.20
-    gaps-process-rocksdb-canonical gaps-process-hashmap-native-1.20
-    joins-thread-rocksdb-canonical joins-process-hashmap-canonical-1.20
-    keys-process-hashmap-canonical keys-thread-hashmap-native keys-process-rocksdb-canonical-1.20
-    kinds-process-hashmap-native kinds-thread-hashmap-canonical-1.20
-    late-process-hashmap-canonical late-process-rocksdb-native-1.20
-    ledger-process-rocksdb-canonical ledger-process-hashmap-native-1.20
-    lifetimes-thread-hashmap-canonical lifetimes-process-rocksdb-native lifetimes-process-hashmap-canonical-1.20
-    machine-thread-rocksdb-native machine-process-hashmap-canonical-1.20
-    rolling-process-hashmap-native rolling-thread-rocksdb-canonical-1.20
-    rules-process-rocksdb-canonical rules-thread-hashmap-native-1.20
-    sessions-process-hashmap-canonical sessions-process-rocksdb-canonical-1.20
-    sides-thread-hashmap-canonical sides-process-rocksdb-native-1.20
-    states-process-hashmap-canonical states-process-rocksdb-native states-thread-hashmap-canonical-compressed-p2
-    states-thread-hashmap-native states-thread-rocksdb-canonical-1.20
-    timeouts-process-rocksdb-native timeouts-thread-hashmap-canonical-1.20
-    triggers-process-hashmap-canonical triggers-process-rocksdb-canonical-1.20
-    unnamed-thread-hashmap-native unnamed-process-hashmap-canonical-1.20
-    wholes-process-rocksdb-native wholes-process-hashmap-canonical-1.20
-    windows-process-hashmap-canonical windows-thread-hashmap-native windows-process-rocksdb-native-1.20
-    """.split()
-)
+CASES = """
+    asking-process-hashmap-canonical average-thread-hashmap-canonical-1.20 between-process-hashmap-canonical
+    between-process-rocksdb-canonical-1.20 branches-process-rocksdb-canonical-p2-1.20
+    broadcast-process-hashmap-canonical broadcast-thread-rocksdb-native cascade-process-rocksdb-native
+    cascade-thread-hashmap-canonical-1.20 clock-process-hashmap-native counting-process-rocksdb-native-1.20
+    gaps-process-rocksdb-canonical joins-process-hashmap-canonical-1.20 keys-process-hashmap-canonical
+    keys-thread-hashmap-native kinds-process-hashmap-native late-process-hashmap-canonical
+    late-process-rocksdb-native-1.20 ledger-process-hashmap-native-1.20 ledger-process-rocksdb-canonical
+    lifetimes-process-hashmap-canonical-1.20 lifetimes-thread-hashmap-canonical
+    machine-process-hashmap-canonical-1.20 machine-thread-rocksdb-native rolling-process-hashmap-native
+    rules-process-hashmap-native-1.20 rules-process-rocksdb-canonical sessions-process-hashmap-canonical
+    sessions-process-rocksdb-canonical-1.20 shaped-process-hashmap-canonical-compressed-p2
+    sides-process-rocksdb-native-1.20 states-process-hashmap-canonical states-process-rocksdb-native
+    states-thread-hashmap-canonical-compressed-p2 states-thread-hashmap-native
+    states-thread-rocksdb-canonical-1.20 timeouts-process-rocksdb-native triggers-process-hashmap-canonical
+    unnamed-process-hashmap-canonical-1.20 wholes-process-rocksdb-native windows-process-hashmap-canonical
+    windows-thread-hashmap-native
+""".split()
 
 
 def program_of(case):

@@ -22,8 +22,8 @@ SAMPLE = [
     "windows-thread-hashmap-native",
     "sessions-process-hashmap-canonical",
     "keys-thread-hashmap-native",
+    "cascade-thread-hashmap-canonical-1.20",
     "joins-process-hashmap-canonical-1.20",
-    "counting-process-rocksdb-native-1.20",
     "triggers-process-hashmap-canonical",
 ]
 

@@ -41,7 +41,7 @@ class Stock(KeyedProcessFunction):
         if number % 30 == 0:
             self.nested.clear()
         levels = [each.value() for each in self.levels]
-        nested = [(key.third, value[0], sorted(value[1].items())) for key, value in self.nested.items()]
+        nested = sorted((key.third, value[0], sorted(value[1].items())) for key, value in self.nested.items())
         yield f"{self.by} {number} {levels} {sorted(history.items())} {raw} {nested}"
 
 
@@ -49,9 +49,9 @@ def build(env, count, slowly):
     env.set_max_parallelism(30)
     none = WatermarkStrategy.no_watermarks()
     pair = Types.TUPLE([PART, Types.LONG()])
-    numbers = env.from_source(NumberSequenceSource(1, count), none, "numbers").uid("numbers").disable_chaining()
-    numbers = numbers.map(slowly, Types.LONG()).uid("slowly").start_new_chain()
-    parts = numbers.process(Limits(), pair).uid("parts")
+    numbers = env.from_source(NumberSequenceSource(1, count), none, "numbers").uid("numbers")
+    numbers = numbers.map(slowly, Types.LONG()).uid("slowly")
+    parts = numbers.process(Limits(), pair).uid("parts").start_new_chain()
     by_part = parts.key_by(lambda value: value[0], PART).process(Stock("part"), Types.STRING()).uid("by part")
     by_text = parts.key_by(lambda value: f"{value[0].half}{value[1] % 5}", Types.STRING()).process(Stock("text"), Types.STRING())
     return by_part.set_max_parallelism(500).union(by_text.uid("by text").disable_chaining())
