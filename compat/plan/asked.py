@@ -1,8 +1,9 @@
 """States that a function asks for while it processes, and not in ``open()``: told by the text of its methods.
 
 A window's function gets the states of a window, and those of all windows of a key, from the context of each call (PyFlink:
-``window_state``, ``global_state``); any function may keep its runtime context and ask that. What it asks for can be told where
-the descriptors are made of PyFlink's own words, or were made before: nothing of the program's is called for it.
+``window_state``, ``global_state``), a trigger those of a window (``get_partitioned_state``); any function may keep its runtime
+context and ask that. What it asks for can be told where the descriptors are made of PyFlink's own words, or were made before:
+nothing of the program's is called for it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from compat.state.descriptors import StateDescriptor
 _GETS = frozenset({"get_state", "get_list_state", "get_map_state", "get_reducing_state", "get_aggregating_state"})
 OF_A_WINDOW = "window_state"
 PER_WINDOW_CALLS = frozenset({OF_A_WINDOW, "global_state"})
+_TRIGGER_GETS = frozenset({"get_partitioned_state", "merge_partitioned_state"})
 _KNOWN_BEFORE = frozenset({"__init__", "open"})
 """Methods that have run by the time that states are asked for."""
 _IN_DESCRIPTORS = (
@@ -94,6 +96,8 @@ class _Method:
                 yield from self._of_store(self._called(node), per_window=node.attr == OF_A_WINDOW)
             elif isinstance(node, ast.Attribute) and node.attr in self.kept_contexts:
                 yield from self._of_store(node, per_window=False)
+            elif isinstance(node, ast.Attribute) and node.attr in _TRIGGER_GETS:
+                yield Asked(self._given(self._called(node)), per_window=True)
 
     def _of_store(self, store: ast.expr, *, per_window: bool) -> Iterator[Asked]:
         """What is asked of an expression that gives states, or of the name that it gets."""
@@ -106,9 +110,7 @@ class _Method:
         elif not isinstance(parent, ast.Attribute):
             raise _CannotTell
         elif parent.attr in _GETS:
-            call = self._called(parent)
-            (given,) = (*call.args, *(keyword.value for keyword in call.keywords))
-            yield Asked(self._descriptor(given), per_window)
+            yield Asked(self._given(self._called(parent)), per_window)
         elif parent.attr not in self.kept_contexts and store not in self._contexts():
             raise _CannotTell
 
@@ -124,6 +126,10 @@ class _Method:
             raise _CannotTell
         return call
 
+    def _given(self, call: ast.Call) -> StateDescriptor:
+        (given,) = (*call.args, *(keyword.value for keyword in call.keywords))
+        return self._descriptor(given)
+
     def _descriptor(self, given: ast.expr) -> StateDescriptor:
         if isinstance(given, ast.Name) and given.id in self.locals:
             uses = (node for node in ast.walk(self.tree) if isinstance(node, ast.Name) and node.id == given.id)
@@ -138,7 +144,11 @@ class _Method:
 
     def _is_asked_with(self, name: ast.Name) -> bool:
         call = self.parents[name]
-        return isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in _GETS
+        return (
+            isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Attribute)
+            and call.func.attr in _GETS | _TRIGGER_GETS
+        )
 
     def _value(self, expression: ast.expr) -> Any:
         """What an expression gives that calls nothing of the program's."""

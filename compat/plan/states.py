@@ -18,7 +18,7 @@ import msgspec
 from compat.compiler.datastream._location import here
 from compat.compiler.datastream.served import in_programs_words
 from compat.compiler.errors import Location
-from compat.compiler.ours import is_our_file
+from compat.compiler.ours import is_our_file, is_our_module
 from compat.compiler.streamgraph.model import StreamNode, Task
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import (
@@ -206,6 +206,10 @@ def _python(node: StreamNode, operator: PythonFunction, opening: Opening | None)
         if holding is not None:
             detail["holding"] = holding
         states += found
+        if isinstance(operator, ops.Window):
+            found, unknown_trigger = _of_trigger(operator, key)
+            unknown = unknown or unknown_trigger
+            states += [each for each in found if each.name not in {state.name for state in states}]
         states += _built_in_python(operator, key)
     has_state = keyed or bool(states)
     if any("Pickled" in (state.type or "") for state in states if not state.built_in):
@@ -306,6 +310,17 @@ def _of_function(
         known = {state.name for state in states}
         states += [_asked(each, operator, key) for each in asked if each.descriptor.name not in known]
     return states, None
+
+
+def _of_trigger(operator: ops.Window, key: str | None) -> tuple[list[State], str | None]:
+    """The states that a trigger of the program's own asks for, or why they are not known."""
+    trigger = operator.trigger
+    while is_our_module(type(trigger).__module__) and hasattr(trigger, "nested_trigger"):
+        trigger = trigger.nested_trigger
+    asked = asked_while_processing(trigger, frozenset())
+    if asked is None:
+        return [], f"{_function_name(trigger)} asks for state while it handles a window"
+    return [_asked(each, operator, key) for each in asked], None
 
 
 def _asked(asked: Asked, operator: PythonFunction, key: str | None) -> State:

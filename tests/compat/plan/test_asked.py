@@ -119,3 +119,26 @@ class F(ProcessWindowFunction):
     ((state,), lines) = (asked(function, tmp_path) or (), (HEAD + function).splitlines())
     made_at: Any = getattr(state.descriptor, "made_at", None)
     assert '"here"' in lines[made_at[1] - 1]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ("self.mine", [("mine", True)]),
+        ('ValueStateDescriptor("s", Types.LONG())', [("s", True)]),
+        ("made_by_the_program('s')", None),
+    ],
+)
+def test_states_of_a_trigger(given: str, told: Any, tmp_path: Path) -> None:
+    function = f"""
+class F:
+    def __init__(self):
+        self.mine = ValueStateDescriptor("mine", Types.LONG())
+
+    def open(self, ctx):
+        pass
+
+    def on_element(self, element, timestamp, window, ctx):
+        ctx.get_partitioned_state({given}).update(1)
+"""
+    assert told_of(asked(function, tmp_path)) == told

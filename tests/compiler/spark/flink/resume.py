@@ -6,6 +6,7 @@ It prints a line of JSON for each: what the rest of a program of `tests/golden/f
 import importlib.util
 import json
 import sys
+import tempfile
 from pathlib import Path
 
 from compat.compiler.spark.driver.executor import InProcessExecutor
@@ -30,10 +31,22 @@ def resumed(store, savepoint, program, mode, parallelism):
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
+    return lines(module)
+
+
+def lines(module):
+    """What a program gives, through a file."""
+    from pyflink.common import Encoder
     from pyflink.datastream import StreamExecutionEnvironment
+    from pyflink.datastream.connectors.file_system import FileSink
 
     env = StreamExecutionEnvironment.get_execution_environment()
-    return sorted(map(str, module.build(env, COUNT, lambda number: number).execute_and_collect("resumed")))
+    with tempfile.TemporaryDirectory() as folder:
+        sink = FileSink.for_row_format(folder, Encoder.simple_string_encoder()).build()
+        module.build(env, COUNT, lambda number: number).sink_to(sink).uid("out")
+        env.execute("resumed")
+        files = [file for file in Path(folder).rglob("*part-*") if file.is_file()]
+        return sorted(line for file in files for line in file.read_text().splitlines())
 
 
 if __name__ == "__main__":

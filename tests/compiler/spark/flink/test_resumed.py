@@ -22,6 +22,9 @@ SAMPLE = [
     "windows-thread-hashmap-native",
     "sessions-process-hashmap-canonical",
     "keys-thread-hashmap-native",
+    "cascade-thread-hashmap-canonical-1.20",
+    "joins-process-hashmap-canonical-1.20",
+    "triggers-process-hashmap-canonical",
 ]
 
 
@@ -33,7 +36,7 @@ def resumed(store, cases, parallelism):
         arguments += [str(GOLDEN / case), str(GOLDEN / "programs" / f"{program}.py"), mode, str(parallelism)]
     script = Path(__file__).with_name("resume.py")
     command = [sys.executable, str(script), str(store), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=600, cwd=ROOT)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=3600, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     return dict(zip(cases, map(json.loads, done.stdout.splitlines()), strict=True))
 
