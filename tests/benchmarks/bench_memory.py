@@ -4,10 +4,10 @@
     python tests/benchmarks/bench_memory.py steady --epochs 300           # counts and windows, epoch after epoch
     python tests/benchmarks/bench_memory.py steady --epochs 60 -p 64
 
-Samples the proportional memory (PSS) of the driver, the JVM, the workers and the hosts: a page that several processes share
-counts once. Prints for each kind, in MB, what it has after the first epoch, its mean in each third of what follows, its peak,
-and the last third as a ratio of the one before; of a job that does not grow that is 1. What the job computed is held against
-plain arithmetic.
+Samples the memory of the driver, the JVM, the workers and the hosts: their own, in shares where a fork has left it to several
+processes (Pss_Anon, Pss_Shmem). Pages of files are left out: how many count for a process depends on who else has them. Prints
+for each kind, in MB, what it has after the first epoch, its mean in each third of what follows, its peak, and the last third as
+a ratio of the one before; of a job that does not grow that is 1. What the job computed is held against plain arithmetic.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def memory_of(mark: bytes, driver: int) -> Iterator[tuple[str, int]]:
                 lines = Path(entry.path, "smaps_rollup").read_text().splitlines()
             except OSError:  # it has ended meanwhile
                 continue
-            shares = [int(line.split()[1]) for line in lines if line.startswith("Pss:")]
+            shares = [int(line.split()[1]) for line in lines if line.startswith(("Pss_Anon:", "Pss_Shmem:"))]
             yield kind_of(int(entry.name) == driver, words), 1024 * sum(shares)
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from unittest.mock import patch
+
+import pytest
 
 from compat.compiler.datastream import program
 from compat.compiler.spark.driver.master import JobFailed
@@ -15,6 +17,7 @@ from compat.state.delta.errors import StoreError
 from compat.state.stores.places import Place, place_of
 from tests import object_store
 from tests.compiler.spark.conftest import Cluster
+from tests.compiler.spark.crashes import CrashingJob
 from tests.compiler.spark.test_stores import NUMBERS, counting, give, verify
 from tests.conftest import forget_buckets
 from tests.faulty_store import faults_of
@@ -26,9 +29,9 @@ TRIES = 20
 
 
 @contextmanager
-def failing_bucket(seed: int) -> Iterator[tuple[Place, str]]:
+def failing_bucket(seed: int, share: float = SHARE) -> Iterator[tuple[Place, str]]:
     """A bucket on a server that fails, and the server's address."""
-    with object_store.serving("faulty", str(seed), str(SHARE)) as address:
+    with object_store.serving("faulty", str(seed), str(share)) as address:
         object_store.make_bucket(address, "bucket")
         with patch.dict(os.environ, object_store.variables(address)):
             forget_buckets()
@@ -63,6 +66,41 @@ def run_through(folder: Path, seed: int) -> Counter[str]:
             program.start(program.Program())
 
 
-def test_a_job_a_savepoint_and_a_restore_where_the_store_fails(tmp_path: Path) -> None:
-    faults = run_through(tmp_path, 1)
+@pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 8))])
+def test_a_job_a_savepoint_and_a_restore_where_the_store_fails(tmp_path: Path, seed: int) -> None:
+    faults = run_through(tmp_path, seed)
     assert sum(faults.values()) > 20, faults
+
+
+def test_a_conditional_put_whose_answer_is_lost_is_known_as_ones_own() -> None:
+    """Whoever is told that it failed may try again, and is not told that somebody else has the name."""
+    with failing_bucket(1, 0.3) as (bucket, address):
+        taken = []
+        for number in range(60):
+            with suppress(OSError):
+                taken.append((bucket / str(number)).create(b"%d" % number))
+        assert taken == [True] * len(taken)
+        faults = faults_of(address)
+    assert (
+        sum(count for kind, count in faults.items() if kind.startswith("conditional") and kind.endswith("behind")) > 5
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_a_job_on_spark_where_the_store_fails(tmp_path: Path) -> None:
+    with failing_bucket(11) as (bucket, _):
+        job = CrashingJob(tmp_path, 4_000, ("--epoch-records", "400"), place=str(bucket))
+        try:
+            persistently(lambda: finish(job))
+            persistently(job.verify)
+        finally:
+            job.close()
+
+
+def finish(job: CrashingJob) -> None:
+    """Give the command of a job; raises StoreError where it fails."""
+    job.start()
+    assert job.process is not None
+    if job.process.wait(300) != 0:
+        raise StoreError(job.said())
