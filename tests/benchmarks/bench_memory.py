@@ -24,6 +24,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from compat.compiler.spark.driver.classes import SWITCH
 from compat.compiler.spark.state.inspection import state_rows
 
 ROOT = Path(__file__).parents[2]
@@ -113,7 +114,7 @@ def main() -> None:
 def sampled(folder: Path, arguments: Sequence[str]) -> list[Sample]:
     """Run a command to its end, looking at its processes all the time; ends the program where it fails."""
     mark = uuid.uuid4().hex
-    environment = {**os.environ, MARK: mark, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder)}
+    environment = {**os.environ, MARK: mark, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder), SWITCH: "off"}
     told, said, samples = folder / "events", folder / "said", list[Sample]()
     with told.open("wb") as out, said.open("wb") as errors:
         command = [sys.executable, "-m", "compat", *arguments, "--output", "json"]
