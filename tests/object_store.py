@@ -1,8 +1,9 @@
 """Object stores on this machine, in processes of their own: delta-rs holds Python's lock while it waits for an answer.
 
 ``python -m tests.object_store`` is an S3 server, and prints its port. With ``unconditional`` it is one that does not know
-conditional puts; with ``gs`` it speaks as Google's storage does, whose XML interface has the same form. Azure's is Azurite,
-where the environment variable COMPAT_AZURITE names its program ``azurite-blob``, or the path has it.
+conditional puts; with ``faulty`` and a seed one that fails, see :mod:`tests.faulty_store`; with ``gs`` it speaks as Google's
+storage does, whose XML interface has the same form. Azure's is Azurite, where the environment variable COMPAT_AZURITE names
+its program ``azurite-blob``, or the path has it.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ from contextlib import contextmanager
 from email.utils import formatdate
 from pathlib import Path
 
+from tests.faulty_store import Faulty
+
 ROOT = Path(__file__).parents[1]
 _WITHOUT = "unconditional"
+_FAULTY = "faulty"
 _GOOGLE = "gs"
 _AZURE = "devstoreaccount1"
 _AZURE_KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
@@ -137,12 +141,14 @@ def make_bucket(address: str, name: str) -> None:
     urllib.request.urlopen(request).close()
 
 
-def main(kind: str) -> None:
+def main(kind: str = "", *arguments: str) -> None:
     """Serve until stdin is closed: whoever asked for the server is gone."""
     from moto.server import DomainDispatcherApplication, create_backend_app
     from werkzeug.serving import make_server
 
     application = DomainDispatcherApplication(create_backend_app)
+    if kind == _FAULTY:
+        application = Faulty(application, arguments[0], float(arguments[1]))
 
     def serve(environment: dict[str, object], start: object) -> object:
         if kind == _WITHOUT:
@@ -171,4 +177,4 @@ def _as_amazon_says(environment: dict[str, object]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "")
+    main(*sys.argv[1:])

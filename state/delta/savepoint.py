@@ -178,17 +178,14 @@ class _TakeOver(Generic[T]):
     folder: str
     operators: Mapping[str, str]
     left: frozenset[str]
+    left_states: frozenset[tuple[str, str]]
     migrations: Migrations
     tally: Callable[[pa.Table], T]
 
     def __call__(self, one: Slice) -> tuple[list[DataFile], T]:
         table = latest(read_slice(one))
         tallied = self.tally(table.filter(pc.invert(table["tombstone"])))
-        wanted = pa.array(list(self.operators), pa.string())
-        kinds = pa.array(sorted(self.left), pa.string())
-        chosen = table.filter(
-            pc.and_(pc.is_in(table["operator_id"], wanted), pc.invert(pc.is_in(table["kind"], kinds)))
-        )
+        chosen = self._chosen(table)
         if not chosen.num_rows:
             return [], tallied
         chosen = _migrated(chosen, self.migrations)
@@ -196,6 +193,18 @@ class _TakeOver(Generic[T]):
         renamed = pa.array([self.operators[name] for name in names.dictionary.to_pylist()], pa.string())
         chosen = chosen.set_column(0, chosen.schema.field(0), renamed.take(names.indices))
         return write_by_group(self.folder, chosen), tallied
+
+    def _chosen(self, table: pa.Table) -> pa.Table:
+        """The rows that do not stay behind."""
+        wanted = pa.array(list(self.operators), pa.string())
+        kinds = pa.array(sorted(self.left), pa.string())
+        chosen = table.filter(
+            pc.and_(pc.is_in(table["operator_id"], wanted), pc.invert(pc.is_in(table["kind"], kinds)))
+        )
+        for kind, state in sorted(self.left_states):
+            left = pc.and_(pc.equal(chosen["kind"], kind), pc.equal(chosen["state"], state))
+            chosen = chosen.filter(pc.invert(left))
+        return chosen
 
 
 def import_snapshot(
@@ -206,15 +215,16 @@ def import_snapshot(
     migrations: Migrations,
     tally: Callable[[pa.Table], T],
     workers: Workers = HERE,
+    left_states: frozenset[tuple[str, str]] = frozenset(),
 ) -> list[T]:
     """Make ``source``'s state the first epoch of an empty table, under the operator ids that ``operators`` gives.
 
-    Rows of the kinds ``left`` stay behind; values of the states in ``migrations`` (by OLD's ids) are converted. The new table
-    stands at the epoch of the old: epochs go on counting. Gives what ``tally`` makes of the entries of each slice of
-    ``source``, those that stay behind too. Raises StoreError.
+    Rows of the kinds ``left`` stay behind, and those of ``left_states``, by kind and name; values of the states in
+    ``migrations`` (by OLD's ids) are converted. The new table stands at the epoch of the old: epochs go on counting. Gives what
+    ``tally`` makes of the entries of each slice of ``source``, those that stay behind too. Raises StoreError.
     """
     slices, temporary = slices_of(source.sources(), target.path, workers)
-    made = workers.each(_TakeOver(target.path, dict(operators), left, migrations, tally), slices)
+    made = workers.each(_TakeOver(target.path, dict(operators), left, left_states, migrations, tally), slices)
     remove(target.place, temporary)
     files = [file for written, _ in made for file in written]
     if not target.commit(max(source.epoch, 1), files, {"token": "restored"}):

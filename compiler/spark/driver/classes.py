@@ -74,7 +74,8 @@ def _is_off() -> bool:
 def make_later() -> bool:
     """Have a process of its own make the archive, where there is none; True where one was started.
 
-    It outlives this one, is given what others leave of the processor, and is not tried again where it failed before.
+    It outlives this one, is given what others leave of the processor, and is not tried again where it failed before. Its
+    temporary files are where the archive will be: the folder that this one has for them may go with the run.
     """
     try:
         path = archive_path()
@@ -89,7 +90,11 @@ def make_later() -> bool:
                 stderr=subprocess.DEVNULL,
                 start_new_session=True,
                 cwd=path.parent,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join((ROOT, os.environ.get("PYTHONPATH", "")))},
+                env={
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join((ROOT, os.environ.get("PYTHONPATH", ""))),
+                    "TMPDIR": str(path.parent),
+                },
             )
         )
     except OSError:

@@ -213,6 +213,12 @@ def is_held(directory: Place, patient: bool = False) -> bool:
         raise StoreError(f"The store {directory} cannot be read: {error}.") from error
 
 
+def was_left(directory: Place) -> bool:
+    """True where the last driver of the job of a directory is seen to have ended without giving its lease back."""
+    seen = _seen(directory)
+    return seen is not None and seen.over and not seen.released
+
+
 def driver(directory: Place) -> int | None:
     """The process of this machine that drives the job of a directory; None for none."""
     seen = _seen(directory)

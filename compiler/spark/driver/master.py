@@ -39,6 +39,7 @@ from compat.compiler.spark.driver.restore import (
     map_operators,
     prepare_restore,
     saved_operators,
+    still_claimed,
 )
 from compat.compiler.spark.driver.savepoints import Savepoint, savepoint_of, with_adopted
 from compat.compiler.spark.driver.source_coordinator import SourceFailure
@@ -300,6 +301,7 @@ class JobMaster:
             self._restored = {"path": self.options.savepoint, **asdict(restored)}
             self._claimed = restoration.snapshot if self.options.claim else None
         elif self._before is not None:
+            self._claimed = still_claimed(self.options)
             _, self.plan = map_operators(saved_operators(log), self.plan, True)
         self.coordinator = CheckpointCoordinator(self.plan, log, self.job_id)
         for source in self.coordinator.sources.values():
@@ -309,8 +311,6 @@ class JobMaster:
             self._next_timer = (
                 MIN_TIMESTAMP  # tasks know their timers: the first epoch asks them, be there input or not
             )
-        if restoration is not None and restoration.snapshot.is_savepoint:
-            self.coordinator.pending.clear()  # published before it was taken
         if self._plan_json is not None:
             self._plan_json = with_adopted(self._plan_json, self.plan)
             self.store.write_plan(self.job_id, self._plan_json)

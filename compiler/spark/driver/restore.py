@@ -68,6 +68,8 @@ class SavedOperator:
 
 
 _OF_TASKS = frozenset({Kind.TASK, Kind.JOB})
+_PUBLISHED = frozenset({(Kind.OPERATOR, COMMITTABLES)})
+"""What a savepoint has of output: all of it was published before it was taken."""
 _HIDDEN = frozenset({WATERMARK, COMMITTABLES, FEEDBACK, STATES})
 """What the execution keeps for itself."""
 
@@ -273,8 +275,8 @@ class Restoration:
         """
         if self.folder is not None or not is_large(sum(file.size for file in self.log.files())):
             workers = HERE  # others do not see what was made on this machine
-        left = frozenset({Kind.TASK})
-        tallied = import_snapshot(self.log, target, self.mapping, left, self.migrations, tally, workers)
+        left, published = frozenset({Kind.TASK}), _PUBLISHED if self.snapshot.is_savepoint else frozenset()
+        tallied = import_snapshot(self.log, target, self.mapping, left, self.migrations, tally, workers, published)
         return restored(total(tallied), self.mapping, self.migrations)
 
 
@@ -379,6 +381,18 @@ def _prove_claimable(snapshot: Snapshot) -> None:
         raise StoreError(
             f"Job {job.name} runs, so that nobody can claim it. Stop it with compat stop {job.name} first."
         )
+
+
+def still_claimed(options: RunOptions) -> Snapshot | None:
+    """What a job claimed that goes on, and did not come to remove; None where there is nothing of it."""
+    if options.savepoint is None or not options.claim:
+        return None
+    try:
+        snapshot = find_snapshot(options.savepoint)
+        _prove_claimable(snapshot)
+    except StoreError:
+        return None
+    return snapshot
 
 
 def give_up(snapshot: Snapshot) -> None:

@@ -636,8 +636,8 @@ class JobStore:
     def unfinished(
         self, program: str, name: str, savepoint: str | None, occurrence: int = 0, arguments: tuple[str, ...] = ()
     ) -> JobEntry | None:
-        """The last job of that program and name, begun from that savepoint, if it failed or its driver died before it said that
-        the job has ended: it may be over.
+        """The last job of that program and name, begun from that savepoint, if it failed or its driver died before it was done
+        with saying that the job has ended: it may be over.
 
         Of several jobs of the same name that a program submits, it is the one of the same ``occurrence``.
 
@@ -652,7 +652,7 @@ class JobStore:
                         raise _runs_already(entry)
                     continue
                 same = entry.savepoint == savepoint or savepoint is None
-                if not same or entry.over:
+                if not same or (entry.over and not lease.was_left(self.directory(entry.job_id))):
                     return None
                 return self.settled(entry)
         if damaged and savepoint is None:

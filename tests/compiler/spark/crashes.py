@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from compat.compiler.spark.driver.store import JobStore
@@ -51,14 +54,23 @@ env.execute("counting")
 class CrashingJob:
     """The job in a folder, run by ``compat run`` as often as it takes. ``place`` is where its sinks write, and its store is.
 
-    ``first`` is what each driver runs before anything else.
+    ``first`` is what each driver runs before anything else, ``text`` is that of the program.
     """
 
-    def __init__(self, folder: Path, end: int, arguments: Sequence[str] = (), place: str = "", first: str = "") -> None:
+    def __init__(
+        self,
+        folder: Path,
+        end: int,
+        arguments: Sequence[str] = (),
+        place: str = "",
+        first: str = "",
+        text: str = JOB,
+        parallelism: int = 2,
+    ) -> None:
         self.folder, self.end = folder, end
         self.place = place or str(folder)
         self.starts = 0
-        self.program = write_program(folder, end, place=self.place)
+        self.program = write_program(folder, end, place=self.place, parallelism=parallelism, text=text)
         self._main = f"{first}\nfrom compat.__main__ import main\nmain()"
         self._arguments = [
             *("-D", "restart-strategy.type=fixed-delay", "-D", "restart-strategy.fixed-delay.attempts=1000"),
@@ -215,3 +227,33 @@ def below(pid: int, text: str) -> list[int]:
         waiting += children
         found += [child for child in children if text in every[child][1]]
     return sorted(found)
+
+
+def environment(pid: int) -> bytes:
+    """What a process was started with; nothing for one that has ended."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    return b""
+
+
+def victims(job: CrashingJob, what: str, workers: Sequence[int] | None = None) -> list[int]:
+    """Whom to kill: the driver, its JVM, a Python worker, a host or an executor, below the ``workers`` of a cluster."""
+    if what == "driver":
+        return [job.pid]
+    if what == "jvm":
+        return below(job.pid, "org.apache.spark.deploy.SparkSubmit")[:1]
+    roots = [job.pid] if workers is None else workers
+    wanted = {
+        "worker": "-m compat.compiler.spark.task.daemon",
+        "host": "compat.compiler.spark.task.hosts",
+        "executor": "CoarseGrainedExecutorBackend",
+    }[what]
+    found = [pid for root in roots for pid in below(root, wanted)]
+    if what == "host" and workers is None:  # it may have been forked: it is written down
+        marks = (*Path(tempfile.gettempdir()).glob("compat-hosts-*/*.pid"), *job.folder.glob("compat-hosts-*/*.pid"))
+        hosts = {int(mark.read_text() or 0) for mark in marks}
+        found = [pid for pid in hosts if f"TMPDIR={job.folder}".encode() in environment(pid)]
+    elif what == "host":  # it lives as long as the daemon that it names last, not as the worker that started it
+        homes = {str(pid) for root in roots for pid in below(root, "-m compat.compiler.spark.task.daemon")}
+        found = [pid for pid, (_, line) in processes().items() if wanted in line and line.split()[-1] in homes]
+    return [random.choice(found)] if found else []

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.master import JobFailed
 from compat.compiler.spark.driver.restore import open_snapshot
 from compat.state.delta.errors import StoreError
@@ -15,6 +16,7 @@ from compat.state.delta.savepoint import METADATA, remove_savepoint
 from compat.state.stores.places import place_of
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
+from tests.compiler.spark.faults import Killed, failing
 from tests.compiler.spark.test_behind import Run
 
 
@@ -75,6 +77,20 @@ def test_a_list_that_leads_elsewhere_removes_nothing(three: list[Path], name: ob
     with pytest.raises(StoreError, match=r"which is no file of the savepoint\. Nothing was removed"):
         remove_savepoint(place_of(three[0]))
     assert sorted(three[0].parent.rglob("*")) == before
+
+
+def test_a_driver_that_died_before_it_removed_what_it_claimed_is_followed_by_one_that_does(
+    three: list[Path], cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    claimed = {"savepoint": str(three[0]), "claim": True, "program": "job.py"}
+    with monkeypatch.context() as patched:
+        patched.setattr(CheckpointCoordinator, "commit", failing(CheckpointCoordinator.commit, 1, False, Killed()))
+        with pytest.raises(Killed):
+            run(cluster, **claimed)
+    assert three[0].exists()
+    run(cluster, **claimed)
+    assert not three[0].exists()
+    assert all(each.exists() for each in three[1:])
 
 
 def test_a_job_is_claimed_by_what_the_store_has_of_it(cluster: Cluster, tmp_path: Path) -> None:

@@ -93,6 +93,18 @@ def test_a_process_makes_it_where_there_is_none(archive: Path, started: list[lis
     assert archive.parent.is_dir()
 
 
+def test_its_process_does_not_use_the_runs_folder_for_temporary_files(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That may be removed behind the run: the JVM would wait in vain, and keep others from making an archive."""
+    used: list[str] = []
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(classes.subprocess, "Popen", lambda _, **options: used.append(options["env"]["TMPDIR"]))
+    monkeypatch.setattr(classes, "_started", [])
+    assert make_later()
+    assert used == [str(archive.parent)]
+
+
 @pytest.mark.parametrize("reason", ["there is one", "switched off", "it failed before", "no folder"])
 def test_no_process_makes_it(
     archive: Path, started: list[list[str]], monkeypatch: pytest.MonkeyPatch, reason: str
@@ -205,7 +217,12 @@ def test_it_is_made_and_spark_maps_it(tmp_path: Path, later: bool) -> None:
         return subprocess.run(command, env=variables, capture_output=True, text=True, timeout=900, check=True).stdout
 
     if later:
+        temporary = tmp_path / "temporary"
+        temporary.mkdir()
+        variables["TMPDIR"] = str(temporary)
         assert run("-c", "from compat.compiler.spark.driver import classes; print(classes.make_later())") == "True\n"
+        temporary.rmdir()  # as at the end of a batch job
+        del variables["TMPDIR"]
         end = time.monotonic() + 600
         while not (whole := list(folder.glob("*.jsa"))) and time.monotonic() < end:
             time.sleep(0.1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,13 @@ class Program:
         self.store.write(told)
         return told
 
+    def leaves(self) -> JobEntry:
+        """The last job is over, and its driver was killed as it tidied up: it has not given its lease back."""
+        last = self.store.jobs()[0]
+        (sign,) = Path(self.store.directory(last.job_id), "driver").iterdir()
+        sign.write_text(json.dumps({**json.loads(sign.read_text()), "released": False, "pid": 2**22 + 1}))
+        return last
+
 
 @pytest.fixture
 def program(cluster: Cluster) -> Program:
@@ -55,6 +63,26 @@ def test_a_job_that_has_finished_is_not_run_again(program: Program) -> None:
     assert [event["event"] for event in program.cluster.events].count("finished") == 2
     program.run()
     assert program.cluster.lines == NUMBERS * 2, "what is known to have ended is begun anew, as ever"
+
+
+def test_a_job_that_has_finished_is_not_run_again_where_its_driver_was_killed_then(program: Program) -> None:
+    program.run()
+    job = program.leaves()
+    program.run()
+    (after,) = program.store.jobs()
+    assert (after.job_id, after.status, after.epoch) == (job.job_id, "FINISHED", job.epoch)
+    assert program.cluster.lines == NUMBERS
+    program.run()
+    assert program.cluster.lines == NUMBERS * 2, "that it has ended was told"
+
+
+def test_a_job_that_was_stopped_is_not_run_again_where_its_driver_was_killed_then(program: Program) -> None:
+    program.run(epochs=1)
+    first = program.cluster.events[-1]
+    program.leaves()
+    program.run(epochs=1)
+    assert [program.cluster.events[-1][name] for name in ("event", "path")] == ["stopped", first["path"]]
+    assert program.cluster.lines == NUMBERS[:10]
 
 
 def test_the_savepoint_that_a_job_was_stopped_with_is_told(program: Program) -> None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import os
 import random
-import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from compat.compiler.spark.driver.store import JobStore
 from compat.state.delta.log import SnapshotLog
-from tests.compiler.spark.crashes import CrashingJob, below, processes
+from tests.compiler.spark.crashes import CrashingJob, victims
 from tests.compiler.spark.standalone import StandaloneCluster
 
 pytestmark = pytest.mark.spark
@@ -28,36 +26,6 @@ def cluster(tmp_path: Path) -> Iterator[StandaloneCluster]:
     made.close()
 
 
-def environment(pid: int) -> bytes:
-    """What a process was started with; nothing for one that has ended."""
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/environ").read_bytes()
-    return b""
-
-
-def victims(job: CrashingJob, what: str, cluster: StandaloneCluster | None) -> list[int]:
-    """Whom to kill: the driver, its JVM, a Python worker or an executor."""
-    if what == "driver":
-        return [job.pid]
-    if what == "jvm":
-        return below(job.pid, "org.apache.spark.deploy.SparkSubmit")[:1]
-    roots = [job.pid] if cluster is None else cluster.workers
-    wanted = {
-        "worker": "-m compat.compiler.spark.task.daemon",
-        "host": "compat.compiler.spark.task.hosts",
-        "executor": "CoarseGrainedExecutorBackend",
-    }[what]
-    found = [pid for root in roots for pid in below(root, wanted)]
-    if what == "host" and cluster is None:  # it may have been forked: it is written down
-        marks = (*Path(tempfile.gettempdir()).glob("compat-hosts-*/*.pid"), *job.folder.glob("compat-hosts-*/*.pid"))
-        hosts = {int(mark.read_text() or 0) for mark in marks}
-        found = [pid for pid in hosts if f"TMPDIR={job.folder}".encode() in environment(pid)]
-    elif what == "host":  # it lives as long as the daemon that it names last, not as the worker that started it
-        homes = {str(pid) for root in roots for pid in below(root, "-m compat.compiler.spark.task.daemon")}
-        found = [pid for pid, (_, line) in processes().items() if wanted in line and line.split()[-1] in homes]
-    return [random.choice(found)] if found else []
-
-
 def test_an_executor_then_a_host_then_a_worker_then_the_jvm_then_the_driver(
     tmp_path: Path, cluster: StandaloneCluster
 ) -> None:
@@ -66,7 +34,7 @@ def test_an_executor_then_a_host_then_a_worker_then_the_jvm_then_the_driver(
     try:
         for what in ("executor", "host", "worker", "jvm", "driver"):
             job.wait_for(2)
-            assert job.kill(victims(job, what, cluster)), what
+            assert job.kill(victims(job, what, cluster.workers)), what
         job.finish()
         job.verify()
         assert job.starts == 2
@@ -82,7 +50,7 @@ def test_a_host_then_a_worker_then_the_jvm_then_the_driver_of_a_job_whose_epochs
     try:
         for what in ("host", "worker", "jvm", "driver"):
             job.wait_for(3)
-            assert job.kill(victims(job, what, None)), what
+            assert job.kill(victims(job, what)), what
         job.finish()
         job.verify()
         assert job.starts == 2
@@ -124,7 +92,7 @@ def test_all_that_can_be_killed_while_tasks_compact_the_state(tmp_path: Path) ->
                 assert job.running, job.said()
                 assert time.monotonic() < end, job.said()
                 time.sleep(0.005)
-            assert job.kill(victims(job, what, None)), what
+            assert job.kill(victims(job, what)), what
             if what == "driver":
                 assert job.process is not None
                 job.process.wait()
@@ -170,7 +138,7 @@ def test_fifty_times_at_random_moments(tmp_path: Path, cluster: StandaloneCluste
                 time.sleep(random.uniform(0, 1.0))
                 kinds = ["driver", "jvm", "worker", "host"] + (["executor"] if on_cluster else [])
                 what = random.choice(kinds)
-                if not job.kill(victims(job, what, on_cluster)):
+                if not job.kill(victims(job, what, on_cluster and on_cluster.workers)):
                     continue  # it is not there yet, after the last kill
                 hits += 1
                 kills[what] = kills.get(what, 0) + 1

@@ -10,10 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 
+from compat.compiler.datastream.common.watermark_strategy import WatermarkStrategy
+from compat.compiler.datastream.connectors.delta import DeltaSink
+from compat.compiler.datastream.connectors.number_seq import NumberSequenceSource
 from compat.compiler.datastream.functions import KeyedProcessFunction
 from compat.compiler.spark.driver import restore
-from compat.compiler.spark.driver.checkpoints import STATES
+from compat.compiler.spark.driver.checkpoints import STATES, CheckpointCoordinator
 from compat.compiler.spark.driver.restore import RestoreRefused, saved_operators
 from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.state.inspection import state_rows
@@ -25,9 +29,11 @@ from compat.state.delta.savepoint import read_description
 from compat.state.descriptors import ValueStateDescriptor
 from compat.state.stores.local import LocalFiles
 from compat.state.types import Types
+from tests.compiler.spark.faults import Killed, failing
 
 WORDS = [f"w{(i * i) % 13}" for i in range(300)]
 PAIR = Types.TUPLE([Types.STRING(), Types.INT()])
+ROW = Types.ROW_NAMED(["n"], [Types.LONG()])
 
 
 class Count(KeyedProcessFunction):
@@ -235,3 +241,30 @@ def test_what_a_job_left_that_could_not_even_be_removed_is_removed_later(
     assert left.exists()
     store.sweep(time.time() + 4000)
     assert set(jobs.iterdir()) == before | {submitted}
+
+
+def into_a_table(cluster: Any, table: Path, **options: Any) -> None:
+    """Numbers of a job, as rows of a table."""
+    env = cluster.environment(epoch_records=10, program="job.py", **options)
+    numbers = env.from_source(NumberSequenceSource(1, 100), WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
+    rows = numbers.map(lambda n: (n,), ROW).uid("rows")
+    rows.sink_to(DeltaSink.for_row_data(str(table), ROW).build()).uid("table")
+    env.execute("numbers")
+
+
+def test_what_was_published_before_the_savepoint_is_not_published_by_a_driver_that_follows_one_that_died(
+    cluster: Any, tmp_path: Path, monkeypatch: Any
+) -> None:
+    """The new version writes elsewhere, and its first driver dies before the first checkpoint."""
+    tables = [tmp_path / "one", tmp_path / "other"]
+    into_a_table(cluster, tables[0], epochs=2)
+    path = cluster.last.master.savepoint
+    with monkeypatch.context() as patched:
+        patched.setattr(CheckpointCoordinator, "commit", failing(CheckpointCoordinator.commit, 1, False, Killed()))
+        with pytest.raises(Killed):
+            into_a_table(cluster, tables[1], savepoint=path)
+    first = cluster.last.master.job_id
+    into_a_table(cluster, tables[1], savepoint=path)
+    assert cluster.last.master.job_id == first
+    rows = [row["n"] for table in tables for row in DeltaTable(table).to_pyarrow_table().to_pylist()]
+    assert sorted(rows) == list(range(1, 101))
