@@ -176,7 +176,8 @@ class _Page:
                 self.line()
             self.line(" ".join(part for part in (f"{summary.tally(report)}.", first, more) if part))
         if last:
-            self.line(summary.looked_at(report.accounts))
+            if report.accounts:
+                self.line(summary.looked_at(report.accounts))
             self.next(report)
 
     def next(self, report: Report) -> None:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from compat.check.findings import (
+    Account,
+    Evidence,
     Fate,
     Fix,
     Level,
@@ -15,9 +17,10 @@ from compat.check.findings import (
     RehearsedOperator,
     Report,
     Verdict,
+    Witness,
 )
 from compat.loader.failure import Failure, Side
-from compat.plan.facts import SourceLine
+from compat.plan.facts import SourceLine, State, StateKind, StateScope
 from compat.report import ReportContext, Undecided
 from tests.compat.builders import NEW_FILE, OLD_FILE, SOURCES, finding, moved_report, operator, report
 
@@ -27,7 +30,12 @@ CONTEXT = ReportContext(sources=SOURCES, cwd=Path("/work tree"))
 def _compatible() -> Report:
     count = operator("Count", uid="count", at=SourceLine(OLD_FILE, 6))
     row = MappingRow(old=count, new=count, fate=Fate.RESTORED, by="uid")
-    return report(Verdict.COMPATIBLE, mapping=(row,))
+    state = State(name="n", kind=StateKind.VALUE, scope=StateScope.KEYED, type="Long")
+    accounts = tuple(
+        Account(old=count, state=state, new=count, fate=Fate.RESTORED, evidence=Evidence(("id", "type"), witness))
+        for witness in (Witness.READERS, Witness.FLINK)
+    )
+    return replace(report(Verdict.COMPATIBLE, mapping=(row,)), accounts=accounts)
 
 
 def _silent() -> Report:
@@ -51,7 +59,8 @@ def _unknown() -> Report:
     model = operator("Score", uid="score", at=SourceLine(NEW_FILE, 7), states=None, states_unknown="open() failed")
     asked = finding("CMP410", Level.UNKNOWN, "the states of 'Score' are not known", old=model, new=model)
     row = MappingRow(old=model, new=model, fate=Fate.UNKNOWN, by="uid")
-    return report(Verdict.UNKNOWN, asked, mapping=(row,))
+    account = Account(old=model, state=None, new=model, fate=Fate.UNKNOWN, rule="CMP410", gap="its states are not known")
+    return replace(report(Verdict.UNKNOWN, asked, mapping=(row,)), accounts=(account,))
 
 
 def _one_cause() -> Report:

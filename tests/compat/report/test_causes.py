@@ -33,7 +33,7 @@ def test_one_parallelism_for_all_is_one_finding_with_one_edit() -> None:
     lines = checked(WIDE).stdout.splitlines()
     assert [line.split(": ")[0] for line in lines if line.startswith("error")] == ["error CMP302 parallelism-above-max"]
     assert [line for line in lines if "env.set_parallelism(128)" in line] == ["    + env.set_parallelism(128)"]
-    assert lines[-2].startswith("1 error, ")
+    assert lines[-3].startswith("1 error, ")
     assert "Make the edits" in " ".join(lines[-4:-1])
     assert lines[-1] == "Next: compat check old.py new.py"
     repaired = checked(WIDE.replace("env.set_parallelism(200)", "env.set_parallelism(128)"))
