@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from compat.check.context import Check
 from compat.check.findings import Evidence, Gap, Proof, Witness
 from compat.check.mapping import Pair
-from compat.plan.facts import Operator, Program, State, StateKind, StateScope
+from compat.check.similarity import recorded
+from compat.plan.facts import Operator, State, StateKind, StateScope
 
 if TYPE_CHECKING:
     from compat.loader.jvm.answers import Answer
@@ -31,7 +32,7 @@ def of_state(check: Check, pair: Pair, state: State) -> Proof | None:
     answer = check.answer(pair)
     if answer is not None:
         return _told_by_flink(answer, state, compared)
-    return _types(check, state, new, compared)
+    return _types(pair, state, new, compared)
 
 
 def _told_by_flink(answer: Answer, state: State, compared: list[str]) -> Proof:
@@ -143,7 +144,7 @@ def _alike(pair: Pair) -> Iterator[str]:
         yield "operator's code"
 
 
-def _types(check: Check, old: State, new: State, compared: list[str]) -> Proof:
+def _types(pair: Pair, old: State, new: State, compared: list[str]) -> Proof:
     """The proof by what both sides tell of the types of the key and the values."""
     if old.serializers is not None and new.serializers is not None and old.serializers.value is not None:
         if new.serializers.value is not None:
@@ -152,23 +153,27 @@ def _types(check: Check, old: State, new: State, compared: list[str]) -> Proof:
     for what, before, after in (("type", old.type, new.type), ("key type", old.key_type, new.key_type)):
         if old.kind in _NEVER_TYPED and what == "type":
             continue
-        missing = [
-            side
-            for side, value, program in (("OLD", before, check.old), ("NEW", after, check.new))
-            if value is None and _tells(program, old, what)
-        ]
-        if missing:
-            return _untold(what, missing[0], old)
+        if None in (before, after) and _is_told(pair, old, new, what):
+            return _untold(what, "OLD" if before is None else "NEW", old)
         if before is not None and after is not None:
             compared.append(what)
     return Evidence(tuple(compared), Witness.READERS)
 
 
-def _tells(program: Program, state: State, what: str) -> bool:
-    """Whether a program of its kind tells such a type at all: of what Flink keeps by itself, only programs in a language do."""
+def _is_told(pair: Pair, old: State, new: State, what: str) -> bool:
+    """Whether such a type is told at all where one side does not tell it.
+
+    Operators in Python tell the types of keys, of what is declared and of what windows hold. A topology may leave types out; of
+    two savepoints the serializers are held against each other.
+    """
+    if recorded(pair.new):
+        return False
+    in_python = "python" in pair.new.detail
     if what == "key type":
-        return program.language == "python" and state.scope is StateScope.KEYED
-    return not state.built_in or (program.language == "python" and state.name == WINDOW_CONTENTS)
+        return in_python and old.scope is StateScope.KEYED
+    if in_python:
+        return not old.built_in or old.name == WINDOW_CONTENTS
+    return not old.built_in and (old.type is None) != (new.type is None)
 
 
 def _untold(what: str, side: str, state: State) -> Gap:

@@ -18,9 +18,16 @@ from compat.plan.facts import Operator, State
 
 
 def ledger(check: Check, rows: Iterable[MappingRow], findings: Iterable[Finding]) -> tuple[Account, ...]:
-    """The accounts, in the order of the rows of the mapping. ``findings`` come worst first."""
+    """The accounts, in the order of the rows of the mapping. ``findings`` come worst first.
+
+    An operator that several of NEW have an id for has one account a state, with the first of them.
+    """
     book = _Book(check, findings)
-    return tuple(account for row in rows if row.old is not None for account in book.accounts(row, row.old))
+    first: dict[str, tuple[MappingRow, Operator]] = {}
+    for row in rows:
+        if row.old is not None:
+            first.setdefault(row.old.id, (row, row.old))
+    return tuple(account for row, old in first.values() for account in book.accounts(row, old))
 
 
 def verdict(findings: Iterable[Finding], accounts: Iterable[Account] = ()) -> Verdict:

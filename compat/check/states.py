@@ -132,7 +132,7 @@ def _own(state: State) -> bool:
 
 
 def _alike(old: State, new: State) -> bool:
-    same_type = old.type == new.type or old.type is None  # a savepoint does not always tell the type
+    same_type = old.type == new.type or None in (old.type, new.type)  # a savepoint, for one, does not always tell it
     return same_type and (old.kind, old.scope) == (new.kind, new.scope)
 
 

@@ -381,6 +381,7 @@ class _Page:
             fate = Text(summary.FATE_WORDS[one.fate], style=FATE_STYLES.get(one.fate, "red"))
             table.add_row(Text(visible(name)), Text(visible(one.old.label)), fate, Text(visible(summary.evidence(one))))
         if rows:
+            self.line()
             self.console.print(table)
 
     def rehearsal(self, operators: Sequence[RehearsedOperator]) -> None:

@@ -40,7 +40,7 @@ def test_the_short_output_is_what_is_printed(monkeypatch: pytest.MonkeyPatch) ->
     result = CliRunner().invoke(main, shlex.split(command))
     assert result.exit_code == 1
     assert result.stdout == shown
-    assert len(shown.splitlines()) <= 25
+    assert len(shown.splitlines()) <= 26
 
 
 def test_the_settings_are_read(tmp_path: Path) -> None:

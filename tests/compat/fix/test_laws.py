@@ -37,7 +37,8 @@ def topologies(draw: st.DrawFn) -> Spec:
         if draw(st.booleans()):
             ops.append({"id": f"k{place}", "kind": "key_by", "inputs": [before]})
             counted = {"id": f"c{place}", "kind": "keyed_process", "name": f"count {place}", "inputs": [f"k{place}"]}
-            ops.append(counted | {"states": [{"name": f"n{place}", "kind": "value"}], **draw(pins(f"c{place}"))})
+            state = {"name": f"n{place}", "kind": "value", "type": "Long"}
+            ops.append(counted | {"states": [state], **draw(pins(f"c{place}"))})
         else:
             ops.append({"id": f"m{place}", "kind": draw(st.sampled_from(STATELESS)), "inputs": [before]})
     env = draw(st.sampled_from([{}, {"maxParallelism": 64}, {"parallelism": 2}]))

@@ -44,7 +44,7 @@ class Judged:
 def judge_all(pairs: list[Pair], folder: Path) -> dict[str, Judged]:
     """The outcome for each pair by its name. Programs are loaded many at once where nothing of a pair asks for more."""
     plain = [pair for pair in pairs if pair.plain]
-    plans = _plans([str(script) for pair in plain for script in (pair.old, pair.new)], folder)
+    plans = plans_of([str(script) for pair in plain for script in (pair.old, pair.new)], folder)
     judged = {}
     for pair in pairs:
         if pair.plain:
@@ -75,7 +75,7 @@ def _written(side: Side, path: Path) -> str:
     return str(path)
 
 
-def _plans(scripts: list[str], folder: Path) -> dict[str, Plan | Refused]:
+def plans_of(scripts: list[str], folder: Path) -> dict[str, Plan | Refused]:
     scripts = list(dict.fromkeys(scripts))
     found: dict[str, Plan | Refused] = {}
     for first in range(0, len(scripts), _AT_ONCE):

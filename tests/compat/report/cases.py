@@ -59,7 +59,9 @@ def _unknown() -> Report:
     model = operator("Score", uid="score", at=SourceLine(NEW_FILE, 7), states=None, states_unknown="open() failed")
     asked = finding("CMP410", Level.UNKNOWN, "the states of 'Score' are not known", old=model, new=model)
     row = MappingRow(old=model, new=model, fate=Fate.UNKNOWN, by="uid")
-    account = Account(old=model, state=None, new=model, fate=Fate.UNKNOWN, rule="CMP410", gap="its states are not known")
+    account = Account(
+        old=model, state=None, new=model, fate=Fate.UNKNOWN, rule="CMP410", gap="its states are not known"
+    )
     return replace(report(Verdict.UNKNOWN, asked, mapping=(row,)), accounts=(account,))
 
 
