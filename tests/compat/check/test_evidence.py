@@ -1,0 +1,261 @@
+"""What was compared of a state is what speaks for it, and each thing that is missing is a gap of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from compat.check.context import Check, CheckOptions
+from compat.check.evidence import gaps, of_state, of_the_rest
+from compat.check.findings import Evidence, Gap, Proof, Witness
+from compat.check.mapping import Pair, map_state
+from compat.loader.jvm.answers import Answer, Answers, StateChange
+from compat.loader.jvm.model import Rehearsal, StateReading
+from compat.plan.code import UserCode, WrittenClass
+from compat.plan.facts import Operator, State, StateKind, StateScope
+from compat.plan.model import More, Serializers
+from compat.state.names import WINDOW_CONTENTS
+from tests.compat.builders import operator, program, value_state
+
+N = value_state("n")
+PICKLED = value_state("n", "Pickled")
+ALIKE = ("id", "operator's name", "operator's kind")
+READ = Evidence((*ALIKE, "name", "kind", "type", "key type"), Witness.READERS)
+
+
+def checked(
+    old: Operator, new: Operator, *others: Operator, answer: Answer | None = None, language: Any = None
+) -> Check:
+    before, after = (program(f"{len(each)}.py", *each, language=language) for each in ([old], [new, *others]))
+    answers = None if answer is None else Answers(operators={new.node: answer})
+    return Check(before, after, map_state(before, after), CheckOptions(), {}, answers=answers)
+
+
+def proof(old: State, *new: State, before: Any = None, after: Any = None, **more: Any) -> Proof | None:
+    """What speaks for the state ``old``, where NEW declares ``new``; of operators of which more is known."""
+    check = checked(
+        operator("Count", uid="u", states=(old,), **(before or {})),
+        operator("Count", uid="u", states=new, **(after or {})),
+        **more,
+    )
+    (pair,) = check.mapping.pairs
+    return of_state(check, pair, old)
+
+
+def cause(found: Proof | None) -> str | None:
+    return found.cause if isinstance(found, Gap) else None
+
+
+def compared(found: Proof | None) -> tuple[str, ...]:
+    assert isinstance(found, Evidence), found
+    assert found.witness is Witness.READERS
+    return found.compared
+
+
+def state(kind: StateKind = StateKind.VALUE, **more: Any) -> State:
+    fields: dict[str, Any] = {
+        "name": "n",
+        "kind": kind,
+        "scope": StateScope.KEYED,
+        "type": "long",
+        "key_type": "string",
+    }
+    return State(**fields | more)
+
+
+def test_all_that_is_alike_is_compared() -> None:
+    assert proof(N, N) == READ
+    code = {"function": UserCode(name="m.Count", digest="1")}
+    assert compared(proof(N, N, before=code, after=code))[:4] == (*ALIKE, "operator's code")
+
+
+@pytest.mark.parametrize(
+    ("after", "missing"),
+    [
+        ({"name": "other"}, "operator's name"),
+        ({"kind": "map"}, "operator's kind"),
+        ({"function": UserCode(name="m.Count", digest="2")}, "operator's code"),
+        ({"function": None}, "operator's code"),
+    ],
+)
+def test_what_differs_does_not_speak_for_it(after: dict[str, Any], missing: str) -> None:
+    facts = {"uid": "u", "states": (N,), "function": UserCode(name="m.Count", digest="1")}
+    check = checked(operator("Count", **facts), operator(**{"name": "Count"} | facts | after))
+    (pair,) = check.mapping.pairs
+    assert set(compared(of_state(check, pair, N))) == {*READ.compared, "operator's code"} - {missing}
+
+
+def test_neither_having_code_is_not_having_the_same() -> None:
+    assert "operator's code" not in compared(proof(N, N))
+
+
+@pytest.mark.parametrize("language", [None, "python"])
+@pytest.mark.parametrize(
+    ("old", "new", "missing"),
+    [
+        (state(type=None), state(), ("type OLD", "type OLD")),
+        (state(), state(type=None), ("type NEW", "type NEW")),
+        (state(type=None), state(type=None), ("type OLD", "type OLD")),
+        (state(key_type=None), state(), (None, "key type OLD")),
+        (state(), state(key_type=None), (None, "key type NEW")),
+        (state(key_type=None, scope=StateScope.OPERATOR), state(scope=StateScope.OPERATOR), (None, None)),
+        (state(type=None, built_in=True), state(built_in=True), (None, None)),
+        (
+            state(type=None, built_in=True, name=WINDOW_CONTENTS),
+            state(built_in=True, name=WINDOW_CONTENTS),
+            (None, "type OLD"),
+        ),
+        (state(StateKind.TIMERS, type=None), state(StateKind.TIMERS), (None, None)),
+        (state(StateKind.COORDINATOR, type=None), state(StateKind.COORDINATOR), (None, None)),
+        (state(StateKind.TIMERS, type=None, key_type=None), state(StateKind.TIMERS, type=None), (None, "key type OLD")),
+    ],
+)
+def test_a_type_that_one_side_does_not_tell_is_a_gap(
+    old: State, new: State, missing: tuple[str | None, str | None], language: str | None
+) -> None:
+    found = proof(old, new, language=language)
+    assert cause(found) == missing[language == "python"]
+    if isinstance(found, Evidence):
+        told = {"type": None not in (old.type, new.type), "key type": None not in (old.key_type, new.key_type)}
+        assert set(found.compared[3:]) == {"name", "kind"} | {what for what, both in told.items() if both}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        (b"1", b"2", "serializers"),
+        (b"1", None, "type NEW"),
+        (None, b"2", "key type"),
+    ],
+)
+def test_serializers_are_compared_instead_of_types(old: bytes | None, new: bytes | None, found: str) -> None:
+    before, after = (state(serializers=Serializers(value=value)) for value in (old, new))
+    told = proof(before, after)
+    assert cause(told) == found if isinstance(told, Gap) else compared(told)[-1] == found
+    assert compared(proof(before, state())) == compared(proof(state(), after)) == READ.compared
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        (),
+        (value_state("m"),),
+        (state(scope=StateScope.OPERATOR),),
+        (state(built_in=True),),
+        (value_state("m"), state(scope=StateScope.BROADCAST)),
+    ],
+)
+def test_what_new_does_not_declare_has_no_proof(other: tuple[State, ...]) -> None:
+    assert proof(N, *other) is None
+    late = proof(N, *other, after={"more": More(why="it asks late")})
+    assert isinstance(late, Gap)
+    assert late.cause == "more"
+    assert "it asks late" in late.why
+    assert proof(N, *other, N) == READ
+
+
+CLASSES = {"m:Pair": "1", "m:Other": "2"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        ({}, {}, ""),
+        ({"classes_written": CLASSES}, {"classes_written": CLASSES}, ""),
+        ({"classes_written": CLASSES}, {"classes_written": {"m:Pair": "3", "m:Other": "2"}}, "Pair changed"),
+        ({"classes_written": CLASSES}, {"classes_written": {"m:Pair": "3", "m:Other": "3"}}, "Pair and Other changed"),
+        ({"classes_written": CLASSES}, {"classes_written": {"m:Another": "3"}}, ""),
+        ({"classes_written": CLASSES}, {}, ""),
+        ({"classes_made": ["m:Pair"]}, {"classes_known": ["m:Pair"]}, "of what Pair consisted"),
+        ({"classes_made": ["m:Pair"]}, {"classes_made": ["m:Pair"]}, "of what Pair consisted"),
+        ({"classes_made": ["m:Pair"]}, {"classes_known": ["m:Other"]}, ""),
+        ({"classes_pickled": {"n": ["m:Pair"]}}, {"classes_known": ["m:Pair"]}, "of what Pair consisted"),
+        ({"classes_pickled": {"m": ["m:Pair"]}}, {"classes_known": ["m:Pair"]}, ""),
+        ({"classes_pickled": {"n": []}, "classes_made": ["m:Pair"]}, {"classes_known": ["m:Pair"]}, ""),
+    ],
+)
+def test_pickles_of_classes_that_changed_are_a_gap(before: dict[str, Any], after: dict[str, Any], changed: str) -> None:
+    details = {"before": {"detail": before}, "after": {"detail": after}}
+    found = proof(PICKLED, PICKLED, **details)
+    assert cause(found) == ("pickles" if changed else None)
+    assert isinstance(found, Evidence) or changed in found.why
+    for other in (N, state(type="Pickled", built_in=True)):
+        assert isinstance(proof(other, other, **details), Evidence)
+
+
+UNTOLD = StateChange(name="n", scope="keyed", fails=False, reasons=(), untold=True)
+TOLD = StateChange(name="n", scope="keyed", fails=False, reasons=("a field",))
+WRITTEN = {writer: state(classes=(WrittenClass(name="m.Pair", writer=writer),)) for writer in ("code", "fields")}
+VALUES = Rehearsal(states=(StateReading(scope="keyed", name="n", backend="rocksdb"),))
+
+
+@pytest.mark.parametrize(
+    ("answer", "old", "told"),
+    [
+        (Answer(rehearsal=Rehearsal()), N, Witness.FLINK),
+        (Answer(rehearsal=VALUES), N, Witness.VALUES),
+        (Answer(rehearsal=VALUES, migrations=(UNTOLD,)), N, Witness.VALUES),
+        (Answer(rehearsal=VALUES, migrations=(UNTOLD,)), value_state("m"), Witness.FLINK),
+        (Answer(rehearsal=Rehearsal(), migrations=(TOLD,)), N, Witness.FLINK),
+        (Answer(rehearsal=Rehearsal(), migrations=(TOLD,)), WRITTEN["fields"], Witness.FLINK),
+        (Answer(rehearsal=Rehearsal(), migrations=(TOLD,)), WRITTEN["code"], "migration"),
+        (Answer(rehearsal=Rehearsal()), WRITTEN["code"], Witness.FLINK),
+        (Answer(rehearsal=Rehearsal(), migrations=(UNTOLD,)), N, "migration"),
+    ],
+)
+def test_what_flink_said_is_the_proof(answer: Answer, old: State, told: Witness | str) -> None:
+    found = proof(old, old, answer=answer)
+    if isinstance(told, str):
+        assert cause(found) == told
+    else:
+        last = "values" if told is Witness.VALUES else "type"
+        assert found == Evidence((*ALIKE, "name", "kind", last), told)
+
+
+def test_values_that_another_operator_is_made_with_now_are_a_gap() -> None:
+    def made(id: str, limit: str) -> Operator:
+        return operator("Map", uid=id, detail={"function": "m.Count", "made_with": {"limit": limit}})
+
+    check = checked(made("u", "1"), made("u", "2"), made("v", "1"))
+    (pair,) = check.mapping.pairs
+    (one,) = pair.old.states or ()
+    assert cause(of_state(check, pair, one)) == "values"
+    check = checked(made("u", "1"), made("u", "2"), made("v", "3"))
+    assert of_state(check, check.mapping.pairs[0], one) == READ
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (None, None, None),
+        (None, "1", None),
+        ("1", "1", Witness.CODE),
+        ("1", "2", "more"),
+        ("1", None, "more"),
+        ("", "", "more"),
+    ],
+)
+def test_the_rest_is_kept_where_the_code_is_the_same(
+    old: str | None, new: str | None, told: Witness | str | None
+) -> None:
+    """An empty text is code that cannot be told."""
+    before, after = (
+        operator("Count", uid="u", states=(), more=None if code is None else More(why="late", code=code or None))
+        for code in (old, new)
+    )
+    found = of_the_rest(Pair(before, after, "uid"))
+    assert (cause(found) if isinstance(found, Gap) else found and found.witness) == told
+    check = checked(before, after)
+    assert [gap.cause for _, _, gap in gaps(check)] == ([told] if told == "more" else [])
+
+
+def test_gaps_are_those_of_operators_that_keep_their_state_and_whose_states_are_known() -> None:
+    untyped, known = (
+        operator("Count", uid="u", states=(value_state("n", None), N)),
+        operator("Count", uid="u", states=(N,)),
+    )
+    unknown = operator("Count", uid="u", states=None)
+    assert [(state, gap.cause) for _, state, gap in gaps(checked(untyped, known))] == [(untyped.states[0], "type OLD")]
+    for old, new in ((untyped, unknown), (unknown, known), (operator("Count", uid="v"), known)):
+        assert list(gaps(checked(old, new))) == []
