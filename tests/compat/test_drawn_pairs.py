@@ -23,13 +23,6 @@ from tests.compat.verdicts import Pair, plan, verdict
 DRAWN = Path(__file__).parents[1] / "golden" / "drawn"
 SIZE = 12
 """How many pairs share a JVM."""
-KNOWN = {
-    **dict.fromkeys(("h_tz_window", "h_tz_key", "h_tz_value"), "the time zone is an option, and changes what is kept"),
-    **dict.fromkeys(("h2_legacy_cast_key", "h2_legacy_cast_char"), "so does the way of casts"),
-    "h4_join_cond_kept": "columns that a join keeps, of which the condition changed as well",
-    "h4_match_swap": "columns that MATCH_RECOGNIZE keeps",
-}
-"""Pairs of SQL that are called compatible and are not, with the reason."""
 
 
 def records(name: str) -> list[dict[str, Any]]:
@@ -118,7 +111,8 @@ def test_all_of_java(flink: Any, java: Any) -> None:
 @pytest.mark.slow
 def test_all_of_sql(flink: Any, java: Any) -> None:
     found = {name: kind for name, kind, _ in in_sql(flink, java)}
-    assert {name for name, kind in found.items() if kind == "wrong"} == KNOWN.keys()
+    assert [name for name, kind in found.items() if kind == "wrong"] == []
+    assert Counter(found.values())["alarm"] <= 9
 
 
 def main() -> None:

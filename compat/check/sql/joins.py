@@ -97,7 +97,7 @@ class Join:
             yield _interval_change(self.interval, new.interval)
         for one, two, which in zip(self.sides, new.sides, ("left", "right"), strict=False):
             yield from conditions(one.rows, two.rows, words)
-            if not moved and self.condition == new.condition and one.window == two.window:
+            if not moved and one.window == two.window:
                 yield from kept(one.rows, two.rows, words, f"the {which} rows")
             yield from window_changes(one.window, two.window, words)
             if one.time != two.time:

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from compat.check.sql.aggregates import Partition
 from compat.check.sql.aspects import Aspect
-from compat.check.sql.meaning import Difference, Meaning, Words, conditions, keys
+from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kept, keys
 from compat.check.sql.nodes import ExecNode, read
 from compat.check.sql.rows import Lineage, Rows, Traced, content_of, picked
 from compat.check.sql.windows import Window, Windowing, window_changes
@@ -40,6 +40,8 @@ class Pattern:
         if self.content != new.content:
             title = "its pattern, its conditions or its measures changed"
             yield Difference(Aspect.PATTERN, title, "The matches that had begun were begun by the old pattern")
+        elif self.by == new.by:
+            yield from kept(self.rows, new.rows, words, "the rows of its matches")
 
 
 def pattern(operator: Operator, text: str, lineage: Lineage) -> Meaning:
