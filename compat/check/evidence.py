@@ -10,10 +10,10 @@ from compat.check.findings import Evidence, Gap, Proof, Witness
 from compat.check.mapping import Pair
 from compat.check.similarity import recorded
 from compat.plan.facts import Operator, State, StateKind, StateScope
+from compat.state.names import WINDOW_CONTENTS
 
 if TYPE_CHECKING:
     from compat.loader.jvm.answers import Answer
-from compat.state.names import WINDOW_CONTENTS
 
 _NEVER_TYPED = frozenset({StateKind.TIMERS, StateKind.COORDINATOR})
 
