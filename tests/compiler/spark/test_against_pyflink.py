@@ -56,8 +56,10 @@ def pyflink() -> str:
     return python
 
 
-def call(command: list[str], out: Path, programs: list[str], options: dict[str, str], **environment: str) -> list[Any]:
-    given = json.dumps({"programs": programs, "options": options})
+def call(
+    command: list[str], out: Path, programs: list[str], options: dict[str, str], jar: str = "", **environment: str
+) -> list[Any]:
+    given = json.dumps({"programs": programs, "options": options, "jar": jar})
     done = subprocess.run(command, input=given, env={**os.environ, **environment}, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-5000:]
     found: list[Any] = json.loads(out.read_text())
@@ -79,11 +81,13 @@ def run_here(programs: list[str], folder: Path, epoch_records: int = 0) -> list[
     return call(command, out, programs, {}, PYTHONPATH=str(ROOT))
 
 
-def run_there(python: str, programs: list[str], folder: Path, mode: str) -> list[Any]:
-    """The results in PyFlink."""
+def run_there(python: str, programs: list[str], folder: Path, mode: str, jar: str = "") -> list[Any]:
+    """The results in PyFlink; with a ``jar`` of theirs, the programs see each watermark behind the record that it follows."""
     options = {"python.execution-mode": mode, "python.executable": python, "python.client.executable": python}
+    if jar:
+        options["python.fn-execution.bundle.size"] = "1"
     out, path = folder / f"{mode}.json", os.pathsep.join([os.path.dirname(python), os.environ.get("PATH", "")])
-    return call([python, str(SCRIPT), str(out)], out, programs, options, PATH=path, PYTHONPATH="")
+    return call([python, str(SCRIPT), str(out)], out, programs, options, jar, PATH=path, PYTHONPATH="")
 
 
 def _untimely(mode: str, program: str, there: Any) -> bool:
