@@ -59,6 +59,8 @@ CASES = [
          passed_over="b", contested={"a": "xb"}),
     Case("who may lose may take from a third", "abc", [("x", "a"), ("b", "a"), ("y", "b"), ("c", None)],
          {("x", "a", HASH), ("b", "b", ID), ("c", "c", ID)}, empty="y", contested={"a": "xb", "b": "by"}),
+    Case("a loser whose own state nobody else wants is no end of it", "abx", [("x", "a"), ("b", "a"), ("y", "b")],
+         {("x", "a", HASH), ("b", "b", ID)}, empty="y", passed_over="x", contested={"a": "xb", "b": "by"}),
     Case("a round of displacements ends where it began", "bc", [("x", "b"), ("c", "b"), ("b", "c")],
          {("x", "b", HASH), ("c", "c", ID)}, empty="b", contested={"b": "xc", "c": "cb"}),
     Case("operators come and go", "ab", [("b", None), ("c", None)], {("b", "b", ID)}, lost="a", empty="c"),
@@ -160,6 +162,13 @@ def test_max_parallelism(
 def test_what_is_passed_over_has_to_fit_a_max_parallelism_that_is_set() -> None:
     new = operator("a", "b", max_parallelism=64, configured=True)
     assert settled([recorded("a", most=128), recorded("b", most=64)], [new]) == ({}, [("a", Refusal.CONFIGURED, 64)])
+
+
+def test_an_operator_that_sets_none_does_not_hide_one_that_does() -> None:
+    old = [recorded("a"), recorded("b"), recorded("c"), recorded("d", most=64)]
+    assert settled(old, [operator("a", "b"), operator("c", "d", max_parallelism=64, configured=True)])[1] == [
+        ("c", Refusal.CONFIGURED, 64)
+    ]
 
 
 def test_an_operator_that_falls_back_takes_over_the_max_parallelism_of_its_own_state() -> None:

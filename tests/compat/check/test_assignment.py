@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,8 @@ from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, Stage, TaskSp
 from compat.compiler.streamgraph.model import Task
 from compat.plan.facts import Operator, Program
 from tests.compat.builders import hash_of, operator, program, value_state
+from tests.compat.topologies.judging import Record, some
+from tests.compat.topologies.judging import facts as facts_of_topology
 
 IDS = [hash_of(letter) for letter in "abcde"]
 
@@ -124,6 +127,10 @@ def _spec(job: Job) -> OperatorSpec:
     return OperatorSpec(id=job.id, user_hash=job.user_hash, name=job.id[:4], output_type=None, outputs=(), **facts)
 
 
+REFUSALS = ("the operator is not available in the new program", "to new program with max parallelism")
+"""What Flink says of state that nobody takes, and of another max parallelism."""
+
+
 def refused(mapping: StateMapping, allowed: bool) -> bool:
     """Whether Flink refuses what the check found."""
     return bool(mapping.conflicts) or (bool(mapping.lost) and not allowed)
@@ -155,3 +162,20 @@ def test_the_check_and_the_restore_agree(
         own = {spec.id for spec in task.operators}
         taken = {recorded[old_id] for old_id, new_id in certain.items() if new_id in own and old_id in recorded}
         assert taken <= {task.max_parallelism}
+
+
+@pytest.mark.parametrize("record", some(), ids=lambda record: str(record.seed))
+def test_each_state_went_where_the_mapping_says(record: Record) -> None:
+    """What real Flink restored: each state held the number of the operator that it had been kept for."""
+    old, labels = facts_of_topology(record, record.old)
+    for restored in record.restored:
+        new, labels_now = facts_of_topology(record, restored.topology)
+        mapping = map_state(old, new)
+        giver = {labels_now.get(pair.new.node): labels.get(pair.old.node) for pair in mapping.pairs}
+        for state, values in restored.seen.items():
+            label, _, _ = state.partition("|")
+            found = {f"n{value}" for value in values if value != "EMPTY"}
+            assert not found or found == {giver.get(label)}, (restored.edits, state)
+            assert found or state not in record.kept or giver.get(label) != label, (restored.edits, state)
+        said = restored.error or ""
+        assert refused(mapping, restored.allow) is any(reason in said for reason in REFUSALS), restored.edits

@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from compat.check.findings import Fate, Level, Report, Verdict
+from compat.check.assumptions import under_both
+from compat.check.findings import Account, Evidence, Fate, Finding, Fix, Level, Report, Verdict, Witness
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import LoadOptions
+from tests.compat.builders import finding, operator, report, value_state
 
 COUNT = """\
 from pyflink.common import Types
@@ -108,3 +110,65 @@ def test_the_cores_of_the_machine_have_no_say(tmp_path: Path) -> None:
         for cores in ("1", "7")
     ]
     assert told[0] == told[1]
+
+
+TIE = Fix(text="tie it", call='.set_uid_hash("1")')
+NAME = Fix(text="name it", call='.uid("a")')
+ADVICE = Fix(text="think")
+MOVED = finding("CMP102", fixes=(TIE, NAME, ADVICE))
+WARNED, NOTED = finding("CMP304", Level.WARNING), finding("CMP201", Level.NOTE)
+PROOF = Evidence(("id",), Witness.READERS)
+
+
+def account(fate: Fate, node: int = 1, state: str | None = "n", **more: object) -> Account:
+    one = operator("Count", node=node)
+    return Account(old=one, state=None if state is None else value_state(state), new=one, fate=fate, **more)
+
+
+@pytest.mark.parametrize(
+    ("usual", "other"),
+    [
+        (Verdict.COMPATIBLE, Verdict.MIGRATION),
+        (Verdict.MIGRATION, Verdict.COMPATIBLE),
+        (Verdict.INCOMPATIBLE, Verdict.INCOMPATIBLE),
+        (Verdict.UNKNOWN, Verdict.UNKNOWN),
+    ],
+)
+def test_the_same_answer_is_the_usual_one(usual: Verdict, other: Verdict) -> None:
+    told = report(usual, MOVED, WARNED)
+    assert under_both(told, report(other, MOVED)) == told
+    differs = finding("CMP102", fixes=(Fix(text="tie it", call='.set_uid_hash("2")'), NAME, ADVICE))
+    without = under_both(told, report(other, differs))
+    assert (without.verdict, [one.fixes for one in without.findings]) == (usual, [(NAME, ADVICE), ()])
+
+
+@pytest.mark.parametrize(
+    ("usual", "other"),
+    [
+        (Verdict.COMPATIBLE, Verdict.INCOMPATIBLE),
+        (Verdict.INCOMPATIBLE, Verdict.MIGRATION),
+        (Verdict.UNKNOWN, Verdict.INCOMPATIBLE),
+        (Verdict.MIGRATION, Verdict.UNKNOWN),
+    ],
+)
+def test_two_answers_are_none(usual: Verdict, other: Verdict) -> None:
+    open_question = finding("CMP431", Level.UNKNOWN, subject="pickles")
+    both: tuple[Finding, ...] = (MOVED, NOTED, WARNED, open_question)
+    found = under_both(report(usual, *both, finding("CMP414", Level.WARNING)), report(other, *both))
+    assert found.verdict is Verdict.UNKNOWN
+    assert [one.rule for one in found.findings] == ["CMP306", "CMP431", "CMP304", "CMP201"]
+
+
+def test_accounts_of_one_fate_stand_and_the_others_hang_on_it() -> None:
+    kept, besides = account(Fate.RESTORED, evidence=PROOF), account(Fate.RESTORED, state=None, evidence=PROOF)
+    lost = account(Fate.REFUSED, node=2, rule="CMP102")
+    gone = account(Fate.RESTORED, node=3, evidence=PROOF, gap="a gap")
+    usual = report(Verdict.COMPATIBLE, accounts=(kept, besides, lost, gone))
+    hangs = account(Fate.RESTORED, node=2, evidence=PROOF)
+    other = report(Verdict.INCOMPATIBLE, MOVED, accounts=(hangs, account(Fate.REFUSED, state=None), kept))
+    accounts = under_both(usual, other).accounts
+    assert accounts[0] == kept
+    assert [(one.old.node, one.fate, one.rule, one.evidence, one.gap) for one in accounts[1:]] == [
+        (node, Fate.UNKNOWN, "CMP306", None, "") for node in (1, 2, 3)
+    ]
+    assert not any(one.open for one in accounts)

@@ -9,9 +9,20 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from compat.check.context import CheckOptions
 from compat.check.decision import check
 from compat.check.findings import Fate, Level, Report, Verdict
+from compat.check.identity import (
+    find_exchanged_values,
+    find_rightful,
+    find_wrong_hands,
+    hidden,
+    named_before,
+    takes_user_hash,
+)
+from compat.check.mapping import BY_GENERATED_ID, Pair, map_state
 from compat.comparison import Comparison, compare
+from compat.plan.code import Captured, UserCode
 from compat.plan.facts import Operator, State, StateKind, StateScope
 from compat.plan.recorded_states import RecordedState
 from compat.plan.shapes import Shape
@@ -19,6 +30,8 @@ from compat.savepoint import facts
 from compat.savepoint.recorded import Recorded, RecordedOperator
 from compat.state import names as framework
 from tests.compat.builders import operator, program, value_state
+from tests.compat.topologies.judging import Record, some, wrong
+from tests.compat.topologies.judging import facts as facts_of_topology
 
 RESTORES = Path(__file__).parents[2] / "golden" / "differences"
 TIMERS = State(name="timers", kind=StateKind.TIMERS, scope=StateScope.KEYED, built_in=True)
@@ -65,6 +78,15 @@ def test_a_uid_that_another_kind_of_operator_has_now() -> None:
         '.uid("source-custom-source")',
     ]
     assert [fix.at and fix.at.line for fix in finding.fixes] == [44, 8]
+
+
+@pytest.mark.parametrize("record", some(), ids=lambda record: str(record.seed))
+def test_who_got_the_state_of_another_one_in_flink_is_told(record: Record) -> None:
+    old, _ = facts_of_topology(record, record.old)
+    for restored in record.restored:
+        new, _ = facts_of_topology(record, restored.topology)
+        report = check(old, new, CheckOptions(allow_non_restored=restored.allow))
+        assert wrong(record, restored, report, from_savepoint=False) == "", (restored.edits, report.findings)
 
 
 def rules(old: Operator, new: Operator) -> set[str]:
@@ -276,3 +298,149 @@ def test_another_sort_is_another_operator_where_one_of_the_old_sort_is_left() ->
     elsewhere = operator("Map", id="5" * 32, kind="map", states=(value_state("s"),))
     report = check(program("old", unnamed("map", "s")), program("new", unnamed("flat_map", "s"), elsewhere))
     assert report.verdict is Verdict.INCOMPATIBLE
+
+
+CODE = UserCode(name="m.Count", digest="1")
+HIDDEN = "_stream_key_by_map_operator"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "is_hidden", "takes"),
+    [
+        ("Count", "keyed_process", False, True),
+        (HIDDEN, "map", True, False),
+        (f"{HIDDEN}, Count", "map", True, False),
+        (f"Count, {HIDDEN}", "map", False, True),
+        ("Sink: Writer", "sink_writer", False, False),
+        ("Sink: Committer", "sink_committer", False, False),
+        ("Monitor", "file_monitor", False, False),
+    ],
+)
+def test_what_a_call_can_tie_to_an_id(name: str, kind: str, is_hidden: bool, takes: bool) -> None:
+    one = operator(name, kind=kind)
+    assert (hidden(one), takes_user_hash(one)) == (is_hidden, takes)
+
+
+def test_what_is_hidden_hangs_on_what_can_be_named_before_it() -> None:
+    first, fixed = operator("a"), operator("b", uid="b")
+    second = operator(HIDDEN, id="1" * 32, inputs=(first.id,))
+    third = operator(HIDDEN, id="2" * 32, inputs=(second.id,))
+    behind_a_uid = operator(HIDDEN, id="3" * 32, inputs=(fixed.id,))
+    alone, lost = operator(HIDDEN, id="4" * 32), operator(HIDDEN, id="5" * 32, inputs=("6" * 32,))
+    job = program("job", first, fixed, second, third, behind_a_uid, alone, lost)
+    assert [named_before(one, job) for one in (first, second, third)] == [first] * 3
+    assert [named_before(one, job) for one in (behind_a_uid, alone, lost)] == [None] * 3
+    assert named_before(fixed, job) == fixed
+
+
+def java(name: str, limit: str = "1", digest: str = "1", function: str = "m.Count") -> Operator:
+    captured = (Captured(name="limit", digest=limit),)
+    return operator(name, id="1" * 32, function=UserCode(name=function, digest=digest, captured=captured))
+
+
+@pytest.mark.parametrize(
+    ("new", "other"),
+    [
+        (java("a", "2", "2"), False),
+        (java("b"), False),
+        (java("b", "2"), True),
+        (java("b", digest="2"), False),
+        (java("b", function="m.Other"), False),
+        (java("b", function="m.Other", digest="2"), True),
+        (java("Map", "2"), False),
+        (operator("b", id="1" * 32), False),
+    ],
+)
+def test_a_name_and_a_function_of_java_that_both_differ(new: Operator, other: bool) -> None:
+    told = check(program("old", java("a")), program("new", new)).findings
+    assert any("name and function both differ" in finding.reason for finding in told) is other
+
+
+def wrong_hands(old: list[Operator], new: list[Operator]) -> dict[str, str]:
+    """By the name of OLD's operator, what is said of it."""
+    before, after = program("old", *old), program("new", *new)
+    return {before.by_id[id].name: why for id, why in find_wrong_hands(map_state(before, after), after).items()}
+
+
+def at(place: int, name: str, **more: object) -> Operator:
+    return operator(name, id=str(place) * 32, **more)
+
+
+ELSEWHERE = "is still there, in another place, with another id"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ([at(1, "a")], [at(1, "b")], {}),
+        ([at(1, "a")], [at(1, "b"), at(2, "a")], {"a": ELSEWHERE}),
+        ([at(1, "a")], [at(1, "b"), at(2, "a", uid="u")], {}),
+        ([at(1, "a"), at(2, "a")], [at(1, "b"), at(2, "a")], {}),
+        ([at(1, "a"), at(2, "b")], [at(1, "b"), at(2, "a")], {"a": ELSEWHERE, "b": ELSEWHERE}),
+        ([at(1, "a", uid="u"), at(2, "b", uid="v")], [at(1, "b", uid="u"), at(2, "a", uid="v")],
+         {"a": "changed their ids with one another", "b": "changed their ids with one another"}),
+        ([at(1, "a", uid="u"), at(2, "b", uid="v"), at(3, "c", uid="w")],
+         [at(1, "d", uid="u"), at(2, "c", uid="v"), at(3, "b", uid="w")],
+         {"b": "changed their ids with one another", "c": "changed their ids with one another"}),
+        ([at(1, "a", uid="u", kind="map"), at(2, "b", uid="v")], [at(1, "b", uid="u", kind="map"), at(2, "a", uid="v")],
+         {}),
+        ([at(1, "a"), at(2, "b")], [at(3, "x", user_hash="1" * 32), at(4, "y", user_hash="1" * 32), at(2, "b")], {}),
+        ([at(1, "a", kind="window")], [at(1, "a")], {}),
+        ([at(1, "a", kind="window", states=(WINDOWS,))], [at(1, "a")], {"a": "OLD's is a window, NEW's is a keyed function"}),
+        ([at(1, "a", kind="window")], [at(1, "a"), at(2, "b", kind="window")], {"a": "OLD's is a window"}),
+        ([at(1, "a", **STATELESS)], [at(1, "a", kind="window")], {}),
+        ([at(1, "a")], [at(1, "b", states=(value_state("m"),))], {"a": "name, function and declared states all differ"}),
+        ([at(1, "Map")], [at(1, "Map", states=(value_state("m"),))],
+         {"Map": "name, function and declared states all differ"}),
+        ([at(1, "Map")], [at(1, "Map", states=(value_state("m"), value_state()))], {}),
+        ([at(1, "Map")], [at(1, "Map", states=None)], {}),
+        ([at(1, "Map")], [at(1, "Map", states=())], {}),
+        ([at(1, "a")], [at(1, "b", states=())], {"a": "name, function and declared states all differ"}),
+    ],
+)  # fmt: skip
+def test_whose_state_reaches_another_operator(old: list[Operator], new: list[Operator], told: dict[str, str]) -> None:
+    found = wrong_hands(old, new)
+    assert found.keys() == told.keys()
+    assert all(said in found[name] for name, said in told.items())
+
+
+def made(place: int, name: str, limit: str, **more: object) -> Operator:
+    return at(place, name, detail={"function": "m.Count", "made_with": {"limit": limit}}, **more)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "found"),
+    [
+        ([made(1, "Map", "1", uid="u")], [made(1, "Map", "2", uid="u"), made(2, "Map", "1", uid="v")], {"1": "2"}),
+        ([made(1, "Map", "1", uid="u")], [made(1, "Map", "1", uid="u"), made(2, "Map", "1", uid="v")], {}),
+        ([made(1, "Map", "1", uid="u")], [made(1, "Map", "2", uid="u"), made(2, "Map", "3", uid="v")], {}),
+        ([made(1, "Map", "1")], [made(1, "Map", "2"), made(2, "Map", "1", uid="v")], {}),
+        ([made(1, "a", "1", uid="u")], [made(1, "a", "2", uid="u"), made(2, "Map", "1", uid="v")], {}),
+        ([made(1, "a", "1", uid="u")], [made(1, "b", "2", uid="u"), made(2, "Map", "1", uid="v")], {"1": "2"}),
+        ([at(3, "Map", uid="w"), made(1, "Map", "1", uid="u"), made(2, "Map", "2", uid="v")],
+         [at(3, "Map", uid="w"), made(1, "Map", "2", uid="u"), made(2, "Map", "1", uid="v")], {"1": "2", "2": "1"}),
+    ],
+)  # fmt: skip
+def test_values_that_changed_places(old: list[Operator], new: list[Operator], found: dict[str, str]) -> None:
+    before, after = program("old", *old), program("new", *new)
+    exchanged = find_exchanged_values(map_state(before, after), after)
+    assert {id[0]: one.id[0] for id, one in exchanged.items()} == found
+
+
+@pytest.mark.parametrize(
+    ("wrong_pairs", "settled", "new", "found"),
+    [
+        ([(at(1, "a"), at(1, "b"))], "", [at(1, "b"), at(2, "a")], {"1": "2"}),
+        ([(at(1, "a"), at(1, "b"))], "2", [at(1, "b"), at(2, "a")], {}),
+        ([(at(1, "a"), at(1, "b"))], "", [at(1, "b"), at(2, "c")], {}),
+        ([(at(1, "a"), at(1, "a"))], "", [at(1, "a"), at(2, "a")], {}),
+        ([(at(1, "a"), at(1, "b")), (at(3, "a"), at(3, "b"))], "", [at(1, "b"), at(2, "a")], {"1": "2"}),
+        ([(at(1, "a", function=CODE), at(1, "b"))], "", [at(2, "a"), at(4, "a", function=CODE)], {"1": "4"}),
+    ],
+)
+def test_who_state_in_wrong_hands_belongs_to(
+    wrong_pairs: list[tuple[Operator, Operator]], settled: str, new: list[Operator], found: dict[str, str]
+) -> None:
+    pairs = [Pair(*both, BY_GENERATED_ID) for both in wrong_pairs]
+    owners = find_rightful(pairs, [one * 32 for one in settled], program("new", *new))
+    assert {id[0]: one.id[0] for id, one in owners.items()} == found

@@ -15,6 +15,9 @@ from compat.check.findings import Report, Verdict
 from compat.check.undecided import Undecided
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import LoadOptions
+from compat.loader.topology import plan_of
+from compat.plan.facts import Program, facts_of
+from compat.plan.model import Plan
 from tests.compat.restores.judging import OF_ANOTHER_BACKEND, OF_LEFT_STATE, minor
 from tests.compat.topologies.drawing import WITH_TIMERS
 
@@ -25,6 +28,15 @@ _OF_THE_MACHINE = ("NoResourceAvailableException", "did not run within", "Timeou
 
 CLUSTER = {"state.backend.type": "hashmap"}
 """What holds where a job says nothing."""
+
+ONE_IN = 8
+"""The part of the records that the tests of single modules look at."""
+
+
+def some() -> tuple[Record, ...]:
+    """Records of canonical savepoints, of which all that is decided can be told from two programs."""
+    return tuple(record for record in records(GOLDEN / "2.3.0.jsonl.gz") if record.saved == "canonical")[::ONE_IN]
+
 
 _UNSEEN = ("sum", "async_wait", "window", "window_all")
 """Calls that keep what nobody sees."""
@@ -95,6 +107,13 @@ def outcome_of(record: Record, restored: Restored, old: Path, folder: Path) -> R
     given = Comparison(str(old), str(new), load=load, load_old=load_old, allow_non_restored=restored.allow)
     (outcome,) = compare(given).outcomes
     return outcome
+
+
+def facts(record: Record, topology: dict[str, Any]) -> tuple[Program, dict[int, str]]:
+    """A topology of a record without a detour over files, and the labels of its calls by the nodes of their operators."""
+    plan = plan_of(topology, minor(record.flink), CLUSTER)
+    assert isinstance(plan, Plan), plan
+    return facts_of(plan, name="job", kind="topology"), {node: label for label, node in plan.transformations.items()}
 
 
 def _of_the_format(restored: Restored, lost: dict[str, str]) -> set[str]:

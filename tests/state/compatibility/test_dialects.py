@@ -178,6 +178,34 @@ def test_every_type_reads_itself(type_info: TypeInformation) -> None:
         assert dialect.resolve(type_info, type_info).answer is AS_IS
 
 
+@pytest.mark.parametrize(
+    ("dialect", "old", "new", "changes"),
+    [
+        (
+            JAVA,
+            T.PRIMITIVE_ARRAY(L),
+            T.PRIMITIVE_ARRAY(T.INT()),
+            (f"{T.PRIMITIVE_ARRAY(L)} became {T.PRIMITIVE_ARRAY(T.INT())}",),
+        ),
+        (PROCESS, T.MAP(T.TUPLE([L, L]), L), T.MAP(T.TUPLE([L]), L), ("the keys: 2 fields became 1",)),
+        (PROCESS, avro(FIELD_A, FIELD_B), avro(FIELD_A), ("the Avro schema changed",)),
+        (PROCESS, AB, ROW(["a", "x"], [L, L]), ("field 'b' is called 'x'",)),
+        (PROCESS, T.ROW([L, L]), AB, ()),
+        (PROCESS, ABC, AB, ("the last 1 of 3 fields are not read any more",)),
+        (STORE, T.ROW([L, L]), AB, ("the fields have got names",)),
+        (STORE, AB, ROW(["b", "a"], [L, L]), ("the fields are in another order",)),
+        (STORE, AB, ROW(["b", "c"], [L, L]), ("field 'c' is new", "field 'a' is gone")),
+        (STORE, L, T.BIG_INT(), ("Long is converted to BigInteger",)),
+        (THREAD, AB, T.TUPLE([L, L]), (f"{AB} became {T.TUPLE([L, L])}",)),
+        (THREAD, AB, ABC, (f"values of {AB} are kept pickled and come back in their old form",)),
+    ],
+)
+def test_what_changed_is_said(
+    dialect: Dialect, old: TypeInformation, new: TypeInformation, changes: tuple[str, ...]
+) -> None:
+    assert dialect.resolve(old, new).changes == changes
+
+
 def test_what_changed_is_said_with_its_place() -> None:
     found = STORE.resolve(T.MAP(S, ROW(["a"], [L])), T.MAP(S, ROW(["a", "b"], [S, L])))
     assert found.changes == ("the values: field 'a': Long became String", "the values: field 'b' is new")
