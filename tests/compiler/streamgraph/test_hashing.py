@@ -83,10 +83,11 @@ def test_a_uid_alone_gives_the_id(uid: str) -> None:
     assert uid_hash(uid) == mmh3.mmh3_x64_128_digest(uid.encode("utf-8", "surrogatepass")).hex()
 
 
-def test_an_operator_with_a_uid_keeps_its_id_wherever_it_goes() -> None:
-    before, after = ids(*row("m", uid="mine")), ids(*row("x", "y", "m", uid="mine", parallelism=5))
+@pytest.mark.parametrize("uid", ["mine", "\ud800"])
+def test_an_operator_with_a_uid_keeps_its_id_wherever_it_goes(uid: str) -> None:
+    before, after = ids(*row("m", uid=uid)), ids(*row("x", "y", "m", uid=uid, parallelism=5))
 
-    assert before["m"] == after["m"] == uid_hash("mine")
+    assert before["m"] == after["m"] == uid_hash(uid)
 
 
 def test_an_id_does_not_depend_on_names_or_parallelism() -> None:

@@ -17,6 +17,7 @@ from compat.state.compatibility import (
     snapshot_of,
 )
 from compat.state.types import ExternalTypeInfo, GenericRecordAvroTypeInfo, TypeInformation, Types
+from compat.state.types.basic import OpaqueTypeInfo
 from tests.state.strategies import types
 
 T, ROW = Types, Types.ROW_NAMED
@@ -195,6 +196,23 @@ def test_every_type_reads_itself(type_info: TypeInformation) -> None:
         (STORE, T.ROW([L, L]), AB, ("the fields have got names",)),
         (STORE, AB, ROW(["b", "a"], [L, L]), ("the fields are in another order",)),
         (STORE, AB, ROW(["b", "c"], [L, L]), ("field 'c' is new", "field 'a' is gone")),
+        (
+            PROCESS,
+            T.TUPLE([L, S, L]),
+            T.TUPLE([L, S]),
+            ("what is left of 3 fields behind 2 is read as another value, with String",),
+        ),
+        (JAVA, OpaqueTypeInfo("a"), OpaqueTypeInfo("b"), (f"{OpaqueTypeInfo('a')} became {OpaqueTypeInfo('b')}",)),
+        (STORE, T.LIST(AB), T.LIST(ABC), ("the elements: field 'c' is new",)),
+        (
+            STORE,
+            T.MAP(ABC, L),
+            T.MAP(AB, L),
+            (
+                "the keys: field 'c' is gone",
+                "the keys: keys that differ in what goes would become one",
+            ),
+        ),
         (STORE, L, T.BIG_INT(), ("Long is converted to BigInteger",)),
         (THREAD, AB, T.TUPLE([L, L]), (f"{AB} became {T.TUPLE([L, L])}",)),
         (THREAD, AB, ABC, (f"values of {AB} are kept pickled and come back in their old form",)),

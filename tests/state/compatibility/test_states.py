@@ -75,7 +75,7 @@ def test_a_value_is_migrated(old: TypeInformation, new: TypeInformation, value: 
 @pytest.mark.parametrize(
     ("scope", "before", "after"),
     [
-        ("keyed", b"\1" + codec_of(L).encode(-2), b"\1" + codec_of(BIG).encode(-2)),
+        ("keyed", b"\1" + codec_of(L).encode(2**62), b"\1" + codec_of(BIG).encode(2**62)),
         ("keyed", b"\0", b"\0"),
         ("broadcast", codec_of(L).encode(-2), codec_of(BIG).encode(-2)),
     ],
