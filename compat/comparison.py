@@ -435,20 +435,23 @@ def _report(old: Old, new: Old, job: int, comparison: Comparison, answers: Answe
         if report is not None:
             return replace(report, direction=comparison.direction)
     report = _judged(old, new, job, comparison, answers)
-    others = _under_another_parallelism(old, job), _under_another_parallelism(new, job)
-    if others == (old, new):
+    if not any(isinstance(one, Plan) and one.otherwise is not None for one in (plan, plan_of(old, job))):
         return report
     from compat.check.assumptions import under_both
 
+    others = _under_another_parallelism(old, job), _under_another_parallelism(new, job)
     return under_both(report, _judged(*others, 0, comparison, answers))
 
 
 def _under_another_parallelism(side: Old, job: int) -> Old:
-    """A side with the plan that its job has where the cluster sets another default parallelism; itself where it has none."""
+    """One job of a side as it is where the cluster sets another default parallelism; as it is anyway where that is the same."""
     plan = plan_of(side, job)
-    if not isinstance(plan, Plan) or plan.otherwise is None:
+    if not isinstance(plan, Plan):
         return side
-    return Jobs((plan.otherwise,)) if isinstance(side, Jobs) else Kept(plan.otherwise)
+    again = rebuilt(side, job)
+    if isinstance(side, Jobs):
+        return Jobs((plan.otherwise or plan,), () if again is None else (again.otherwise or again,), side.notes)
+    return side if plan.otherwise is None else Kept(plan.otherwise)
 
 
 def _judged(old: Old, new: Old, job: int, comparison: Comparison, answers: Answers | None) -> Report:

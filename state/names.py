@@ -74,7 +74,6 @@ OF_CONNECTORS = frozenset(
         BUCKETS,
         FILE_MONITOR,
         FILE_SPLITS,
-        KINESIS_SHARDS,
         "from-elements-state",
         PART_COUNTER,
         ACKNOWLEDGED,

@@ -65,7 +65,7 @@ RULE = Rule(
     level=Level.WARNING,
     other_levels=(Level.UNKNOWN,),
     when="unknown where the option changes what expressions of a query mean that keeps something (time zone, casts)",
-    fate=Fate.RESTORED,
+    fate=Fate.UNKNOWN,
     summary="An option of the planner differs between OLD and NEW: ids have moved, or expressions mean something else.",
     why="Mini-batches, aggregation in two phases and the generation of uids put other operators into the plan, or name them "
     "otherwise. Ids of operators behind them move.",

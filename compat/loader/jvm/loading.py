@@ -6,7 +6,6 @@ from importlib.util import find_spec
 from itertools import zip_longest
 
 from compat.compiler.configuration import PARALLELISM
-from compat.compiler.datastream.program import processors
 from compat.compiler.errors import ProgramError
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import FlinkJars, Input, InputError, InputKind, LoadOptions, pyfiles_of
@@ -22,6 +21,7 @@ from compat.loader.jvm.process import JvmOptions, JvmOutcome, Setup
 from compat.loader.jvm.pyflink.installed import find_pyflink, flink_of
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.shown import show_path
+from compat.plan.assumed import DEFAULT
 from compat.plan.model import Plan, Refused
 from compat.state.frozen import frozen
 
@@ -145,7 +145,7 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
         raise InputError(refused(error, given.argument, side)) from error
     options = dict(load.options)
     if given.kind is InputKind.PROGRAM and flink.configuration is None:
-        options = {PARALLELISM: str(processors()), **options}  # as without a JVM
+        options = {PARALLELISM: str(DEFAULT), **options}  # as without a JVM
     settings = JvmOptions(options=options, call_open=load.call_open, timeout=load.timeout)
     return FlinkLoading(given, program, Setup(flink, java, settings), jvms)
 

@@ -84,6 +84,18 @@ def test_where_both_are_incompatible_no_id_of_one_is_offered(tmp_path: Path) -> 
     assert not [fix for one in report.findings for fix in one.fixes if "set_uid_hash" in (fix.call or "")]
 
 
+def test_each_of_several_jobs_is_compared_with_its_own(tmp_path: Path) -> None:
+    """The second job hangs on it in NEW only, the first one not at all."""
+    first = COUNT.replace("words.print().set_parallelism(1)\n", 'words.print().uid("out")\n').replace(
+        "Types.STRING())\nwords", 'Types.STRING()).uid("n")\nwords'
+    )
+    second = COUNT[COUNT.index("words = ") :]
+    for name, text in (("old.py", second), ("new.py", REBALANCED[REBALANCED.index("words = ") :])):
+        (tmp_path / name).write_text(first + text, encoding="utf-8")
+    reports = compare(Comparison(str(tmp_path / "old.py"), str(tmp_path / "new.py"))).outcomes
+    assert [report.verdict for report in reports] == [Verdict.COMPATIBLE, Verdict.UNKNOWN]
+
+
 def test_plans_that_were_kept_say_the_same(tmp_path: Path) -> None:
     checked(tmp_path, COUNT, REBALANCED)
     for name in ("old", "new"):
