@@ -37,7 +37,7 @@ ROOT = Path(__file__).parents[3]
 END, A_FEW, MANY = 60_000, 100, 10_000
 """How far a job counts, and how many records an epoch has before and after the restore."""
 WINDOW = 500
-LONGEST = {"savepoint": 24, "stop": 40, "restore": 12, "first epoch": 24}
+LONGEST = {"savepoint": 24, "stop": 40, "restore": 40, "first epoch": 24}
 """The work in which something is killed, and among how many of its steps the seed chooses."""
 PROCESSES = ("driver", "jvm", "worker", "host")
 _TIMES = """
