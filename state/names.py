@@ -23,6 +23,7 @@ TRANSACTIONS = "state"
 TRANSACTION_HINTS = "next-transactional-id-hint-v2"
 BUCKETS = "bucket-states"
 PART_COUNTER = "max-part-counter"
+PENDING_CHECKPOINTS = "pending-checkpoints"
 """What sinks of the old kind keep of what they have not published."""
 
 ASYNC_WAIT = "_async_wait_operator_state_"
@@ -79,7 +80,7 @@ OF_CONNECTORS = frozenset(
         ACKNOWLEDGED,
         "next-transactional-id-hint",
         TRANSACTION_HINTS,
-        "pending-checkpoints",
+        PENDING_CHECKPOINTS,
         "remaining_compact_commit_raw_state",
         "remaining_requests_raw_state",
         TRANSACTIONS,

@@ -22,9 +22,12 @@ def under_both(usual: Report, other: Report) -> Report:
     both = [one for one in usual.findings if (one.rule, one.fingerprint) in told and one.level is not Level.ERROR]
     hangs = cmp306.finding(usual, other)
     findings = tuple(sorted((hangs, *both), key=lambda finding: (finding.level.rank, finding.rule)))
+    fates = {_key(account): account.fate for account in other.accounts}
     accounts = tuple(
-        one if one == twin else replace(one, fate=Fate.UNKNOWN, evidence=None, rule=hangs.rule, gap="")
-        for one, twin in zip(usual.accounts, _beside(usual, other), strict=True)
+        one
+        if fates.get(_key(one)) is one.fate
+        else replace(one, fate=Fate.UNKNOWN, evidence=None, rule=hangs.rule, gap="")
+        for one in usual.accounts
     )
     return replace(usual, verdict=Verdict.UNKNOWN, findings=findings, accounts=accounts)
 
@@ -45,15 +48,6 @@ def _without_ids(report: Report) -> tuple[Finding, ...]:
         )
         for finding in report.findings
     )
-
-
-def _beside(usual: Report, other: Report) -> list[Account | None]:
-    """For each account, the same one of the other report if it has the same fate, else nothing."""
-    fates = {_key(account): account for account in other.accounts}
-    return [
-        account if (twin := fates.get(_key(account))) is not None and twin.fate is account.fate else None
-        for account in usual.accounts
-    ]
 
 
 def _key(account: Account) -> tuple[int, str | None]:

@@ -7,6 +7,7 @@ that no operator names stand for all that a cluster may set.
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 
 from msgspec import structs
 
@@ -22,20 +23,16 @@ from compat.plan.encode import Encoding, encode
 DEFAULT = 1
 """Flink's default of ``parallelism.default``: what is taken where neither the program nor an option says another."""
 
-_OTHERS = (2, 3, 5, 7, 11, 13)
-
 
 def with_otherwise(plan: model.Plan, compilation: Compilation, encoding: Encoding) -> model.Plan:
     """The plan, with that of the other default parallelism beside it where that makes other ids or chains."""
     job = compilation.job
     if job is None or job.settings.parallelism != DEFAULT or PARALLELISM in job.settings.options:
         return plan
-    if job.built is None or all(one.parallelism == DEFAULT and not one.parallelism_configured for one in job.built):
+    named = {one.parallelism for one in job.built or () if one.physical and one.parallelism_configured}
+    if job.built is None or not named:
         return plan
-    named = {one.parallelism for one in job.built if one.parallelism_configured}
-    parallelism = next((one for one in _OTHERS if one not in named), None)
-    if parallelism is None:
-        return plan
+    parallelism = next(number for number in count(DEFAULT + 1) if number not in named)
     other = compile_job(_with_default(job, job.built, parallelism))
     if other.error is not None or _ids(other) == _ids(compilation):
         return plan

@@ -17,6 +17,9 @@ def _list(name: str, scope: StateScope = StateScope.OPERATOR) -> State:
     return State(name=name, kind=StateKind.LIST, scope=scope, built_in=True)
 
 
+_WRITER = State(
+    name=framework.SINK_WRITER, kind=StateKind.LIST, scope=StateScope.OPERATOR, type="byte[]", built_in=True
+)
 _TWO_PHASES = (_list(framework.TRANSACTIONS), _list(framework.TRANSACTION_HINTS, StateScope.UNION))
 _OLD_KIND: dict[str, tuple[State, ...]] = {
     # FlinkKafkaConsumerBase; FlinkKinesisConsumer; MessageAcknowledgingSourceBase
@@ -26,7 +29,8 @@ _OLD_KIND: dict[str, tuple[State, ...]] = {
     # TwoPhaseCommitSinkFunction and FlinkKafkaProducer; StreamingFileSinkHelper
     "FlinkKafkaProducer": _TWO_PHASES,
     "StreamingFileSink": (_list(framework.BUCKETS), _list(framework.PART_COUNTER, StateScope.UNION)),
-    # GenericJdbcSinkFunction and the sinks of RabbitMQ and Cassandra write what they hold at a checkpoint, and keep nothing.
+    # GenericJdbcSinkFunction and the sinks of RabbitMQ and Cassandra write what they hold at a checkpoint, and keep nothing;
+    # with a log of its own (GenericWriteAheadSink) the last one does.
     "JdbcSink": (),
     "RMQSink": (),
     "_CassandraFunction": (),
@@ -38,15 +42,18 @@ _WITHOUT_STATE = frozenset(
 )
 """Sinks of the second kind whose writers keep nothing."""
 
-STATEFUL_WRITERS = frozenset({"FileSink", "KafkaSink", "DeltaSink", "KinesisStreamsSink", "KinesisFirehoseSink"})
+_STATEFUL_WRITERS = frozenset({"FileSink", "KafkaSink", "DeltaSink", "KinesisStreamsSink", "KinesisFirehoseSink"})
 """Those whose writers do: FileWriter, KafkaWriter, AsyncSinkWriter."""
 
 
 def states_of(operator: Operator) -> tuple[State, ...]:
-    """What a source or sink of the old kind keeps."""
-    if not isinstance(operator, ops.LegacySource | ops.LegacySink):
-        return ()
-    return next((_OLD_KIND[name] for name in _classes(operator.function) if name in _OLD_KIND), ())
+    """What a sink's writer keeps, or a source or sink of the old kind."""
+    names = _classes(operator.function)
+    if isinstance(operator, ops.SinkWriter):
+        return (_WRITER,) if not _STATEFUL_WRITERS.isdisjoint(names) else ()
+    if getattr(operator.function, "settings", {}).get("write_ahead_log"):
+        return (_list(framework.PENDING_CHECKPOINTS),)
+    return next((_OLD_KIND[name] for name in names if name in _OLD_KIND), ())
 
 
 def more_of(operator: Operator) -> More | None:
@@ -57,7 +64,7 @@ def more_of(operator: Operator) -> More | None:
     if isinstance(operator, ops.LegacySource | ops.LegacySink):
         known = any(name in _OLD_KIND for name in _classes(function))
     elif isinstance(operator, ops.SinkWriter):
-        known = any(name in STATEFUL_WRITERS | _WITHOUT_STATE for name in _classes(function))
+        known = any(name in _STATEFUL_WRITERS | _WITHOUT_STATE for name in _classes(function))
     else:
         return None
     return None if known else More(why=f"{_java_name(function)} is a class in Java of which nothing is known here")

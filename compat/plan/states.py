@@ -31,7 +31,7 @@ from compat.compiler.transformations.operators import (
     Windowing,
 )
 from compat.plan.asked import PER_WINDOW_CALLS, Asked, asked_while_processing
-from compat.plan.built_in import STATEFUL_WRITERS, more_of, states_of
+from compat.plan.built_in import more_of, states_of
 from compat.plan.held import holding_of
 from compat.plan.made import classes_known, classes_made, classes_written, values_of
 from compat.plan.methods import names_used
@@ -114,11 +114,9 @@ def _built_in_java(node: StreamNode, operator: Operator) -> list[State]:
         states.append(_built_in(framework.FILE_MONITOR, StateKind.LIST, StateScope.OPERATOR))
     elif isinstance(operator, ops.FileSplitReader):
         states.append(_built_in(framework.FILE_SPLITS, StateKind.LIST, StateScope.OPERATOR))
-    elif isinstance(operator, ops.SinkWriter) and type(operator.function).__name__ in STATEFUL_WRITERS:
-        states.append(_built_in(framework.SINK_WRITER, StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
     elif isinstance(operator, ops.SinkCommitter):
         states.append(_built_in(framework.SINK_COMMITTER, StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
-    elif isinstance(operator, ops.LegacySource | ops.LegacySink):
+    elif isinstance(operator, ops.LegacySource | ops.LegacySink | ops.SinkWriter):
         states += states_of(operator)
     elif isinstance(operator, Described):
         states += _built_in_described(node, operator)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 
 import jpype
 
-from compat.loader.jvm.bridge import Java, bytes_of, class_name, fields_of, flink, is_a
+from compat.loader.jvm.bridge import Java, bytes_of, class_name, fields_of, flink, is_a, members
 from compat.loader.jvm.bytecode import Classes
 from compat.loader.jvm.classfile import ABSTRACT, BRIDGE, Call, Member, Method
 from compat.loader.jvm.fielduses import calls
-from compat.loader.jvm.usercode import LIBRARIES, classes_of, jars_of
+from compat.loader.jvm.usercode import classes_of
 from compat.plan.model import More
 
 _ASKS = frozenset(
@@ -70,7 +69,7 @@ def _why(value: Java) -> str | None:
     for member, method in {**opening, **later}.items():
         if _asked(classes, method, _RAW):
             return f"{short} writes raw state of its own in {member.name}()"
-    if is_a(value, _TRIGGER) and any(is_a(one, *_DESCRIPTOR) for one in _values(value)):
+    if is_a(value, _TRIGGER) and any(is_a(one, *_DESCRIPTOR) for one in members(value)):
         return None
     for member, method in later.items():
         if _asked(classes, method, _ASKS) and (
@@ -136,22 +135,10 @@ def _exists(name: str) -> bool:
         return False
 
 
-def _values(value: Java) -> Iterator[Java]:
-    for field in fields_of(value):
-        field.setAccessible(True)
-        yield field.get(value)
-
-
 def _fingerprint(factory: Java, loader: Java) -> str | None:
     """A digest of all that could decide what such an operator keeps: the job's classes, and the operator's own fields."""
     try:
         written = bytes_of(flink("util.InstantiationUtil").serializeObject(factory))
     except jpype.JException:
         return None
-    told = hashlib.sha256(written)
-    for jar in jars_of(loader):
-        with zipfile.ZipFile(jar) as archive:
-            for entry in sorted(archive.infolist(), key=lambda one: one.filename):
-                if entry.filename.endswith(".class") and not entry.filename.startswith(LIBRARIES):
-                    told.update(f"{entry.filename} {entry.CRC} {entry.file_size}\n".encode())
-    return told.hexdigest()[:32]
+    return hashlib.sha256(written + classes_of(loader).digest.encode()).hexdigest()[:32]

@@ -7,6 +7,7 @@ import re
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 import jpype
@@ -16,7 +17,7 @@ from compat.loader.jvm.bytecode import Classes, Walk
 from compat.loader.jvm.classfile import ClassFile, ClassFileError, Member
 from compat.plan.code import Captured, UserCode
 
-LIBRARIES = tuple(
+_LIBRARIES = tuple(
     (
         "java/ javax/ jakarta/ jdk/ sun/ com/sun/ org/apache/ org/slf4j/ scala/ kotlin/ kotlinx/ com/google/ com/fasterxml/ "
         "com/esotericsoftware/ com/twitter/ io/netty/ org/rocksdb/ org/json/ org/w3c/ org/xml/ ch/qos/ com/typesafe/ akka/ "
@@ -79,6 +80,17 @@ class UserClasses:
             known = self._here[name] = known and self._loader.getResource(f"{name}.class") is not None
         return known
 
+    @cached_property
+    def digest(self) -> str:
+        """A digest of all classes of the job's jars but those of well-known libraries, byte for byte."""
+        told = hashlib.sha256()
+        for jar in _jars(self._loader):
+            with zipfile.ZipFile(jar) as archive:
+                for entry in sorted(archive.infolist(), key=lambda one: one.filename):
+                    if entry.filename.endswith(".class") and not entry.filename.startswith(_LIBRARIES):
+                        told.update(f"{entry.filename} {entry.CRC} {entry.file_size}\n".encode())
+        return told.hexdigest()
+
     def below(self, root: str, near: str | None = None) -> tuple[str, ...]:
         """The classes of one house with ``near``, else with ``root``, that extend or implement ``root``, by name."""
         home = _home(near or root)
@@ -96,11 +108,11 @@ class UserClasses:
     def _direct(self, home: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         """The classes of a house in the job's jars, each with those directly above it."""
         count = 0
-        for jar in jars_of(self._loader):
+        for jar in _jars(self._loader):
             with zipfile.ZipFile(jar) as archive:
                 for entry in archive.namelist():
                     name = entry.removesuffix(".class")
-                    if name == entry or not (name.startswith(home) if home else not name.startswith(LIBRARIES)):
+                    if name == entry or not (name.startswith(home) if home else not name.startswith(_LIBRARIES)):
                         continue
                     count += 1
                     if count > _SCANNED:
@@ -116,7 +128,7 @@ class UserClasses:
         home = _home(root)
         if home:
             return self._all.seen_from(lambda name: name.startswith(home) and self.here(name))
-        return self._all.seen_from(lambda name: not name.startswith(LIBRARIES) and self.here(name))
+        return self._all.seen_from(lambda name: not name.startswith(_LIBRARIES) and self.here(name))
 
 
 def _home(name: str) -> str:
@@ -126,7 +138,7 @@ def _home(name: str) -> str:
     return "".join(f"{part}/" for part in parts[:size])
 
 
-def jars_of(loader: Java) -> Iterator[Path]:
+def _jars(loader: Java) -> Iterator[Path]:
     """The jars of a loader, without those of the loaders above it."""
     if not hasattr(loader, "getURLs"):
         return
