@@ -10,7 +10,7 @@ from compat.plan.facts import Operator, Program
 
 if TYPE_CHECKING:
     from compat.loader.jvm.answers import Answer, Answers
-    from compat.loader.jvm.model import Rehearsal
+    from compat.loader.jvm.messages import Rehearsal
 
 
 def rehearsed(new: Program, answers: Answers) -> tuple[RehearsedOperator, ...]:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 
 from compat.loader.jvm.differences import differences
-from compat.loader.jvm.model import Serializer
+from compat.loader.jvm.messages import Serializer
 from compat.plan.facts import State
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError

@@ -11,7 +11,7 @@ from compat.check.explain import Step, steps
 from compat.check.findings import Fate, Finding, Level, MappingRow, Passage, Report
 from compat.check.mapping import BY_GENERATED_ID, BY_UID, map_state
 from compat.check.rule import Family
-from compat.check.rules import cmp103
+from compat.check.rules.identity import cmp103_state_to_another_operator as cmp103
 from compat.plan.facts import Operator
 
 _FOUND = {

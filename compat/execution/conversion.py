@@ -39,7 +39,7 @@ def convert(wanted: Conversion, note: Callable[[str], None]) -> Restored:
     and what the program raises.
     """
     from compat.loader.main_module import layout_of, prepare, run_as_main
-    from compat.state.stores.places import place_of
+    from compat.state.stores.paths import place_of
 
     if place_of(wanted.out, "The savepoint").exists():
         raise Refused(f"{wanted.out} is there already. Name a folder that does not exist yet.")

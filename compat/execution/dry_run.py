@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from compat.compiler.ours import ROOT
+from compat.compiler.own_code import ROOT
 
 _START = "import sys; sys.path.append(sys.argv.pop(1)); from compat.execution.dry_run import main; main(*sys.argv[1:])"
 _SPARK_STARTS = 20.0

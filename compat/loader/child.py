@@ -16,7 +16,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from compat.compiler.ours import is_our_file, is_our_module
+from compat.compiler.own_code import is_our_file, is_our_module
 from compat.loader import shown
 from compat.loader.absent.late import LateWatch
 from compat.loader.absent.table import TABLE_API

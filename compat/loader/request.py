@@ -9,7 +9,7 @@ from functools import cache
 import msgspec
 from msgspec import field
 
-from compat.compiler.garbage import collection_paused
+from compat.compiler.gc_policy import collection_paused
 from compat.compiler.versions import LATEST_FLINK
 from compat.plan.fields import Record
 from compat.plan.model import Plan, Refused

@@ -26,7 +26,7 @@ def _sizes(folder: str, epoch: int | None) -> Mapping[tuple[str, str], Any]:
         from compat.state.delta.errors import StoreError
         from compat.state.delta.log import SnapshotLog
         from compat.state.delta.sizes import state_sizes
-        from compat.state.stores.places import place_of
+        from compat.state.stores.paths import place_of
     except ImportError:
         return {}
     try:

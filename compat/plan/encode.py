@@ -12,10 +12,10 @@ from msgspec.structs import asdict
 from compat.compiler.configuration import TIMER_FACTORY, JobSettings
 from compat.compiler.driver import Compilation, compile_apart
 from compat.compiler.errors import Location, ProgramError
-from compat.compiler.garbage import collection_paused
+from compat.compiler.gc_policy import collection_paused
 from compat.compiler.job import Job
-from compat.compiler.streamgraph.model import StreamGraph, StreamNode
-from compat.compiler.transformations.model import LegacySource, PhysicalTransformation, Source
+from compat.compiler.streamgraph.graph import StreamGraph, StreamNode
+from compat.compiler.transformations.kinds import LegacySource, PhysicalTransformation, Source
 from compat.plan import model
 from compat.plan.beyond import used_in_functions
 from compat.plan.encode_graphs import execution_graph, job_graph, stream_graph

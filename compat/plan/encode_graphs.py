@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from compat.compiler.executiongraph.model import ExecutionGraph, ExecutionJobVertex
-from compat.compiler.jobgraph.model import JobGraph, JobVertex
+from compat.compiler.executiongraph.graph import ExecutionGraph, ExecutionJobVertex
+from compat.compiler.jobgraph.graph import JobGraph, JobVertex
 from compat.compiler.streamgraph.chainable import is_chainable
-from compat.compiler.streamgraph.model import StreamEdge, StreamGraph, StreamNode
+from compat.compiler.streamgraph.graph import StreamEdge, StreamGraph, StreamNode
 from compat.compiler.transformations.partitioners import Ship
 from compat.plan import graphs
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from compat.compiler.garbage import collection_paused
+from compat.compiler.gc_policy import collection_paused
 from compat.plan.fields import Record
 from compat.plan.model import FORMAT, Plan, Refused
 

@@ -18,8 +18,8 @@ import msgspec
 from compat.compiler.datastream._location import here
 from compat.compiler.datastream.served import in_programs_words
 from compat.compiler.errors import Location
-from compat.compiler.ours import is_our_file, is_our_module
-from compat.compiler.streamgraph.model import StreamNode, Task
+from compat.compiler.own_code import is_our_file, is_our_module
+from compat.compiler.streamgraph.graph import StreamNode, Task
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import (
     Call,

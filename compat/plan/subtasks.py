@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import islice
 
 from compat.compiler.executiongraph.edges import EdgeGroup
-from compat.compiler.jobgraph.model import DistributionPattern
+from compat.compiler.jobgraph.graph import DistributionPattern
 from compat.plan.graphs import ExecutionEdge, ExecutionVertex
 
 SHOWN = 4

@@ -13,8 +13,8 @@ from compat.plan.facts import facts_of
 from compat.plan.model import Plan, Refused
 from compat.report import summary
 from compat.report.context import ReportContext
-from compat.view.model import check_section, plan_section
 from compat.view.page import render_page
+from compat.view.page_values import check_section, plan_section
 
 
 def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:

@@ -16,7 +16,7 @@ from compat.loader.failure import Failure
 from compat.plan.facts import Operator, SourceLine
 from compat.report import summary
 from compat.report.context import ReportContext
-from compat.report.places import uri
+from compat.report.locations import uri
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {

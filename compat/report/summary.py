@@ -24,7 +24,7 @@ from compat.check.findings import (
     Verdict,
     Witness,
 )
-from compat.check.rules import cmp107
+from compat.check.rules.identity import cmp107_state_starts_empty as cmp107
 from compat.check.undecided import Undecided
 from compat.plan.facts import Operator, Program, SourceLine
 from compat.report.context import ReportContext

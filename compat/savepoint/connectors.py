@@ -30,7 +30,7 @@ from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.file_splits import enumerator_of, read_pending
 from compat.state.flink.lists import Versioned
-from compat.state.flink.model import OperatorState
+from compat.state.flink.savepoint import OperatorState
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 """What Kafka takes as the name of a topic."""

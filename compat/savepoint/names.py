@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from compat.compiler.streamgraph.hashing import uid_hash
 from compat.plan.facts import Operator, Program
-from compat.state.regular import open_regular
+from compat.state.safe_open import open_regular
 
 TABLES = (".txt", ".csv", ".tsv")
 _ID = re.compile(r"[0-9a-fA-F]{32}")

@@ -23,7 +23,7 @@ from compat.state.delta.reading import LogFile
 from compat.state.delta.rows import DataFile
 from compat.state.delta.slices import Slice, read_slice
 from compat.state.delta.work import HERE, Workers
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.paths import Place, place_of
 
 METADATA = "_savepoint.json"
 PLAN = "plan.json"

@@ -30,9 +30,9 @@ from compat.state.flink.keyed_entries import (
     read_tables,
     unreadable_in_heap,
 )
-from compat.state.flink.model import OperatorState, Savepoint, SubtaskState
 from compat.state.flink.operator_entries import read_broadcast, read_list
 from compat.state.flink.raw_timers import raw_timers, timer_services
+from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
 from compat.state.flink.states import HeaderReader
 from compat.state.flink.values import Undecodable, decoder_of
 from compat.state.names import PYTHON_PREFIX

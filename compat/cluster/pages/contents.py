@@ -18,7 +18,7 @@ from compat.service.pages import contents, running
 from compat.service.pages.rendering import clipped, size
 from compat.state.delta.history import Epoch
 from compat.state.frozen import frozen
-from compat.view.model import plan_section
+from compat.view.page_values import plan_section
 
 LOG_SHOWN = 64 * 1024
 """Bytes of a log that a page shows; the interface has more."""

@@ -13,15 +13,15 @@ from types import MappingProxyType
 from compat.compiler.configuration import JobSettings, RuntimeMode
 from compat.compiler.errors import Location, ProgramError
 from compat.compiler.executiongraph.generator import generate as generate_execution_graph
-from compat.compiler.executiongraph.model import ExecutionGraph
+from compat.compiler.executiongraph.graph import ExecutionGraph
 from compat.compiler.jobgraph.generator import generate as generate_job_graph
-from compat.compiler.jobgraph.model import JobGraph
+from compat.compiler.jobgraph.graph import JobGraph
+from compat.compiler.streamgraph.graph import GlobalExchangeMode, StreamEdge, StreamGraph, StreamNode, Task
 from compat.compiler.streamgraph.hashing import generate_hashes
-from compat.compiler.streamgraph.model import GlobalExchangeMode, StreamEdge, StreamGraph, StreamNode, Task
 from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.partitioners import ExchangeMode, Partitioner, Ship
 from compat.loader.jvm.distribution import parsed
-from compat.loader.jvm.model import Edge, Job, Node
+from compat.loader.jvm.messages import Edge, Job, Node
 from compat.loader.jvm.pyflink.plans import kind_of_python
 from compat.state.frozen import frozen
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import msgspec
 
 from compat.loader.jvm.bridge import Java, class_name, flink, is_a, member, operator_of, text_or_none
+from compat.loader.jvm.call_sites import Places
 from compat.loader.jvm.connectors import connector_of
 from compat.loader.jvm.drawn import drawn_by
 from compat.loader.jvm.keys import selector_of
-from compat.loader.jvm.model import Edge, EdgeId, GraphSettings, JavaFrame, Node, States, Vertex, VertexInput
-from compat.loader.jvm.places import Places
+from compat.loader.jvm.messages import Edge, EdgeId, GraphSettings, JavaFrame, Node, States, Vertex, VertexInput
 from compat.loader.jvm.traits import given_of, traits_of
 from compat.loader.jvm.udfs import functions_of
 from compat.loader.jvm.usercode import classes_of, code_of

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from compat.loader.jvm.bridge import Java, flink, java, text_or_none
+from compat.loader.jvm.call_sites import Places
 from compat.loader.jvm.graphs import Configured, configured, edges, graph_settings, job_graph, nodes, vertices
 from compat.loader.jvm.harness import Bounds
-from compat.loader.jvm.model import Job, Request, States
-from compat.loader.jvm.places import Places
+from compat.loader.jvm.messages import Job, Request, States
 from compat.loader.jvm.restore import Built
 from compat.loader.jvm.states import Snapshot, empty_savepoint, snapshots
 

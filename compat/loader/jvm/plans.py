@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from compat.compiler.errors import Location, ProgramError
 from compat.loader.jvm.compiled import CompiledJob, compiled, kind_of, minor_version
-from compat.loader.jvm.model import Crash, JavaFrame, Job, Node, Serializer, State, Statement, Window
+from compat.loader.jvm.messages import Crash, JavaFrame, Job, Node, Serializer, State, Statement, Window
 from compat.loader.jvm.pyflink.plans import python_detail, python_states
 from compat.loader.jvm.queries import of_queries, table_settings
 from compat.plan import model

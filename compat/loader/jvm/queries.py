@@ -9,7 +9,7 @@ from typing import Any
 
 from msgspec import structs
 
-from compat.loader.jvm.model import Job, Node, Statement
+from compat.loader.jvm.messages import Job, Node, Statement
 from compat.plan import model
 
 _DESCRIBED = re.compile(r"(?:\[(?P<number>\d+)\]:)?(?P<kind>[A-Z]\w*)[\[(].*", re.DOTALL)

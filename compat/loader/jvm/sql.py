@@ -11,7 +11,7 @@ import jpype
 from compat.loader.jvm import sql_script
 from compat.loader.jvm.bridge import Java, causes, flink, member, set_member, text_or_none
 from compat.loader.jvm.capture import configuration
-from compat.loader.jvm.model import CompiledPlan, Crash, Request, SqlScript, Statement
+from compat.loader.jvm.messages import CompiledPlan, Crash, Request, SqlScript, Statement
 from compat.loader.jvm.node_numbers import NodeNumbers
 from compat.loader.jvm.program import crash_of
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from compat.loader.jvm.model import Statement
+from compat.loader.jvm.messages import Statement
 
 _TOKEN = re.compile(
     r"""(?P<comment>--[^\n]*|/\*(?!\+).*?(?:\*/|\Z))

@@ -25,7 +25,7 @@ from compat.loader.jvm.harness import (
 )
 from compat.loader.jvm.holding import holding_of
 from compat.loader.jvm.keys import key_of
-from compat.loader.jvm.model import Scope, Serializer, State, States, StateUse
+from compat.loader.jvm.messages import Scope, Serializer, State, States, StateUse
 from compat.loader.jvm.pyflink.operators import runs_python, unknown_states
 from compat.loader.jvm.usercode import code_of, reached
 

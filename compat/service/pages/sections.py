@@ -18,7 +18,7 @@ from compat.service.records import Check, CheckSide, Version
 from compat.service.registry import NotFound, Registry
 from compat.service.snapshots import accepted, snapshot_program
 from compat.view.layers import Side
-from compat.view.model import document_section, failure_section, plan_section
+from compat.view.page_values import document_section, failure_section, plan_section
 
 CONTEXT = ReportContext(sources={})
 """The service holds plans, not programs: what it shows of them are the lines that the plans carry."""

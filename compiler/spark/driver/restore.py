@@ -19,7 +19,7 @@ from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.driver.restored import Restored, restored, tally, total
 from compat.compiler.spark.driver.store import JobStore, prove_not_behind, state_of
 from compat.compiler.spark.plan import PhysicalPlan, with_max_parallelism
-from compat.compiler.streamgraph.model import Task
+from compat.compiler.streamgraph.graph import Task
 from compat.state.assignment import Claimant, MaxParallelismProblem, Recorded, Refusal, assign
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
@@ -29,7 +29,7 @@ from compat.state.delta.savepoint import METADATA, PLAN, Migrations, import_snap
 from compat.state.delta.work import HERE, Workers, is_large
 from compat.state.flink.errors import NotASavepoint, SavepointError
 from compat.state.flink.remote import is_remote, read_savepoint
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.paths import Place, place_of
 
 _METADATA_OF_FLINK = "_metadata"
 

@@ -14,7 +14,7 @@ from compat.compiler.spark.plan import PhysicalPlan
 from compat.state.delta.errors import StoreError, unwritable
 from compat.state.delta.savepoint import METADATA, State, write_savepoint
 from compat.state.delta.work import HERE, Workers
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.paths import Place, place_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from compat.check.evidence import gaps, of_state, of_the_rest
 from compat.check.findings import Evidence, Gap, Proof, Witness
 from compat.check.mapping import Pair, map_state
 from compat.loader.jvm.answers import Answer, Answers, StateChange
-from compat.loader.jvm.model import Rehearsal, StateReading
+from compat.loader.jvm.messages import Rehearsal, StateReading
 from compat.plan.code import UserCode, WrittenClass
 from compat.plan.facts import Operator, State, StateKind, StateScope
 from compat.plan.model import More, Serializers

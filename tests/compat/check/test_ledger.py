@@ -11,7 +11,7 @@ from compat.check.findings import Account, Fate, Finding, Level, MappingRow, Ver
 from compat.check.ledger import ledger, verdict
 from compat.check.mapping import map_state
 from compat.loader.jvm.answers import Answer, Answers
-from compat.loader.jvm.model import Rehearsal
+from compat.loader.jvm.messages import Rehearsal
 from compat.plan.facts import Operator
 from compat.plan.model import More
 from tests.compat.builders import finding, operator, program, value_state

@@ -15,7 +15,7 @@ from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import Kind, Row, write_rows
 from compat.state.flink import SavepointError, inspect, inspect_savepoint
 from compat.state.flink.remote import read_savepoint
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.paths import Place, place_of
 from compat.tables import read_table
 from tests.compat.savepoint.golden import SAVEPOINTS, saved
 

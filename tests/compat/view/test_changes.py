@@ -17,7 +17,7 @@ from compat.report import ReportContext
 from compat.report.json_report import as_dict
 from compat.view.changes import changed_boxes
 from compat.view.layers import Side, joint_layers
-from compat.view.model import check_section, plan_section
+from compat.view.page_values import check_section, plan_section
 from tests.compat.builders import finding, operator, program, report, value_state
 from tests.compat.report.cases import CONTEXT
 

@@ -11,7 +11,7 @@ from compat.plan.lines import with_lines
 from compat.plan.model import Statement
 from compat.report import ReportContext
 from compat.view.layers import Side
-from compat.view.model import check_section
+from compat.view.page_values import check_section
 from compat.view.sides import side_values
 from compat.view.sources import LONGEST_STATEMENT, Sources
 from tests.compat.browser.samples import plan

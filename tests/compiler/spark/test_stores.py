@@ -46,7 +46,7 @@ from compat.state.delta.rows import write_rows
 from compat.state.delta.savepoint import State, remove_savepoint, write_savepoint
 from compat.state.descriptors import ValueStateDescriptor
 from compat.state.stores.options import table_options
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.paths import Place, place_of
 from compat.state.types import Types
 from tests import object_store
 from tests.compiler.spark import test_caches as kept

@@ -14,7 +14,7 @@ from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import NO_KEY_GROUP, DataFile, Kind, Row, read_rows, write_rows
 from compat.state.delta.savepoint import State, write_savepoint
-from compat.state.stores.places import place_of
+from compat.state.stores.paths import place_of
 
 ROWS = [
     Row("a" * 32, Kind.VALUE, number % 128 or NO_KEY_GROUP, "count", b"%d" % number, b"", b"", os.urandom(8))

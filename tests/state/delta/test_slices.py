@@ -20,7 +20,7 @@ from compat.state.delta.savepoint import State, import_snapshot, write_savepoint
 from compat.state.delta.slices import cut, in_order, inside, read_slice
 from compat.state.delta.work import HERE, Workers
 from compat.state.stores.local import LocalFiles
-from compat.state.stores.places import Place
+from compat.state.stores.paths import Place
 
 GROUPS = 32
 EPOCHS = 4

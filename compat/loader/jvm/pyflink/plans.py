@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from compat.loader.jvm.model import JavaFrame, PythonFunction, PythonWindow
+from compat.loader.jvm.messages import JavaFrame, PythonFunction, PythonWindow
 from compat.plan.model import Detail, SourceLine, State, StateKind, StateScope
 from compat.state import names
 

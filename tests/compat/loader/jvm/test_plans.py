@@ -3,7 +3,7 @@
 import pytest
 
 from compat.compiler.errors import ProgramError
-from compat.loader.jvm.model import Crash, JavaFrame
+from compat.loader.jvm.messages import Crash, JavaFrame
 from compat.loader.jvm.plans import plan_of, refused_by, refused_of
 from compat.loader.jvm.process import JvmOptions, build_all
 from compat.plan.model import StateKind, StateScope

@@ -3,7 +3,7 @@
 import pytest
 
 from compat.loader.jvm import sql_script
-from compat.loader.jvm.model import Statement
+from compat.loader.jvm.messages import Statement
 
 SCRIPT = """-- a comment; with a semicolon
 SET 'table.exec.state.ttl' = '1 d';
