@@ -31,9 +31,9 @@ from compat.loader.jvm.warm import WarmJvms
 from compat.loader.process import Outcome, finish, start
 from compat.loader.request import Loaded
 from compat.plan.facts import Program, facts_of
-from compat.plan.model import Plan, Refused
 from compat.sides import Job, Jobs, Kept, Old, Savepoint, Snapshot, job_count, job_of, plan_of, rebuilt, said_of
 from compat.state.frozen import frozen
+from compat.state.model.job import Plan, Refused
 from compat.state.safe_open import open_regular
 
 if TYPE_CHECKING:

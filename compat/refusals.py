@@ -12,8 +12,9 @@ from compat.check.rules.scaling import cmp305_parallelism_above_own_max as cmp30
 from compat.check.rules.shape import cmp202_forward_parallelism as cmp202
 from compat.check.rules.shape import cmp203_iteration_with_checkpoints as cmp203
 from compat.compiler.errors import ErrorCode
-from compat.plan.facts import Program, SourceLine, facts_of
-from compat.plan.model import Refusal, Refused
+from compat.plan.facts import Program, facts_of
+from compat.state.model.job import Refusal, Refused
+from compat.state.model.source_line import SourceLine
 
 _RULES: Mapping[str, Rule] = {
     ErrorCode.DUPLICATE_UID.value: cmp105.RULE,

@@ -42,6 +42,7 @@ LAYERS = {
         {"assignment", "compatibility", "delta", "flink", "stores"},
         {"serializers"},
         {"descriptors", "types"},
+        {"model"},
         {"__init__", "frozen", "key_groups", "names", "rows", "safe_open", "tar", "time", "ttl"},
     ),
 }

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from compat.check.findings import Level
-from compat.plan.code import WrittenClass, WrittenField
 from compat.state.frozen import frozen
+from compat.state.model.code import WrittenClass, WrittenField
 
 
 @frozen

@@ -6,7 +6,8 @@ import json
 import re
 from collections.abc import Set
 
-from compat.plan.facts import Operator, State, StateKind, StateScope
+from compat.state.model.operators import Operator
+from compat.state.model.states import State, StateKind, StateScope
 from compat.state.types.composite import ListTypeInfo, MapTypeInfo, RowTypeInfo
 from compat.state.types.python import expression_of
 from compat.state.types.spelling import parse_type

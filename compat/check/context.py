@@ -15,8 +15,10 @@ from compat.check.mapping import BY_GENERATED_ID, BY_USER_HASH, Pair, StateMappi
 from compat.check.rule import Rule
 from compat.check.similarity import find_successors, kept_names
 from compat.compiler.versions import LATEST_FLINK
-from compat.plan.facts import Operator, Program, SourceLine
+from compat.plan.facts import Program
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
+from compat.state.model.source_line import SourceLine
 
 if TYPE_CHECKING:
     from compat.deployment.resources import Deployment

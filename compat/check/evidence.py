@@ -9,7 +9,8 @@ from compat.check.context import Check
 from compat.check.findings import Evidence, Gap, Proof, Witness
 from compat.check.mapping import Pair
 from compat.check.similarity import recorded
-from compat.plan.facts import Operator, State, StateKind, StateScope
+from compat.state.model.operators import Operator
+from compat.state.model.states import State, StateKind, StateScope
 from compat.state.names import WINDOW_CONTENTS
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ from compat.check.context import Check
 from compat.check.evidence import of_state, of_the_rest
 from compat.check.findings import Account, Evidence, Fate, Finding, Gap, Level, MappingRow, Proof, Verdict, Witness
 from compat.check.mapping import Pair
-from compat.plan.facts import Operator, State
+from compat.state.model.operators import Operator
+from compat.state.model.states import State
 
 
 def ledger(check: Check, rows: Iterable[MappingRow], findings: Iterable[Finding]) -> tuple[Account, ...]:

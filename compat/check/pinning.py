@@ -6,7 +6,7 @@ from compat.check.code_suggestions import NON_RESTORED, REMAP, text_of
 from compat.check.context import Check
 from compat.check.findings import Fix
 from compat.check.identity import WITHOUT_CALL, WITHOUT_USER_HASH, hidden, named_before
-from compat.plan.facts import Operator
+from compat.state.model.operators import Operator
 
 OTHER_SOURCE = (
     "read with env.from_source(FileSource.for_record_stream_format(StreamFormat.text_line_format(), path).build(), "

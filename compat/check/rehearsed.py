@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from compat.check.findings import ReadState, RehearsedOperator
-from compat.plan.facts import Operator, Program
+from compat.plan.facts import Program
+from compat.state.model.operators import Operator
 
 if TYPE_CHECKING:
     from compat.loader.jvm.answers import Answer, Answers

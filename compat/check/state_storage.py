@@ -10,10 +10,10 @@ from enum import Enum
 
 from compat.check.context import Check
 from compat.check.mapping import Pair
-from compat.plan.facts import State, StateKind, StateScope
 from compat.state import names as framework
 from compat.state.compatibility import JAVA, PROCESS, STORE, THREAD, Compatibility, Dialect, resolve_map
 from compat.state.compatibility.answers import SAME, incompatible, worst
+from compat.state.model.states import State, StateKind, StateScope
 from compat.state.types import ListTypeInfo, MapTypeInfo, TypeInformation
 from compat.state.types.spelling import parse_type
 

@@ -27,7 +27,7 @@ from compat.loader.layout import Layout
 from compat.loader.main_module import layout_of, prepare, run_as_main
 from compat.loader.request import BEGUN, END, Crash, Loaded, Request, requests_from_json
 from compat.loader.steadiness import is_steady
-from compat.plan.model import Plan, Refused
+from compat.state.model.job import Plan, Refused
 
 if TYPE_CHECKING:
     from compat.compiler.datastream.program import Program

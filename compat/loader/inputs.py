@@ -14,9 +14,10 @@ from compat.loader.advice import REPORT, advice, report_of
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request, clipped
-from compat.plan.model import Plan, Refused, SourceLine
 from compat.plan.reading import LARGEST, PlanError, read
 from compat.state.frozen import frozen
+from compat.state.model.job import Plan, Refused
+from compat.state.model.source_line import SourceLine
 from compat.state.safe_open import open_regular, why_not_regular
 from compat.state.stores.schemes import is_remote
 

@@ -7,7 +7,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from compat.plan.model import Operator, Plan, State, StateKind, StateScope
+from compat.state.model.job import Plan
+from compat.state.model.operators import Operator
+from compat.state.model.states import State, StateKind, StateScope
 from compat.state.names import TIMERS
 
 

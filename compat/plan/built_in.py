@@ -9,8 +9,8 @@ from typing import Any
 
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import Operator
-from compat.plan.model import More, State, StateKind, StateScope
 from compat.state import names as framework
+from compat.state.model.states import More, State, StateKind, StateScope
 
 
 def _list(name: str, scope: StateScope = StateScope.OPERATOR) -> State:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compat.plan.facts import Operator, Program, StateScope
+from compat.plan.facts import Program
 from compat.state.assignment import Claimant, Recorded, assign
+from compat.state.model.operators import Operator
+from compat.state.model.states import StateScope
 
 
 def partners(recorded: Iterable[Recorded], new: Program) -> dict[str, Operator]:

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from compat.compiler.gc_policy import collection_paused
-from compat.plan.fields import Record
-from compat.plan.model import FORMAT, Plan, Refused
+from compat.state.model.fields import Record
+from compat.state.model.job import FORMAT, Plan, Refused
 
 LARGEST = 1_000_000_000
 """A plan has at most so many bytes."""

@@ -35,8 +35,10 @@ from compat.plan.built_in import more_of, states_of
 from compat.plan.held import holding_of
 from compat.plan.made import classes_known, classes_made, classes_written, values_of
 from compat.plan.methods import names_used
-from compat.plan.model import FUNCTIONS_OF_CONTENTS, Detail, More, SourceLine, State, StateKind, StateScope
 from compat.state import names as framework
+from compat.state.model.operators import Detail
+from compat.state.model.source_line import SourceLine
+from compat.state.model.states import FUNCTIONS_OF_CONTENTS, More, State, StateKind, StateScope
 from compat.state.time import milliseconds_of
 
 _KEYED = frozenset(

@@ -21,9 +21,12 @@ from compat.check.findings import (
 )
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure
-from compat.plan.facts import Operator, Program, SourceLine, State
+from compat.plan.facts import Program
 from compat.report import summary
 from compat.report.context import ReportContext
+from compat.state.model.operators import Operator
+from compat.state.model.source_line import SourceLine
+from compat.state.model.states import State
 
 FORMAT = 1
 """Raised when a field changes its meaning or goes; new fields do not raise it."""

@@ -26,8 +26,10 @@ from compat.check.findings import (
 )
 from compat.check.rules.identity import cmp107_state_starts_empty as cmp107
 from compat.check.undecided import Undecided
-from compat.plan.facts import Operator, Program, SourceLine
+from compat.plan.facts import Program
 from compat.report.context import ReportContext
+from compat.state.model.operators import Operator
+from compat.state.model.source_line import SourceLine
 
 T = TypeVar("T")
 

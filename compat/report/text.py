@@ -33,10 +33,11 @@ from compat.check.findings import (
 from compat.check.undecided import Undecided
 from compat.escaping import code_line, no_command, visible
 from compat.loader.failure import Failure
-from compat.plan.facts import Operator, SourceLine
 from compat.report import following, summary
 from compat.report.context import ReportContext
 from compat.report.frames import FrameLine, frame
+from compat.state.model.operators import Operator
+from compat.state.model.source_line import SourceLine
 
 LEVEL_STYLES = {
     Level.ERROR: "bold red",

@@ -15,9 +15,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from compat.plan.claims import partners
-from compat.plan.connectors import Connector
-from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, StateFile, StateKind, StateScope
-from compat.plan.model import FUNCTIONS_OF_CONTENTS, Detail, Settings
+from compat.plan.facts import Program, Snapshot, StateFile
 from compat.plan.recorded_states import RecordedState, kept_by_flink
 from compat.plan.shapes import Shape, of_type
 from compat.savepoint.connectors import FilesLeft, KafkaSplits, KafkaWriters, NumbersLeft, OtherLeft
@@ -28,6 +26,11 @@ from compat.savepoint.recorded import Recorded, RecordedOperator
 from compat.state import names as framework
 from compat.state.assignment import Recorded as Assignable
 from compat.state.compatibility import THREAD as THREAD_DIALECT
+from compat.state.model.connectors import Connector
+from compat.state.model.job import Settings
+from compat.state.model.operators import Detail, Operator
+from compat.state.model.source_line import SourceLine
+from compat.state.model.states import FUNCTIONS_OF_CONTENTS, State, StateKind, StateScope
 from compat.state.types import ListTypeInfo, MapTypeInfo
 from compat.state.types.spelling import parse_type
 

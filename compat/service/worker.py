@@ -18,7 +18,6 @@ from compat.check.decision import check, with_findings
 from compat.check.findings import Finding, Level, Report
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure, Side, Undecidable
-from compat.plan import model
 from compat.plan.facts import Program, facts_of
 from compat.plan.reading import PlanError, from_plain
 from compat.plan.writing import encoded
@@ -33,6 +32,8 @@ from compat.service.registry.plans import PackedPlan
 from compat.service.requests import CheckRequest, Reference, check_request, may_ask, push_request
 from compat.service.snapshots import accepted, snapshot_program
 from compat.service.untrusted import RefusedBody, read_json
+from compat.state.model.job import Plan as JobPlan
+from compat.state.model.job import Refused
 
 PR_SET_PDEATHSIG = 1
 """The number of Linux's request for a signal when the parent ends."""
@@ -253,7 +254,7 @@ class _Given:
 
     side: CheckSide
     job: str | None
-    plan: model.Plan | model.Refused | PlanError | None = None
+    plan: JobPlan | Refused | PlanError | None = None
     version: Version | None = None
     savepoint: Savepoint | None = None
     packed: PackedPlan | None = None
@@ -278,12 +279,12 @@ def _side(reference: Reference, side: Side) -> _Given:
     return _Given(described, savepoint.job, savepoint=savepoint)
 
 
-def _packed(text: bytes, where: str) -> tuple[PackedPlan, model.Plan | model.Refused | PlanError]:
+def _packed(text: bytes, where: str) -> tuple[PackedPlan, JobPlan | Refused | PlanError]:
     """A plan ready to be kept, as it was sent, and as a record, or what is wrong with a value in it.
 
     Raises RefusedBody for what does not have the shape of a plan.
     """
-    plan: model.Plan | model.Refused | PlanError
+    plan: JobPlan | Refused | PlanError
     sent = read_json(text, _Worker.settings.max_depth)
     try:
         plan = from_plain(sent)
@@ -296,7 +297,7 @@ def _packed(text: bytes, where: str) -> tuple[PackedPlan, model.Plan | model.Ref
         digest=digest_of(text),
         job_name="" if isinstance(plan, PlanError) else plan.job_name or "",
         flink="" if isinstance(plan, PlanError) else plan.flink,
-        operators=len(plan.operators) if isinstance(plan, model.Plan) else 0,
+        operators=len(plan.operators) if isinstance(plan, JobPlan) else 0,
         size=len(text),
     )
     return PackedPlan(described, pack(text)), plan
@@ -307,7 +308,7 @@ def _outcome(old: _Given, new: _Given, options: Options) -> Report | Undecided:
     try:
         before = None if old.savepoint is not None else _program(old)
         side = Side.NEW
-        if before is not None and isinstance(new.plan, model.Refused):
+        if before is not None and isinstance(new.plan, Refused):
             report = refused(new.plan, new.side.label, before)
             if report is not None:
                 return report
@@ -342,7 +343,7 @@ def _program(given: _Given) -> Program:
     return replace(known, name=given.side.label)
 
 
-def _valid(plan: model.Plan | model.Refused | PlanError) -> model.Plan | model.Refused:
+def _valid(plan: JobPlan | Refused | PlanError) -> JobPlan | Refused:
     if isinstance(plan, PlanError):
         raise plan
     return plan

@@ -14,11 +14,12 @@ from collections.abc import Mapping, Sequence
 from compat.check.findings import Fate, Report
 from compat.check.undecided import Undecided
 from compat.escaping import code_line, no_command, visible
-from compat.plan.facts import Program, SourceLine
-from compat.plan.model import Plan, Refused
+from compat.plan.facts import Program
 from compat.report import following, summary
 from compat.report.context import ReportContext
 from compat.report.json_report import as_dict
+from compat.state.model.job import Plan, Refused
+from compat.state.model.source_line import SourceLine
 from compat.view.changes import changed_boxes
 from compat.view.layers import Side, joint_layers
 from compat.view.names import shortened

@@ -16,9 +16,10 @@ from compat.check.sql.descriptions import described
 from compat.check.sql.meaning import Difference, Meaning, Words
 from compat.check.sql.rows import Lineage
 from compat.check.sql.sources import TableChange, table_changes
-from compat.plan.facts import Operator, Program
+from compat.plan.facts import Program
 from compat.plan.queries import of_query
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 Reader = Callable[[Operator, str, Lineage], Meaning]
 

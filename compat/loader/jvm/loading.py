@@ -22,8 +22,8 @@ from compat.loader.jvm.pyflink.installed import find_pyflink, flink_of
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.shown import show_path
 from compat.plan.assumed import DEFAULT
-from compat.plan.model import Plan, Refused
 from compat.state.frozen import frozen
+from compat.state.model.job import Plan, Refused
 
 _EXTRA = "pip install 'stream-compat[jvm]'"
 _PYFLINK = "pip install 'stream-compat[pyflink]'"

@@ -9,10 +9,10 @@ from typing import Literal
 
 import msgspec
 
-from compat.plan.behaviour import Holding, Pattern
-from compat.plan.code import Key, UserCode, WrittenClass
-from compat.plan.connectors import Connector
-from compat.plan.model import More
+from compat.state.model.behaviour import Holding, Pattern
+from compat.state.model.code import Key, UserCode, WrittenClass
+from compat.state.model.connectors import Connector
+from compat.state.model.states import More
 
 Scope = Literal["keyed", "operator", "broadcast", "timer"]
 
@@ -59,7 +59,7 @@ class StateUse(Struct, frozen=True, kw_only=True):
     function: UserCode | None = None
 
 
-class State(Struct, frozen=True, kw_only=True):
+class DeclaredState(Struct, frozen=True, kw_only=True):
     """A state that an operator declares: its name, kind, and the serializers of its parts.
 
     ``kind`` is Flink's: of keyed state ``VALUE``, ``LIST``, ``MAP``, ``REDUCING``, ``AGGREGATING``, of operator state its
@@ -74,11 +74,11 @@ class State(Struct, frozen=True, kw_only=True):
     classes: tuple[WrittenClass, ...] = ()
 
 
-class States(Struct, frozen=True, kw_only=True):
+class DeclaredStates(Struct, frozen=True, kw_only=True):
     """The states of an operator. ``unknown`` says why they could not be told; they are empty then. ``more`` is why it may
     keep others besides."""
 
-    states: tuple[State, ...] = ()
+    states: tuple[DeclaredState, ...] = ()
     more: More | None = None
     key_serializer: Serializer | None = None
     holding: Holding | None = None
@@ -220,7 +220,7 @@ class Node(Struct, frozen=True, kw_only=True):
     inputs: tuple[EdgeId, ...]
     source: JavaFrame | None = None
     drawn: str | None = None
-    states: States = States()
+    states: DeclaredStates = DeclaredStates()
     traits: Traits = Traits()
     connector: Connector | None = None
     python: PythonFunction | None = None
@@ -266,7 +266,7 @@ class Vertex(Struct, frozen=True, kw_only=True):
     inputs: tuple[VertexInput, ...]
 
 
-class Statement(Struct, frozen=True, kw_only=True):
+class SqlStatement(Struct, frozen=True, kw_only=True):
     """A statement of an SQL script or a program, from 1-based line to line; ``file`` is that of a program."""
 
     text: str
@@ -309,7 +309,7 @@ class Job(Struct, frozen=True, kw_only=True):
     savepoint: bytes = b""
     notes: tuple[str, ...] = ()
     exec_plan: str | None = None
-    statements: tuple[Statement, ...] = ()
+    statements: tuple[SqlStatement, ...] = ()
     python: bool = False
 
 
@@ -323,7 +323,7 @@ class Crash(Struct, frozen=True, kw_only=True):
     message: str
     frames: tuple[JavaFrame, ...] = ()
     hint: str | None = None
-    statement: Statement | None = None
+    statement: SqlStatement | None = None
     refused: bool = False
 
 

@@ -12,9 +12,9 @@ from compat.check.findings import Evidence, Gap, Proof, Witness
 from compat.check.mapping import Pair, map_state
 from compat.loader.jvm.answers import Answer, Answers, StateChange
 from compat.loader.jvm.messages import Rehearsal, StateReading
-from compat.plan.code import UserCode, WrittenClass
-from compat.plan.facts import Operator, State, StateKind, StateScope
-from compat.plan.model import More, Serializers
+from compat.state.model.code import UserCode, WrittenClass
+from compat.state.model.operators import Operator
+from compat.state.model.states import More, Serializers, State, StateKind, StateScope
 from compat.state.names import WINDOW_CONTENTS
 from tests.compat.builders import operator, program, value_state
 

@@ -12,8 +12,8 @@ from compat.check.ledger import ledger, verdict
 from compat.check.mapping import map_state
 from compat.loader.jvm.answers import Answer, Answers
 from compat.loader.jvm.messages import Rehearsal
-from compat.plan.facts import Operator
-from compat.plan.model import More
+from compat.state.model.operators import Operator
+from compat.state.model.states import More
 from tests.compat.builders import finding, operator, program, value_state
 
 A, B = value_state("a"), value_state("b")

@@ -18,21 +18,12 @@ from compat.compiler.configuration import FILE_MERGING, PYTHON_CHAINING, PYTHON_
 from compat.loader.topology import plan_of
 from compat.plan.as_run import KEPT_BY
 from compat.plan.facts import facts_of
-from compat.plan.model import (
-    Merged,
-    Operator,
-    Plan,
-    Refused,
-    Serializers,
-    Settings,
-    SourceLine,
-    State,
-    StateKind,
-    Statement,
-    StateScope,
-)
 from compat.plan.reading import PlanError, from_plain, read
 from compat.plan.writing import dump, encoded, plain
+from compat.state.model.job import Plan, Refused, Settings, Statement
+from compat.state.model.operators import Merged, Operator
+from compat.state.model.source_line import SourceLine
+from compat.state.model.states import Serializers, State, StateKind, StateScope
 
 KEPT = sorted((Path(__file__).parent / "version_0_1_0").glob("*.json"))
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("plan"))

@@ -15,10 +15,10 @@ import pytest
 
 from compat import schemas
 from compat.check.findings import Level, Verdict
-from compat.plan.facts import SourceLine
 from compat.report import FORMATS, ReportContext, Undecided, UnknownFormatError, render
 from compat.report.following import next_step
 from compat.report.locations import uri
+from compat.state.model.source_line import SourceLine
 from tests.compat.builders import SOURCES, finding, moved_report, program, report
 from tests.compat.report.cases import CASES, CONTEXT
 

@@ -10,7 +10,7 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
 from compat.check.similarity import recorded
-from compat.plan.connectors import KafkaSource, OffsetRule
+from compat.state.model.connectors import KafkaSource, OffsetRule
 
 
 def _find(check: Check) -> Iterator[Finding]:

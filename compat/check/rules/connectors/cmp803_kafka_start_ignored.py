@@ -10,7 +10,7 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
-from compat.plan.connectors import KafkaSource
+from compat.state.model.connectors import KafkaSource
 
 
 def _find(check: Check) -> Iterator[Finding]:

@@ -8,8 +8,8 @@ from compat.check import code_suggestions
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
-from compat.plan.connectors import DeliveryGuarantee, KafkaSink
-from compat.plan.facts import Operator
+from compat.state.model.connectors import DeliveryGuarantee, KafkaSink
+from compat.state.model.operators import Operator
 
 _WRITER = "sink_writer"
 

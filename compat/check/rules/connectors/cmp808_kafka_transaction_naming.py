@@ -8,7 +8,7 @@ from compat.check.connectors import restored
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
-from compat.plan.connectors import DeliveryGuarantee, KafkaSink, TransactionNaming
+from compat.state.model.connectors import DeliveryGuarantee, KafkaSink, TransactionNaming
 
 _STRATEGY = "TransactionNamingStrategy"
 

@@ -11,7 +11,7 @@ from compat.check.connectors import restored
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
-from compat.plan.connectors import FileSource
+from compat.state.model.connectors import FileSource
 
 
 def _find(check: Check) -> Iterator[Finding]:

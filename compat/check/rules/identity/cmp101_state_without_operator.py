@@ -10,7 +10,7 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.identity import hidden
 from compat.check.rule import Rule
-from compat.plan.facts import Operator
+from compat.state.model.operators import Operator
 
 
 def _find(check: Check) -> Iterator[Finding]:

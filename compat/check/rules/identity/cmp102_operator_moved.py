@@ -11,7 +11,7 @@ from compat.check.explain import common_cause, why_moved
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.pinning import tie
 from compat.check.rule import Rule
-from compat.plan.facts import Operator
+from compat.state.model.operators import Operator
 
 
 def _find(check: Check) -> Iterator[Finding]:

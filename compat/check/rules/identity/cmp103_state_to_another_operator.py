@@ -11,7 +11,7 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import BY_GENERATED_ID, Pair
 from compat.check.pinning import free_id, tie, uid_call
 from compat.check.rule import Rule
-from compat.plan.facts import Operator
+from compat.state.model.operators import Operator
 
 _MOST = 6
 """Operators that a title names."""

@@ -10,7 +10,7 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.identity import WITHOUT_CALL, WITHOUT_USER_HASH, hidden
 from compat.check.pinning import OTHER_SOURCE, edit
 from compat.check.rule import Rule
-from compat.plan.facts import Operator
+from compat.state.model.operators import Operator
 
 
 def _find(check: Check) -> Iterator[Finding]:

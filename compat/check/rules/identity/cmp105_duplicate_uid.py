@@ -13,7 +13,8 @@ from compat.check.identity import hidden
 from compat.check.pinning import edit
 from compat.check.rule import Rule
 from compat.check.similarity import find_successors, similarity
-from compat.plan.facts import Operator, Program
+from compat.plan.facts import Program
+from compat.state.model.operators import Operator
 
 _Place = tuple[str, tuple[int, int]]
 

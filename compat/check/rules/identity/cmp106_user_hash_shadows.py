@@ -11,7 +11,7 @@ from compat.check.mapping import Pair
 from compat.check.pinning import edit, pin
 from compat.check.rule import Rule
 from compat.check.similarity import find_successors, similarity
-from compat.plan.facts import Operator
+from compat.state.model.operators import Operator
 
 
 def _find(check: Check) -> Iterator[Finding]:

@@ -9,7 +9,8 @@ from compat.check import code_suggestions
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
-from compat.plan.facts import Operator, Program
+from compat.plan.facts import Program
+from compat.state.model.operators import Operator
 
 
 def _find(check: Check) -> Iterator[Finding]:

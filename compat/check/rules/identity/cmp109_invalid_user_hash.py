@@ -5,7 +5,8 @@ from __future__ import annotations
 from compat.check import code_suggestions
 from compat.check.findings import Fate, Fix, Level
 from compat.check.rule import Rule
-from compat.plan.facts import Program, SourceLine
+from compat.plan.facts import Program
+from compat.state.model.source_line import SourceLine
 
 _SHORTEST = 6
 """Digits from which on the beginning of an id is taken for the id."""

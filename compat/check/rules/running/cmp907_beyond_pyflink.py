@@ -8,7 +8,7 @@ from dataclasses import replace
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
-from compat.plan.model import Beyond
+from compat.state.model.job import Beyond
 
 
 def _find(check: Check) -> Iterator[Finding]:

@@ -13,8 +13,8 @@ from compat.check.identity import hidden
 from compat.check.mapping import Pair
 from compat.check.pinning import edit, leave_own_id
 from compat.check.rule import Rule
-from compat.plan.facts import Operator
 from compat.state.assignment import Refusal
+from compat.state.model.operators import Operator
 
 
 def _find(check: Check) -> Iterator[Finding]:

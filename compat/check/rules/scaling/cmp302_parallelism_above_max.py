@@ -8,8 +8,8 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.identity import hidden
 from compat.check.rule import Rule
-from compat.plan.facts import Operator
 from compat.state.assignment import Refusal
+from compat.state.model.operators import Operator
 
 
 def _find(check: Check) -> Iterator[Finding]:

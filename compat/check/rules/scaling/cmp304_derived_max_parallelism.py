@@ -8,7 +8,7 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Level
 from compat.check.pinning import edit
 from compat.check.rule import Rule
-from compat.plan.facts import StateScope
+from compat.state.model.states import StateScope
 
 
 def _find(check: Check) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from compat.check import amounts
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
-from compat.plan.facts import State, StateKind, StateScope
+from compat.state.model.states import State, StateKind, StateScope
 
 _OPTION = "python.execution-mode"
 

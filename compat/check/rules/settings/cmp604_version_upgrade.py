@@ -10,12 +10,12 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
-from compat.plan.facts import Operator
 from compat.plan.recorded_states import has_kryo
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.snapshots import read_versioned
 from compat.state.flink.ttl import version_of
+from compat.state.model.operators import Operator
 
 _Version = tuple[int, int]
 

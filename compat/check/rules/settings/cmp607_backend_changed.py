@@ -8,9 +8,9 @@ from typing import Final
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
-from compat.plan.facts import StateScope
 from compat.state.flink.formats import FORST, HEAP, OWN_FORMATS, KeyedFormat, Restores, backend_of, restores
 from compat.state.frozen import frozen
+from compat.state.model.states import StateScope
 
 _BACKEND: Final = "state.backend.type"
 

@@ -12,7 +12,8 @@ from compat.check.identity import hidden
 from compat.check.pinning import edit, pin
 from compat.check.rule import Rule
 from compat.check.similarity import find_successors, kept_names, own_name
-from compat.plan.facts import Operator, Program
+from compat.plan.facts import Program
+from compat.state.model.operators import Operator
 
 
 def _find(check: Check) -> Iterator[Finding]:

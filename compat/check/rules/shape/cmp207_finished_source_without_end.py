@@ -11,7 +11,7 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
-from compat.plan.connectors import Connector, FileSource, KafkaSource
+from compat.state.model.connectors import Connector, FileSource, KafkaSource
 
 
 def _find(check: Check) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
 from compat.check.states import StateChange, changes
-from compat.plan.facts import State
+from compat.state.model.states import State
 
 _SHOWN = 5
 

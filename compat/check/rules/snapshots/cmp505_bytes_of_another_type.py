@@ -12,7 +12,8 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
-from compat.plan.facts import Operator, State
+from compat.state.model.operators import Operator
+from compat.state.model.states import State
 
 
 def _find(check: Check) -> Iterator[Finding]:

@@ -9,8 +9,10 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
-from compat.plan.facts import Operator, Program, Snapshot, StateKind
+from compat.plan.facts import Program, Snapshot
 from compat.state.flink.formats import ROCKSDB, WITHOUT_HEAP_TIMERS, KeyedFormat, backend_of
+from compat.state.model.operators import Operator
+from compat.state.model.states import StateKind
 
 _FACTORY: Final = "state.backend.rocksdb.timer-service.factory"
 _ON_HEAP: Final = "HEAP"

@@ -10,8 +10,8 @@ from compat.check.rule import Rule
 from compat.check.similarity import recorded
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.findings import findings
-from compat.plan.model import Language
 from compat.plan.queries import of_query
+from compat.state.model.job import Language
 
 _KEEP = "Keep this part of the query as it was, or accept it with --allow-unknown after comparing both by hand."
 

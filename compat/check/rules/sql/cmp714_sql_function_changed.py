@@ -8,9 +8,10 @@ from compat.check.class_changes import short
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
-from compat.plan.code import UserCode
-from compat.plan.facts import Operator, Program
+from compat.plan.facts import Program
 from compat.plan.queries import of_query
+from compat.state.model.code import UserCode
+from compat.state.model.operators import Operator
 
 
 def _find(check: Check) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
 from compat.check.sql.findings import explained
 from compat.check.states import changes
-from compat.plan.facts import State, StateKind
+from compat.state.model.states import State, StateKind
 
 _CARRIED = "Flink restores this without an error and carries the state along, unused."
 _NOTHING_LEFT = (

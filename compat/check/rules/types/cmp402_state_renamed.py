@@ -11,8 +11,8 @@ from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.check.sql.findings import KEEP_THE_QUERY, explained
 from compat.check.states import changes
-from compat.plan.facts import State
 from compat.plan.queries import of_query
+from compat.state.model.states import State
 
 
 def _find(check: Check) -> Iterator[Finding]:

@@ -13,8 +13,8 @@ from compat.check.pinning import uid_call
 from compat.check.rule import Rule
 from compat.check.state_storage import is_kept_alike
 from compat.check.states import StateChange, changes, retyped
-from compat.plan.facts import State, StateKind
 from compat.state.compatibility import PROCESS, STORE, THREAD, Compatibility
+from compat.state.model.states import State, StateKind
 
 _CONNECTED = frozenset({"source", "sink_writer", "sink_committer"})
 

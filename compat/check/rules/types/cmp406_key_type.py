@@ -10,7 +10,7 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
 from compat.check.state_storage import key_change
-from compat.plan.facts import Operator
+from compat.state.model.operators import Operator
 
 _OTHERWISE = "give the operator a uid of its own, and restore with -n if the old state may go."
 _OWN_UID = f"Keep the type of the key as it was; or {_OTHERWISE}"

@@ -13,7 +13,8 @@ from compat.check.pinning import uid_call
 from compat.check.rule import Rule
 from compat.check.similarity import recorded
 from compat.check.states import changes, has_other_windows
-from compat.plan.facts import Operator, State, StateKind
+from compat.state.model.operators import Operator
+from compat.state.model.states import State, StateKind
 
 _CLOCKS = (("_timer_state/event_", "event time"), ("_timer_state/processing_", "processing time"))
 _TIME_WINDOW = "TimeWindow"

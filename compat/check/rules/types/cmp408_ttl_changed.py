@@ -10,8 +10,8 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
 from compat.check.states import changes
-from compat.plan.facts import State
 from compat.state.flink.ttl import ttl_migrates
+from compat.state.model.states import State
 
 _BACKEND: Final = "state.backend.type"
 

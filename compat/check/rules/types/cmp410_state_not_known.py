@@ -9,8 +9,8 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
 from compat.check.states import changes, undecided
-from compat.plan.facts import Operator
 from compat.plan.queries import of_query
+from compat.state.model.operators import Operator
 
 
 def _find(check: Check) -> Iterator[Finding]:

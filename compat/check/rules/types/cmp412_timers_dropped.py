@@ -8,7 +8,8 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
-from compat.plan.facts import Operator, StateKind
+from compat.state.model.operators import Operator
+from compat.state.model.states import StateKind
 
 
 def _find(check: Check) -> Iterator[Finding]:

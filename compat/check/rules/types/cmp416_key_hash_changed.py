@@ -10,7 +10,7 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
-from compat.plan.code import HashCode
+from compat.state.model.code import HashCode
 
 _LOST = (
     "Flink restores this without an error. Keys whose hash falls into another key group are not found any more: their state "

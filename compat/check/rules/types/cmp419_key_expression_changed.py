@@ -9,8 +9,8 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
-from compat.plan.code import UserCode
-from compat.plan.facts import Operator
+from compat.state.model.code import UserCode
+from compat.state.model.operators import Operator
 
 
 def _find(check: Check) -> Iterator[Finding]:

@@ -10,8 +10,8 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.check.states import kept_states
-from compat.plan.code import WrittenClass
-from compat.plan.facts import State
+from compat.state.model.code import WrittenClass
+from compat.state.model.states import State
 
 
 def _find(check: Check) -> Iterator[Finding]:

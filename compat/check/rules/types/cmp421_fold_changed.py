@@ -8,8 +8,8 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
 from compat.check.states import kept_states
-from compat.plan.code import UserCode
-from compat.plan.facts import Operator
+from compat.state.model.code import UserCode
+from compat.state.model.operators import Operator
 
 _ROLLING = "reduce"
 

@@ -11,10 +11,10 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.restores import BACKEND
 from compat.check.rule import Rule
 from compat.check.states import kept_states
-from compat.plan.facts import State
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
+from compat.state.model.states import State
 
 _GENERIC = "org.apache.avro.generic.GenericRecord"
 _ON_HEAP = "hashmap"

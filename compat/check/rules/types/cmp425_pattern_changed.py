@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
-from compat.plan.behaviour import Pattern, Stage
+from compat.state.model.behaviour import Pattern, Stage
 
 _FINAL = "Final"
 

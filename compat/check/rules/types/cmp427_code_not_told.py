@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
-from compat.plan.facts import Operator
+from compat.state.model.operators import Operator
 
 _ROLLING = "reduce"
 """Keeps what a function of the program's made of the values so far, under a name of Flink's."""

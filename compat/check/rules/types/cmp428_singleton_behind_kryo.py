@@ -9,7 +9,7 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
 from compat.check.states import kept_states
-from compat.plan.code import WrittenClass
+from compat.state.model.code import WrittenClass
 
 
 def _find(check: Check) -> Iterator[Finding]:

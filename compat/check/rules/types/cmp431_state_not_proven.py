@@ -9,7 +9,7 @@ from compat.check.evidence import gaps
 from compat.check.findings import Fate, Finding, Fix, Gap, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
-from compat.plan.facts import State
+from compat.state.model.states import State
 
 _SAYS_IT = (Level.ERROR, Level.UNKNOWN)
 

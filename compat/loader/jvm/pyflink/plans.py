@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from compat.loader.jvm.messages import JavaFrame, PythonFunction, PythonWindow
-from compat.plan.model import Detail, SourceLine, State, StateKind, StateScope
 from compat.state import names
+from compat.state.model.operators import Detail
+from compat.state.model.source_line import SourceLine
+from compat.state.model.states import State, StateKind, StateScope
 
 _CALLS = {
     "MapProcessFunctionAdapter": "map",

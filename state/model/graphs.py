@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import field
 
-from compat.plan.fields import Id, Index, Int, Long, Record, written
+from compat.state.model.fields import Id, Index, Int, Long, Record, written
 
 JobType = Literal["STREAMING", "BATCH"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.plan.fields import Record
+from compat.state.model.fields import Record
 
 
 class Holding(Record, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from compat.plan.fields import Index, Int, Long, Record
+from compat.state.model.fields import Index, Int, Long, Record
 
 
 class OffsetRule(Enum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from compat.plan.fields import Long, Record
+from compat.state.model.fields import Long, Record
 
 
 class Captured(Record, frozen=True, kw_only=True):
