@@ -84,7 +84,7 @@ class _Converter:
         from compat.compiler.spark.plan import plan
         from compat.execution.snapshots import checker, plan_of
         from compat.state.delta.log import SnapshotLog
-        from compat.state.delta.savepoint import State, write_savepoint
+        from compat.state.delta.savepoint import LogState, write_savepoint
 
         wanted = self._wanted
         if not is_of_flink(wanted.savepoint):
@@ -112,6 +112,9 @@ class _Converter:
                 "of_flink": wanted.savepoint,
             }
             write_savepoint(
-                State.of(SnapshotLog.open(log.path)), wanted.out, description, with_adopted(as_json, restoration.plan)
+                LogState.of(SnapshotLog.open(log.path)),
+                wanted.out,
+                description,
+                with_adopted(as_json, restoration.plan),
             )
         return restored

@@ -24,7 +24,7 @@ from compat.savepoint.kinds import is_python, kind_of, served
 from compat.savepoint.names import Names
 from compat.savepoint.recorded import Recorded, RecordedOperator
 from compat.state import names as framework
-from compat.state.assignment import Recorded as Assignable
+from compat.state.assignment import Assignable
 from compat.state.compatibility import THREAD as THREAD_DIALECT
 from compat.state.model.connectors import Connector
 from compat.state.model.job import Settings

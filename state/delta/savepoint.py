@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class LogState:
     """The state of a log as it was when it was looked at: its files, which do not change, and their epoch."""
 
     table: Place
@@ -43,7 +43,7 @@ class State:
     files: tuple[LogFile, ...]
 
     @classmethod
-    def of(cls, log: SnapshotLog) -> State:
+    def of(cls, log: SnapshotLog) -> LogState:
         """The present one."""
         return cls(log.place, log.epoch, tuple(log.files()))
 
@@ -54,7 +54,7 @@ class State:
 
 
 def write_savepoint(
-    state: State,
+    state: LogState,
     path: str | Path | Place,
     description: Mapping[str, Any],
     plan: Mapping[str, Any] | None = None,
