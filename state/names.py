@@ -58,6 +58,18 @@ OF_OPERATORS = frozenset(
 JAVA_GLOBAL_WINDOW = "org.apache.flink.streaming.api.windowing.windows.GlobalWindow"
 """The global window of the DataStream API, which has the short name of the one of tables."""
 
+EVENT_TIMERS, PROCESSING_TIMERS = "_timer_state/event_", "_timer_state/processing_"
+"""The beginnings of the names of a timer service's queues, by clock (`InternalTimeServiceManagerImpl`)."""
+
+
+def timer_service(queue: str) -> str:
+    """The timer service that a queue is of, whichever its clock; plans of programs in Python name it without one."""
+    for clock in (EVENT_TIMERS, PROCESSING_TIMERS, "_timer_state/"):
+        if queue.startswith(clock):
+            return queue.removeprefix(clock)
+    return queue
+
+
 WINDOW_TIMERS = ("_timer_state/event_window-timers", "_timer_state/processing_window-timers")
 """The timers of a window operator in Java, by either clock."""
 

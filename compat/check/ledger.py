@@ -82,9 +82,10 @@ class _Book:
         proof = self._proof(pair, state)
         if isinstance(proof, Evidence):
             return replace(account, evidence=proof)
-        if proof is None:
-            return replace(account, fate=Fate.DROPPED, rule="" if told is None else told.rule)
-        return replace(account, fate=Fate.UNKNOWN, rule="" if told is None else told.rule, gap=proof.why)
+        if proof is None and told is not None:
+            return replace(account, fate=Fate.DROPPED, rule=told.rule)
+        why = "NEW does not declare it, and no rule tells of it" if proof is None else proof.why
+        return replace(account, fate=Fate.UNKNOWN, rule="" if told is None else told.rule, gap=why)
 
     def _proof(self, pair: Pair, state: State | None) -> Proof | None:
         if state is not None:

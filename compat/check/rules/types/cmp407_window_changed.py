@@ -15,8 +15,9 @@ from compat.check.similarity import recorded
 from compat.check.states import changes, has_other_windows
 from compat.state.model.operators import Operator
 from compat.state.model.states import State, StateKind
+from compat.state.names import EVENT_TIMERS, PROCESSING_TIMERS
 
-_CLOCKS = (("_timer_state/event_", "event time"), ("_timer_state/processing_", "processing time"))
+_CLOCKS = ((EVENT_TIMERS, "event time"), (PROCESSING_TIMERS, "processing time"))
 _TIME_WINDOW = "TimeWindow"
 
 
