@@ -161,6 +161,10 @@ def _whom(finding: Finding) -> str:
     return new.label if new is not None and (old is None or old.label == new.label) else finding.title
 
 
+BESIDES = "what it may keep besides"
+"""What the account without a state is for."""
+
+
 def looked_at(accounts: Sequence[Account]) -> str:
     """How much the verdict rests on: ``12 states of 7 operators: all accounted for, 3 by Flink's serializers``. Empty where
     OLD keeps nothing."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from compat.check.findings import Fate, Report
+from compat.check.findings import Fate, Report, Witness
 from compat.check.undecided import Undecided
 from compat.escaping import code_line, no_command, visible
 from compat.plan.facts import Program
@@ -79,6 +79,8 @@ def document_section(document: Json, old: Side, new: Side, context: ReportContex
             for finding in document["suppressed"]
         ],
         "mapping": [_row(row, places) for row in rows_in_order(document["mapping"])],
+        "accounts": [_account(account, places) for account in document.get("accounts", ())],
+        "looked_at": visible(document.get("looked_at", "")),
     }
 
 
@@ -124,13 +126,14 @@ def failure_section(document: Json, next_step: str) -> Json:
 
 def _section(kind: str, verdict: str | None, words: str) -> Json:
     """The fields that all sections share."""
-    lists = ("notes", "findings", "suppressed", "mapping", "failures", "changed")
+    lists = ("notes", "findings", "suppressed", "mapping", "accounts", "failures", "changed")
     return {
         "kind": kind,
         "verdict": verdict,
         "verdict_words": words,
         "tally": "",
         "next": "",
+        "looked_at": "",
         "sides": {"old": None, "new": None},
         "layers": {},
         **{name: [] for name in lists},
@@ -177,6 +180,19 @@ def _row(row: Json, places: Sequence[Places]) -> Json:
         "words": FATE_WORDS[row["fate"]],
         "by": visible(row["by"]),
         "note": visible(row["note"]),
+    }
+
+
+def _account(account: Json, places: Sequence[Places]) -> Json:
+    """An account of the ledger; reports that were kept before there was one have none."""
+    witness = account["witness"]
+    compared = f"{', '.join(account['compared'])}, by {Witness[witness.upper()].value}" if witness else ""
+    return {
+        "state": visible(summary.BESIDES if account["state"] is None else account["state"]),
+        "old": places[0].get(account["old"]),
+        "fate": account["fate"],
+        "words": FATE_WORDS[account["fate"]],
+        "evidence": visible(compared or account["rule"] or account["gap"] or ""),
     }
 
 

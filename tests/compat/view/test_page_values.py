@@ -12,8 +12,9 @@ from compat.check.context import CheckOptions
 from compat.check.decision import check
 from compat.plan.facts import facts_of
 from compat.report import ReportContext
+from compat.report.json_report import as_dict
 from compat.view.layers import LAYERS, Side, joint_layers
-from compat.view.page_values import check_section, plan_section
+from compat.view.page_values import check_section, document_section, plan_section
 from tests.compat.browser.samples import NEW, OLD, all_fates, plan, wide_plan
 from tests.compat.builders import moved_report, operator, program
 from tests.compat.report.cases import CASES, CONTEXT
@@ -75,6 +76,23 @@ def test_findings_and_rows_point_at_operators():
         for side in ("old", "new"):
             if item[side] is not None:
                 assert found["sides"][side]["operators"][item[side]]["name"]
+
+
+def test_the_ledger_is_told_as_the_text_tells_it():
+    found = check_section(CASES["compatible"], CONTEXT)
+    assert found["looked_at"] == "2 states of 1 operator: all accounted for, 1 by Flink's serializers."
+    told = [(row["state"], row["words"], row["evidence"]) for row in found["accounts"]]
+    assert told == [("n", "restored", f"id, type, by {who}") for who in ("our readers", "Flink's serializers")]
+    (unknown,) = check_section(CASES["unknown"], CONTEXT)["accounts"]
+    assert (unknown["state"], unknown["fate"], unknown["evidence"]) == ("what it may keep besides", "unknown", "CMP410")
+
+
+def test_a_report_that_was_kept_without_a_ledger_is_shown():
+    outcome = CASES["compatible"]
+    document = as_dict(outcome)
+    del document["accounts"], document["looked_at"]
+    found = document_section(document, Side(outcome.old, None), Side(outcome.new, None), CONTEXT, "")
+    assert (found["accounts"], found["looked_at"]) == ([], "")
 
 
 def test_every_fate_has_a_word():
