@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from compat.plan.as_run import KEPT_BY, STORE
+from compat.plan.earlier import operators_of
 from compat.state.frozen import frozen
 from compat.state.model.graphs import JobVertex
 from compat.state.model.job import Beyond, Language, Plan, Settings, Statement
@@ -124,7 +125,7 @@ def facts_of(plan: Plan, *, name: str, kind: str) -> Program:
         kind=kind,
         job_name=plan.job_name,
         flink=plan.flink,
-        operators=plan.operators,
+        operators=operators_of(plan),
         vertices=tuple(_vertex(vertex) for vertex in plan.job_graph.vertices),
         settings=plan.settings,
         source=plan.source or None,

@@ -81,10 +81,10 @@ def from_plain(value: Any) -> Plan | Refused:
 
 
 def _kind(format: Any, error: Any) -> type[Plan] | type[Refused]:
-    if type(format) is not int or format != FORMAT:
+    if type(format) is not int or not 1 <= format <= FORMAT:
         shown = repr(format) if len(repr(format)) <= 60 else repr(format)[:57] + "…"
         raise PlanError(
-            f"The plan has format {shown}; this version reads {FORMAT}. "
+            f"The plan has format {shown}; this version reads 1 to {FORMAT}. "
             "Write it again with 'compat plan -o', or update compat.",
             "format",
             misshapen=type(format) is not int,

@@ -38,7 +38,7 @@ from compat.plan.methods import names_used
 from compat.state import names as framework
 from compat.state.model.operators import Detail
 from compat.state.model.source_line import SourceLine
-from compat.state.model.states import FUNCTIONS_OF_CONTENTS, More, State, StateKind, StateScope
+from compat.state.model.states import FUNCTIONS_OF_CONTENTS, Known, More, State, StateKind, StateScope
 from compat.state.time import milliseconds_of
 
 _KEYED = frozenset(
@@ -183,6 +183,7 @@ def _declared(state: Mapping[str, Any], node: StreamNode) -> State:
         key_type=state.get("key_type", _text(node.key_type)) if scope is StateScope.KEYED else None,
         namespace_type=state.get("namespace_type"),
         ttl=state.get("ttl"),
+        known=Known.DECLARED,
     )
 
 
@@ -195,7 +196,10 @@ def _python(node: StreamNode, operator: PythonFunction, opening: Opening | None)
     states: list[State] = []
     key = _text(node.key_type)
     if isinstance(operator, ops.BroadcastProcess | ops.KeyedBroadcastProcess):
-        states += [_described(descriptor, None, StateScope.BROADCAST) for descriptor in operator.state_descriptors]
+        states += [
+            _described(descriptor, None, StateScope.BROADCAST, Known.DECLARED)
+            for descriptor in operator.state_descriptors
+        ]
     unknown: str | None = None
     if operator.function is not None:
         detail["made_with"] = values_of(operator.function)
@@ -295,7 +299,9 @@ def _of_function(
     except Exception as error:
         said = f"{type(error).__name__}: {in_programs_words(error, str(error))}"
         return [], f"open() of {_function_name(function)} failed: {said}"
-    states = [_described(descriptor, key, StateScope.KEYED, place) for descriptor, place in context.descriptors]
+    states = [
+        _described(descriptor, key, StateScope.KEYED, Known.OPENED, place) for descriptor, place in context.descriptors
+    ]
     kept = frozenset(name for name, value in getattr(function, "__dict__", {}).items() if value is context)
     in_windows = isinstance(operator, ops.Window) and bool(names_used(function) & PER_WINDOW_CALLS)
     if kept or in_windows:
@@ -325,13 +331,15 @@ def _of_trigger(operator: ops.Window, key: str | None) -> tuple[list[State], str
 
 def _asked(asked: Asked, operator: PythonFunction, key: str | None) -> State:
     """A state that is asked for while records are processed; one of a window lies under that."""
-    state = _described(asked.descriptor, key, StateScope.KEYED)
+    state = _described(asked.descriptor, key, StateScope.KEYED, Known.CODE)
     if not (asked.per_window and isinstance(operator, ops.Window)):
         return state
     return msgspec.structs.replace(state, namespace_type=_namespace(operator.window_serializer))
 
 
-def _described(descriptor: Any, key: str | None, scope: StateScope, asked: Location | None = None) -> State:
+def _described(
+    descriptor: Any, key: str | None, scope: StateScope, known: Known, asked: Location | None = None
+) -> State:
     """A state by its descriptor. Its place is where the program makes that, else where it asks for the state."""
     ttl = descriptor.ttl_config
     made_at = getattr(descriptor, "made_at", None)
@@ -344,6 +352,7 @@ def _described(descriptor: Any, key: str | None, scope: StateScope, asked: Locat
         key_type=key,
         ttl=None if ttl is None else milliseconds_of(ttl.get_ttl()),
         source=None if place is None else SourceLine(place.file, place.line, place.end),
+        known=known,
     )
 
 
@@ -414,7 +423,7 @@ class RuntimeContext:
 
 
 def _built_in(name: str, kind: StateKind, scope: StateScope, **fields: Any) -> State:
-    return State(name=name, kind=kind, scope=scope, built_in=True, **fields)
+    return State(name=name, kind=kind, scope=scope, built_in=True, known=Known.BUILT_IN, **fields)
 
 
 def _namespace(serializer: Any) -> str:

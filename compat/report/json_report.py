@@ -207,6 +207,7 @@ def _account(account: Account) -> dict[str, Any]:
         "old": account.old.id,
         "state": None if account.state is None else account.state.name,
         "scope": None if account.state is None else account.state.scope.value,
+        "known": None if account.state is None or account.state.known is None else account.state.known.value,
         "new": None if account.new is None else account.new.id,
         "fate": account.fate.name.lower().replace("_", "-"),
         "compared": [] if evidence is None else list(evidence.compared),

@@ -30,7 +30,7 @@ from compat.state.model.connectors import Connector
 from compat.state.model.job import Settings
 from compat.state.model.operators import Detail, Operator
 from compat.state.model.source_line import SourceLine
-from compat.state.model.states import FUNCTIONS_OF_CONTENTS, State, StateKind, StateScope
+from compat.state.model.states import FUNCTIONS_OF_CONTENTS, Known, State, StateKind, StateScope
 from compat.state.types import ListTypeInfo, MapTypeInfo
 from compat.state.types.spelling import parse_type
 
@@ -313,7 +313,13 @@ class _Translation:
         states = [self.state(state, twins[state.name], key_text) for state in self.recorded.states]
         if self.recorded.coordinated:
             states.append(
-                State(name="coordinator", kind=StateKind.COORDINATOR, scope=StateScope.OPERATOR, built_in=True)
+                State(
+                    name="coordinator",
+                    kind=StateKind.COORDINATOR,
+                    scope=StateScope.OPERATOR,
+                    built_in=True,
+                    known=Known.RECORDED,
+                )
             )
         return tuple(states)
 
@@ -343,6 +349,7 @@ class _Translation:
             namespace_type=None if recorded.namespace is None else self.namespace(recorded.namespace),
             ttl=self.ttl(recorded, twin),
             built_in=self.is_built_in(recorded),
+            known=Known.RECORDED,
             unstable=self.declared_name(recorded).startswith(framework.PYTHON_REDUCE),
             bytes=recorded.bytes,
             **self.written(recorded),

@@ -15,7 +15,7 @@ from compat.state.model.graphs import ExecutionGraph, JobGraph, StreamGraph
 from compat.state.model.operators import Operator
 from compat.state.model.source_line import SourceLine
 
-FORMAT = 1
+FORMAT = 2
 """The version of the plan's JSON. It changes when a reader of the old one could misread the new one."""
 
 
@@ -100,7 +100,7 @@ class _Job(Record, frozen=True, kw_only=True):
 
     file: str | None = None
     job: Index | None = None
-    format: Literal[1] = written(FORMAT)
+    format: Literal[1, 2] = written(FORMAT)
     flink: Annotated[str, Meta(description="The version whose rules were followed; empty before it was known.")]
 
 

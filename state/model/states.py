@@ -38,6 +38,16 @@ class StateScope(Enum):
     BROADCAST = "broadcast"
 
 
+class Known(Enum):
+    """How a state is known."""
+
+    DECLARED = "declared"
+    BUILT_IN = "built into Flink"
+    OPENED = "open() was called"
+    CODE = "read from code"
+    RECORDED = "recorded"
+
+
 class Serializers(Record, frozen=True, kw_only=True):
     """The snapshots that Flink's own serializers of a state wrote of themselves, as in a savepoint."""
 
@@ -55,7 +65,8 @@ class State(Record, frozen=True, kw_only=True):
     sizes, where a snapshot tells them; ``serializers`` what Flink says of the types, for a job that Flink built, and
     ``function`` what folds new values into a reducing or aggregating state. ``classes`` are the user's classes that the
     serializers write in ways that they do not tell of.
-    ``source`` is where the function asks for the state, where that is known.
+    ``source`` is where the function asks for the state, where that is known; ``known`` is how the state is, None in plans of
+    format 1.
     """
 
     name: str
@@ -73,6 +84,7 @@ class State(Record, frozen=True, kw_only=True):
     function: UserCode | None = None
     classes: tuple[WrittenClass, ...] = ()
     source: SourceLine | None = None
+    known: Known | None = None
 
 
 class More(Record, frozen=True, kw_only=True):

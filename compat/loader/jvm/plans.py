@@ -21,7 +21,7 @@ from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
 from compat.state.model.job import Plan, Refusal, Refused, Statement
 from compat.state.model.operators import Detail, Merged, Operator
 from compat.state.model.source_line import SourceLine
-from compat.state.model.states import Serializers, State, StateKind, StateScope
+from compat.state.model.states import Known, Serializers, State, StateKind, StateScope
 
 _TYPES = {"keyed": "KEY_VALUE", "operator": "OPERATOR", "broadcast": "BROADCAST", "timer": "PRIORITY_QUEUE"}
 _OPTIONS = {"keyed": "KEYED_STATE_TYPE", "operator": "OPERATOR_STATE_DISTRIBUTION_MODE"}
@@ -252,6 +252,7 @@ def _states(node: Node) -> tuple[State, ...] | None:
                 kind=StateKind.COORDINATOR,
                 scope=StateScope.OPERATOR,
                 built_in=True,
+                known=Known.BUILT_IN,
             )
         )
     return tuple(states)
@@ -267,6 +268,7 @@ def _state(state: DeclaredState, key: Serializer | None) -> State:
     told = recorded_state(meta, None)
     keyed = told.scope is StateScope.KEYED
     ttl = None if state.use is None else state.use.ttl
+    by_flink = kept_by_flink(told, state.name)
     return State(
         name=state.name,
         kind=told.kind or StateKind.VALUE,
@@ -275,7 +277,8 @@ def _state(state: DeclaredState, key: Serializer | None) -> State:
         key_type=_type_of(key) if keyed and key is not None else None,
         namespace_type=None if told.namespace is None else str(told.namespace),
         ttl=ttl if ttl is not None else 0 if told.ttl else None,
-        built_in=kept_by_flink(told, state.name),
+        built_in=by_flink,
+        known=Known.BUILT_IN if by_flink else Known.OPENED,
         function=None if state.use is None else state.use.function,
         classes=state.classes,
         serializers=Serializers(
