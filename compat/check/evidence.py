@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 _NEVER_TYPED = frozenset({StateKind.TIMERS, StateKind.COORDINATOR})
 
+_SCOPES: dict[StateKind | StateScope, str] = {
+    StateKind.TIMERS: "timer",
+    StateScope.KEYED: "keyed",
+    StateScope.BROADCAST: "broadcast",
+}
+"""What the JVM's answers call them; states of the other scopes are an operator's."""
+
 
 def of_state(check: Check, pair: Pair, state: State) -> Proof | None:
     """The proof that NEW reads a state of OLD; None for one that NEW does not declare, of which only a rule can tell."""
@@ -41,9 +48,10 @@ def _told_by_flink(answer: Answer, state: State, compared: list[str]) -> Proof:
 
     A serializer's word that it migrates is believed where it is seen what changes, and where the code is Flink's own.
     """
-    if any(one.name == state.name for one in answer.rehearsal.states):
+    address = (_SCOPES.get(state.kind) or _SCOPES.get(state.scope, "operator"), state.name)
+    if any((one.scope, one.name) == address for one in answer.rehearsal.states):
         return Evidence((*compared, "values"), Witness.VALUES)
-    migration = next((one for one in answer.migrations if one.name == state.name), None)
+    migration = next((one for one in answer.migrations if (one.scope, one.name) == address), None)
     if migration is not None and (migration.untold or any(one.writer == "code" for one in state.classes)):
         return Gap(
             f"the serializer of the state {state.name!r} says that it converts the old values, and not what it makes of them",

@@ -1,6 +1,6 @@
 """Where the user's code made each operator: the line that called Flink's API.
 
-Flink does not remember it. An environment of our own does, whose two methods that every operator and source goes through tell
+Flink does not remember it. An environment of our own does, whose methods that every operator and source goes through tell
 a listener before they do their work. Its class is written with the assembler that Flink brings along.
 """
 
@@ -41,10 +41,14 @@ class _Made:
 
 
 class Places:
-    """The lines at which a program made its transformations, by their ids; ``here`` gives the one that is being run."""
+    """The lines at which a program made its transformations, by their ids; ``here`` gives the one that is being run.
+
+    ``parallelism_given`` is whether it gave its environment a parallelism.
+    """
 
     def __init__(self) -> None:
         self.here: Callable[[], JavaFrame | None] = _line_of_java
+        self.parallelism_given = False
         self.by_id: dict[int, JavaFrame] = {}
         self._sinks: list[tuple[Java, JavaFrame]] = []
         self._functions: list[_Made] = []
@@ -52,18 +56,26 @@ class Places:
         counter.setAccessible(True)
         self._counter = counter.get(None)
         self._sink = flink("streaming.api.transformations.SinkTransformation")
+        self._environment = flink("streaming.api.environment.StreamExecutionEnvironment")
 
     def forget(self) -> None:
         """Begin anew, with the first id, as in a JVM that has made no transformation."""
         self.here = _line_of_java
+        self.parallelism_given = False
         self.by_id, self._sinks = {}, []
         self._functions = []
         self._counter.set(0)
 
     def note(self, transformation: Java) -> None:
-        """Remember the line that is being run for a transformation, or for the next one if it is None."""
+        """Remember the line that is being run for a transformation, or for the next one if it is None.
+
+        An environment instead of one is about to take a parallelism.
+        """
         trace = java("java.lang.Thread").currentThread().getStackTrace()
         if any(str(element.getClassName()) == _TRANSLATION for element in trace):
+            return
+        if isinstance(transformation, self._environment):
+            self.parallelism_given = True
             return
         frame = self.here()
         if frame is None:
@@ -136,7 +148,10 @@ def _operator_of(made: Java) -> Java:
 
 
 def capturing_environment(listener: Callable[[Java], None]) -> Java:
-    """The class of an environment that calls ``listener`` with each transformation, and with None before each is made."""
+    """The class of an environment that calls ``listener`` with each transformation, and with None before each is made.
+
+    When it is given a parallelism, the listener gets the environment.
+    """
 
     @jpype.JImplements("java.util.function.Consumer")
     class Listener:
@@ -175,8 +190,9 @@ def _class_file() -> Java:
         code = writer.visitMethod(op.ACC_PUBLIC, name, descriptor, None, None)
         code.visitCode()
         before(code)
-        for argument in range(arguments + 1):
-            code.visitVarInsn(op.ALOAD, argument)
+        code.visitVarInsn(op.ALOAD, 0)
+        for argument in range(1, arguments + 1):
+            code.visitVarInsn(op.ILOAD if descriptor.startswith("(I)") else op.ALOAD, argument)
         code.visitMethodInsn(op.INVOKESPECIAL, _BASE, name, descriptor, False)
         code.visitInsn(returns)
         code.visitMaxs(0, 0)
@@ -192,6 +208,7 @@ def _class_file() -> Java:
 
     method("<init>", _CONSTRUCTOR, lambda code: None, 3, op.RETURN)
     method("addOperator", _ADD, tell(lambda code: code.visitVarInsn(op.ALOAD, 1)), 1, op.RETURN)
+    method("setParallelism", f"(I)L{_BASE};", tell(lambda code: code.visitVarInsn(op.ALOAD, 0)), 1, op.ARETURN)
     method("getParallelism", "()I", tell(lambda code: code.visitInsn(op.ACONST_NULL)), 0, op.IRETURN)
     writer.visitEnd()
     return writer.toByteArray()

@@ -96,6 +96,23 @@ def compiled(job: Job) -> CompiledJob:
 
     Raises Disagreement where they are not what Flink made, and ProgramError where the cluster would not start it.
     """
+    made = graphs_of(job)
+    for node in job.nodes:
+        if made.hashes.get(node.id) != node.generated_id:
+            raise Disagreement(f"The id of {node.name!r} is {node.generated_id}, and not {made.hashes.get(node.id)}.")
+    flinks = {vertex.id: set(vertex.operators) for vertex in job.vertices}
+    ours = {vertex.id: {pair.id for pair in vertex.operators} for vertex in made.job_graph.vertices}
+    if ours != flinks:
+        other = sorted(set(flinks) ^ set(ours)) or sorted(id for id in flinks if flinks[id] != ours[id])
+        raise Disagreement(f"The chains of operators are not Flink's at {', '.join(other)}.")
+    return made
+
+
+def graphs_of(job: Job) -> CompiledJob:
+    """The graphs of a job as our compiler makes them, whatever Flink did.
+
+    Raises Disagreement where it makes none, and ProgramError where the cluster would not start it.
+    """
     settings = _settings(job)
     graph = _stream_graph(job, settings)
     try:
@@ -103,14 +120,6 @@ def compiled(job: Job) -> CompiledJob:
         made = generate_job_graph(graph, hashes)
     except ProgramError as error:
         raise Disagreement(f"Flink takes the job, and our compiler does not: {error}") from error
-    for node in job.nodes:
-        if hashes.get(node.id) != node.generated_id:
-            raise Disagreement(f"The id of {node.name!r} is {node.generated_id}, and not {hashes.get(node.id)}.")
-    flinks = {vertex.id: set(vertex.operators) for vertex in job.vertices}
-    ours = {vertex.id: {pair.id for pair in vertex.operators} for vertex in made.vertices}
-    if ours != flinks:
-        other = sorted(set(flinks) ^ set(ours)) or sorted(id for id in flinks if flinks[id] != ours[id])
-        raise Disagreement(f"The chains of operators are not Flink's at {', '.join(other)}.")
     return CompiledJob(
         settings=settings,
         stream_graph=graph,

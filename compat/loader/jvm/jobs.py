@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from compat.compiler.configuration import PARALLELISM
 from compat.loader.jvm.bridge import Java, flink, java, text_or_none
 from compat.loader.jvm.call_sites import Places
 from compat.loader.jvm.graphs import Configured, configured, edges, graph_settings, job_graph, nodes, vertices
@@ -49,6 +50,7 @@ def build_job(pipeline: Java, request: Request, loader: Java, places: Places) ->
         graph=graph_settings(pipeline),
         options=_options(pipeline),
         savepoint=b"" if why else empty_savepoint(operators, found),
+        parallelism_given=places.parallelism_given or PARALLELISM in request.options,
     )
     return job, built
 

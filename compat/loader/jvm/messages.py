@@ -296,7 +296,7 @@ class Job(Struct, frozen=True, kw_only=True):
 
     ``savepoint`` is Flink's ``_metadata`` with every operator's states in it and not one value. ``exec_plan`` is the JSON
     that ``COMPILE PLAN`` writes, of a job in SQL, and ``statements`` are those that made it. ``python`` tells of a program
-    in Python.
+    in Python, ``parallelism_given`` that somebody set the default parallelism: the program, or an option.
     """
 
     name: str
@@ -311,6 +311,7 @@ class Job(Struct, frozen=True, kw_only=True):
     exec_plan: str | None = None
     statements: tuple[SqlStatement, ...] = ()
     python: bool = False
+    parallelism_given: bool = False
 
 
 class Crash(Struct, frozen=True, kw_only=True):

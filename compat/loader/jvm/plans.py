@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from compat.compiler.errors import Location, ProgramError
+from compat.loader.jvm.assumed import otherwise_of
 from compat.loader.jvm.compiled import CompiledJob, compiled, kind_of, minor_version
 from compat.loader.jvm.messages import Crash, DeclaredState, JavaFrame, Job, Node, Serializer, SqlStatement, Window
 from compat.loader.jvm.pyflink.plans import python_detail, python_states
@@ -49,6 +52,12 @@ def plan_of(job: Job, shown: str, show_path: Callable[[str], str] = str) -> Plan
     Raises Disagreement, and ProgramError where the cluster would not start it.
     """
     made = compiled(job)
+    plan = _plan(job, made, shown, show_path)
+    other = otherwise_of(job, made)
+    return plan if other is None else replace(plan, otherwise=_plan(*other, shown, show_path))
+
+
+def _plan(job: Job, made: CompiledJob, shown: str, show_path: Callable[[str], str]) -> Plan:
     nodes = {node.id: node for node in job.nodes}
     sql = bool(job.statements or job.exec_plan)
     around = _Around(

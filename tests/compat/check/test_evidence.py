@@ -202,6 +202,7 @@ VALUES = Rehearsal(states=(StateReading(scope="keyed", name="n", backend="rocksd
         (Answer(rehearsal=VALUES), N, Witness.VALUES),
         (Answer(rehearsal=VALUES, migrations=(UNTOLD,)), N, Witness.VALUES),
         (Answer(rehearsal=VALUES, migrations=(UNTOLD,)), value_state("m"), Witness.FLINK),
+        (Answer(rehearsal=VALUES), state(StateKind.LIST, scope=StateScope.OPERATOR), Witness.FLINK),
         (Answer(rehearsal=Rehearsal(), migrations=(TOLD,)), N, Witness.FLINK),
         (Answer(rehearsal=Rehearsal(), migrations=(TOLD,)), WRITTEN["fields"], Witness.FLINK),
         (Answer(rehearsal=Rehearsal(), migrations=(TOLD,)), WRITTEN["code"], "migration"),
