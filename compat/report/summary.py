@@ -109,7 +109,7 @@ def _detail(report: Report) -> str:
     if report.verdict is Verdict.INCOMPATIBLE and not parts:
         parts.append(_number(sum(f.level is Level.ERROR for f in by_cause(report)), "error"))
     if report.verdict is Verdict.UNKNOWN:
-        parts.append(f"{_number(sum(f.level is Level.UNKNOWN for f in report.findings), 'open question')}")
+        parts.append(f"{_number(sum(f.level is Level.UNKNOWN for f in by_cause(report)), 'open question')}")
     if report.verdict is Verdict.COMPATIBLE and not parts:
         kept = sum(row.fate is Fate.RESTORED and row.old is not None for row in report.mapping)
         if kept:

@@ -36,7 +36,22 @@ def find_unproven(check: Check, findings: Iterable[Finding]) -> Iterator[Finding
             state=None if state is None else state.name,
             fixes=(Fix(text=gap.settle),),
             subject=gap.cause,
+            cause=_COMMON.get(gap.cause),
         )
+
+
+_COMMON = {
+    "more": "may keep states besides those that are known",
+    "gone": "lack states of OLD, and no rule tells what becomes of them",
+    "migration": "convert old values in a way that their serializers do not tell",
+    "pickles": "keep pickles of classes that are not known to be as they were",
+    **{
+        f"{what} {side}": f"keep states whose {what} is not told in {side}"
+        for what in ("type", "key type")
+        for side in ("OLD", "NEW")
+    },
+}
+"""What operators with a gap have in common, by its cause; other gaps are told one by one."""
 
 
 RULE = Rule(
