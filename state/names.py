@@ -13,6 +13,10 @@ FILE_SPLITS = "splits"
 
 SINK_WRITER = "writer_raw_states"
 SINK_COMMITTER = "streaming_committer_raw_states"
+END_OF_INPUT = "end_of_input_state"
+"""Whether the input of a sink's writer had ended: kept by Flink 1.19.2, 1.20.1 and later of 1.x, and by 2.x no more."""
+FILES_TO_COMPACT, COMPACTION_REQUESTS = "remaining_compact_commit_raw_state", "remaining_requests_raw_state"
+"""What a file sink has still to compact (`CompactCoordinator`, `CompactorOperator`)."""
 
 KAFKA_OFFSETS = "topic-partition-offset-states"
 KINESIS_SHARDS = "Kinesis-Stream-Shard-State"
@@ -45,6 +49,7 @@ OF_OPERATORS = frozenset(
         SOURCE_READER,
         SINK_WRITER,
         SINK_COMMITTER,
+        END_OF_INPUT,
         ASYNC_WAIT,
         REDUCE,
         WINDOW_CONTENTS,
@@ -93,8 +98,8 @@ OF_CONNECTORS = frozenset(
         "next-transactional-id-hint",
         TRANSACTION_HINTS,
         PENDING_CHECKPOINTS,
-        "remaining_compact_commit_raw_state",
-        "remaining_requests_raw_state",
+        FILES_TO_COMPACT,
+        COMPACTION_REQUESTS,
         TRANSACTIONS,
         "stateful-sequence-source-state",
         KAFKA_OFFSETS,

@@ -11,7 +11,7 @@ from compat.check.mapping import Pair
 from compat.check.similarity import recorded
 from compat.state.model.operators import Operator
 from compat.state.model.states import State, StateKind, StateScope
-from compat.state.names import WINDOW_CONTENTS, timer_service
+from compat.state.names import END_OF_INPUT, WINDOW_CONTENTS, timer_service
 
 if TYPE_CHECKING:
     from compat.loader.jvm.answers import Answer
@@ -146,9 +146,10 @@ def _address(state: State) -> tuple[str, bool, bool]:
 
 
 def _never_filled(pair: Pair, state: State) -> Evidence | None:
-    """The proof for timers that OLD's function never sets: there are none to lose."""
+    """The proof for timers that OLD's function never sets, and for a mark that Flink goes on without: nothing is lost."""
     never = state.kind is StateKind.TIMERS and pair.old.detail.get("timers") is False
-    return Evidence(("operator's code",), Witness.READERS) if never else None
+    mark = state.built_in and state.name == END_OF_INPUT
+    return Evidence(("operator's code",), Witness.READERS) if never or mark else None
 
 
 def _may_be_asked_for(pair: Pair) -> Gap | None:

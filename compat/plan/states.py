@@ -49,6 +49,13 @@ _KEYED = frozenset(
         PythonOperator.KEYED_BROADCAST,
     }
 )
+_PARTS_OF_SINKS: dict[type[Operator], str] = {
+    ops.SinkCommitter: framework.SINK_COMMITTER,
+    ops.SinkGlobalCommitter: framework.SINK_COMMITTER,
+    ops.FileCompactorCoordinator: framework.FILES_TO_COMPACT,
+    ops.FileCompactor: framework.COMPACTION_REQUESTS,
+}
+"""The one list state that each part of a sink keeps, but for the writer."""
 _KINDS_OF_CONTENTS = {function: kind for kind, function in FUNCTIONS_OF_CONTENTS.items()}
 _TIMER_CALLS = frozenset({"register_event_time_timer", "register_processing_time_timer"})
 _USER_CODE = (
@@ -116,8 +123,8 @@ def _built_in_java(node: StreamNode, operator: Operator) -> list[State]:
         states.append(_built_in(framework.FILE_MONITOR, StateKind.LIST, StateScope.OPERATOR))
     elif isinstance(operator, ops.FileSplitReader):
         states.append(_built_in(framework.FILE_SPLITS, StateKind.LIST, StateScope.OPERATOR))
-    elif isinstance(operator, ops.SinkCommitter):
-        states.append(_built_in(framework.SINK_COMMITTER, StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
+    elif (name := _PARTS_OF_SINKS.get(type(operator))) is not None:
+        states.append(_built_in(name, StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
     elif isinstance(operator, ops.LegacySource | ops.LegacySink | ops.SinkWriter):
         states += states_of(operator)
     elif isinstance(operator, Described):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from compat.check.catalogue import RULES
@@ -16,7 +17,7 @@ from compat.loader.jvm.messages import Rehearsal, StateReading
 from compat.state.model.code import UserCode, WrittenClass
 from compat.state.model.operators import Operator
 from compat.state.model.states import More, Serializers, State, StateKind, StateScope
-from compat.state.names import WINDOW_CONTENTS
+from compat.state.names import END_OF_INPUT, WINDOW_CONTENTS
 from tests.compat.builders import operator, program, value_state
 
 N = value_state("n")
@@ -301,3 +302,9 @@ def test_timers_are_found_by_their_service(queue: str, found: bool) -> None:
 def test_timers_that_are_never_set_are_not_missed() -> None:
     assert proof(TIMERS, before={"detail": {"timers": True}}) is None
     assert compared(proof(TIMERS, before={"detail": {"timers": False}})) == ("operator's code",)
+
+
+def test_flink_goes_on_without_the_mark_of_an_end() -> None:
+    mark = state(StateKind.LIST, name=END_OF_INPUT, scope=StateScope.OPERATOR, key_type=None, built_in=True)
+    assert compared(proof(mark)) == ("operator's code",)
+    assert proof(msgspec.structs.replace(mark, built_in=False)) is None
