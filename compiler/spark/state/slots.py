@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import date
+from functools import lru_cache
 from itertools import chain
 from types import NoneType
 from typing import Any
@@ -12,6 +13,10 @@ from compat.state.serializers import KeyCodec
 
 _ALONE = frozenset({str, int, bytes, NoneType, date})
 """Classes of keys that equal, in Python, none that is another in Flink, as long as all keys are of such classes."""
+
+
+_REMEMBERED = 10_000
+"""So many slots of truth values and floats are not made anew."""
 
 
 class ByIdentity:
@@ -42,12 +47,18 @@ class Slots:
     def __init__(self, codec: KeyCodec) -> None:
         self._identify = codec.identify
         self._alone = _ALONE | {bool} if codec.canonical else _ALONE
+        self._remembered = lru_cache(_REMEMBERED, typed=True)(self._by_identity)
 
     def of(self, key: Any) -> Any:
         """What a key is found by."""
         kind = type(key)
         if kind in self._alone or (kind is tuple and self._alone.issuperset(map(type, key))):
             return key
+        if kind is bool or (kind is float and key):  # not of the zeros, which are equal
+            return self._remembered(key)
+        return self._by_identity(key)
+
+    def _by_identity(self, key: Any) -> ByIdentity:
         return ByIdentity(key, self._identify(key))
 
     def all_of(self, keys: list[Any]) -> list[Any]:
