@@ -26,7 +26,7 @@ from compat.check.sql.expressions import (
     text,
 )
 from compat.check.sql.nodes import ExecNode, read
-from compat.check.sql.sources import table_of
+from compat.check.sql.sources import identity, table_of
 from compat.plan.facts import Operator, Program
 from compat.state.frozen import frozen
 
@@ -329,7 +329,11 @@ def _plain(value: Any, columns: Sequence[Expression]) -> Any:
                 return repr(canonical(expression(msgspec.convert(value, Rex), columns)))
             except msgspec.ValidationError:
                 pass
-        return {key: _plain(part, columns) for key, part in value.items() if key != "name"}
+        if value.get("type") == "FieldRef" and 0 <= value.get("index", -1) < len(columns):
+            return repr(canonical(columns[value["index"]]))  # a key of a lookup join
+        options = value.get("options")
+        told = value | {"options": identity(options)} if "schema" in value and isinstance(options, dict) else value
+        return {key: _plain(part, columns) for key, part in told.items() if key != "name"}
     return [_plain(part, columns) for part in value] if isinstance(value, list) else value
 
 

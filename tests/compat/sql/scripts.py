@@ -998,3 +998,59 @@ jobs(
     AGGREGATE,
 )
 jobs("query_beside_an_insert", (A, O1, "SELECT COUNT(*) FROM a", FIRST), (A, O1, FIRST, "SELECT 1"))
+
+
+# what another plan restores rightly, and its near misses
+UNBOUNDED = "{} BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+ROWS_SO_FAR, RANGE_SO_FAR = UNBOUNDED.format("ROWS"), UNBOUNDED.format("RANGE")
+pair("over_all_rows", KV, over(bounds=ROWS_SO_FAR), over(bounds=RANGE_SO_FAR), WINDOW, "warning")
+pair(
+    "over_all_rows_processing_time",
+    KV,
+    over(order="pt", bounds=ROWS_SO_FAR),
+    over(order="pt", bounds=RANGE_SO_FAR),
+    WINDOW,
+    "warning",
+)
+pair("over_all_rows_by_value", KV, over(order="v2", bounds=ROWS_SO_FAR), over(order="v2", bounds=RANGE_SO_FAR), WINDOW)
+pair("over_some_rows", KV, over(bounds="ROWS BETWEEN 2 PRECEDING AND CURRENT ROW"), over(bounds=RANGE_SO_FAR), WINDOW)
+pair(
+    "over_all_rows_kept",
+    KV,
+    f"SELECT k, SUM(s) FROM ({over(bounds=ROWS_SO_FAR)}) AS t (k, s) GROUP BY k",
+    f"SELECT k, SUM(s) FROM ({over(bounds=RANGE_SO_FAR)}) AS t (k, s) GROUP BY k",
+    WINDOW,
+)
+SLIDE, HOURS_4, HOURS_2 = "1' HOUR", "4' HOUR", "2' HOUR"
+pair("hop_smaller", KV, window("HOP", (SLIDE, HOURS_4)), window("HOP", (SLIDE, HOURS_2)), WINDOW, "warning")
+pair("hop_larger", KV, window("HOP", (SLIDE, HOURS_2)), window("HOP", (SLIDE, HOURS_4)), WINDOW)
+pair("hop_smaller_slide", KV, window("HOP", (HOURS_2, HOURS_4)), window("HOP", (SLIDE, HOURS_2)), WINDOW)
+HOP_TOP = WINDOW_TOP.replace("TUMBLE", "HOP").replace("INTERVAL '{size}'", "INTERVAL '1' MINUTE, INTERVAL '{size}'")
+pair(
+    "hop_smaller_top_n",
+    RANKED,
+    HOP_TOP.format(order="v", size=4, n=3),
+    HOP_TOP.format(order="v", size=2, n=3),
+    WINDOW,
+)
+LARGE = "SELECT k, SUM(v) FROM a WHERE {} GROUP BY k"
+pair("larger_than", KV, LARGE.format("v > 20"), LARGE.format("v >= 21"))
+pair("smaller_than", KV, LARGE.format("v <= 20"), LARGE.format("21 > v"))
+pair("larger_than_by_one", KV, LARGE.format("v > 20"), LARGE.format("v >= 20"), ROWS)
+pair("larger_than_of_fractions", KV, LARGE.format("v / 2.0 > 20"), LARGE.format("v / 2.0 >= 21"), ROWS)
+pair("between", KV, LARGE.format("v BETWEEN 21 AND 30"), LARGE.format("v > 20 AND v < 31"))
+pair("between_by_one", KV, LARGE.format("v BETWEEN 21 AND 30"), LARGE.format("v > 20 AND v < 30"), ROWS)
+CHOICE = "SELECT k, SUM({}) FROM a GROUP BY k"
+pair("case_if", KV, CHOICE.format("CASE WHEN k2 > 1 THEN v ELSE 0 END"), CHOICE.format("IF(k2 > 1, v, 0)"))
+pair(
+    "case_if_turned",
+    KV,
+    CHOICE.format("CASE WHEN k2 > 1 THEN v ELSE 0 END"),
+    CHOICE.format("IF(k2 > 1, 0, v)"),
+    AGGREGATE,
+)
+jobs(
+    "set_of_the_client",
+    (A, O1, O2, statement_set(FIRST, SECOND)),
+    (A, O1, O2, statement_set(FIRST, SECOND).replace("EXECUTE STATEMENT SET\nBEGIN", "BEGIN STATEMENT SET;")),
+)
