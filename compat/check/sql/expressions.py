@@ -115,6 +115,16 @@ def expression(rex: Rex, columns: Sequence[Expression]) -> Expression:
     return Call(function, operands, rex.name or rex.correl)
 
 
+def places_of(rex: Rex | None) -> Iterator[int]:
+    """The places of the columns that an expression of a plan refers to."""
+    if rex is None:
+        return
+    if rex.kind in ("INPUT_REF", "PATTERN_INPUT_REF"):
+        yield rex.input_index
+    for one in (*rex.operands, rex.expr):
+        yield from places_of(one)
+
+
 _COMPARISONS = frozenset({"<", "<=", ">", ">=", "SEARCH"})
 _WHOLE = "of whole numbers"
 _WHOLE_TYPES = frozenset({"TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from compat.check.sql.aggregates import Partition, Sorting
@@ -206,8 +207,56 @@ def normalized(operator: Operator, text: str, lineage: Lineage) -> Meaning:
     return LastRows(rows, picked(rows, read(text, _DeduplicateNode).unique_keys), "its primary key")
 
 
+class _PrimaryKey(Struct, frozen=True):
+    columns: tuple[str, ...] = ()
+
+
+class _Column(Struct, frozen=True):
+    name: str
+    kind: str = "PHYSICAL"
+
+
+class _Schema(Struct, frozen=True, rename="camel"):
+    columns: tuple[_Column, ...] = ()
+    primary_key: _PrimaryKey = _PrimaryKey()
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """The places of the primary key among the columns that are written."""
+        written = [one.name for one in self.columns if one.kind != "COMPUTED"]
+        return tuple(written.index(name) for name in self.primary_key.columns if name in written)
+
+
+class _Resolved(Struct, frozen=True):
+    table_schema: _Schema = msgspec.field(name="schema", default=_Schema())
+
+
+class _Table(Struct, frozen=True, rename="camel"):
+    resolved_table: _Resolved = _Resolved()
+
+
+class _Sink(Struct, frozen=True):
+    table: _Table = _Table()
+
+
 class _SinkNode(ExecNode, frozen=True, rename="camel"):
+    dynamic_table_sink: _Sink = _Sink()
     input_upsert_key: tuple[int, ...] | None = None
+
+
+@frozen(kw_only=False)
+class Materialized:
+    """The rows that a sink was given for each of its keys. ``unique`` tells which of them a change is of."""
+
+    last: LastRows
+    unique: Traced
+
+    def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
+        """The differences to what NEW keeps."""
+        assert isinstance(new, Materialized)
+        yield from self.last.differences(new.last, words)
+        if self.last.by == new.last.by:
+            yield from keys(self.unique, new.unique, words, "what is unique in its rows")
 
 
 @frozen(kw_only=False)
@@ -220,8 +269,10 @@ class Nothing:
 
 
 def materialized(operator: Operator, text: str, lineage: Lineage) -> Meaning:
-    """What a sink with a primary key keeps of the rows that it was given."""
+    """What a sink with a primary key keeps of the rows that it was given (Flink: ``SinkUpsertMaterializer``)."""
     if not operator.name.startswith(_MATERIALIZER):
         return Nothing()
     rows = lineage.sides(operator)[0]
-    return LastRows(rows, picked(rows, read(text, _SinkNode).input_upsert_key or ()), "the key of the rows")
+    node = read(text, _SinkNode)
+    by = picked(rows, node.dynamic_table_sink.table.resolved_table.table_schema.keys)
+    return Materialized(LastRows(rows, by, "the primary key of its table"), picked(rows, node.input_upsert_key or ()))

@@ -23,6 +23,7 @@ from compat.check.sql.expressions import (
     canonical,
     conjuncts,
     expression,
+    places_of,
     text,
 )
 from compat.check.sql.nodes import ExecNode, read
@@ -149,6 +150,18 @@ class Lineage:
             if before is not None and node is not None and node.kind in _LOCAL and before.exec_node is not None:
                 return self.sides(before)[0], read(before.exec_node, Local).grouping
         return None
+
+    def places_read(self, operator: Operator) -> set[int] | None:
+        """The places of an operator's columns that those behind it read; None for all of them."""
+        found = set[int]()
+        for one in self._program.operators:
+            if operator.id not in one.inputs or one.exec_node is None:
+                continue
+            if (node := self.node(one)) is None or node.kind != "calc":
+                return None
+            calc = read(one.exec_node, _Calc)
+            found.update(place for rex in (*calc.projection, calc.condition) for place in places_of(rex))
+        return found
 
     def output_of(self, id: str, count: int) -> Rows:
         """Rows of an operator with state, with so many columns."""

@@ -59,6 +59,11 @@ class Windowing(Struct, frozen=True, rename="camel"):
     time_attribute_index: int = -1
     is_rowtime: bool = True
 
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """The columns of the PARTITION BY of sessions."""
+        return convert(self.window.get("partition_key_indices", ()), tuple[int, ...])
+
     def over(self, rows: Rows) -> Window:
         """The window over the rows. Where only its bounds are left in the rows, its time is told there."""
         time = picked(rows, (self.time_attribute_index,)) if self.time_attribute_index >= 0 else ()

@@ -797,7 +797,9 @@ pair("unnest_same", KV, UNNEST.format("v, v2"), UNNEST.format("v, v2"))
 pair("unnest_changed", KV, UNNEST.format("v, v2"), UNNEST.format("v, v"), AGGREGATE)
 SORTED = "SELECT k, {} FROM a ORDER BY ts"
 pair("sorted_same", KV, SORTED.format("v"), SORTED.format("v"))
-pair("sorted_column", KV, SORTED.format("v"), SORTED.format("v2"), "CMP713", "unknown")
+pair("sorted_column", KV, SORTED.format("v"), SORTED.format("v2"), ROWS)
+pair("sorted_further", KV, SORTED.format("v"), f"{SORTED.format('v')}, v", TOP, "warning", columns_new=KV)
+pair("sorted_otherwise", KV, f"{SORTED.format('v')}, v", f"{SORTED.format('v')}, v DESC", TOP, "warning")
 pair(
     "union_distinct",
     "k INT",
@@ -1054,3 +1056,66 @@ jobs(
     (A, O1, O2, statement_set(FIRST, SECOND)),
     (A, O1, O2, statement_set(FIRST, SECOND).replace("EXECUTE STATEMENT SET\nBEGIN", "BEGIN STATEMENT SET;")),
 )
+
+# several inputs at once
+C = B.replace("TABLE b", "TABLE c")
+MULTI_JOIN = "SET 'table.optimizer.multi-join.enabled' = 'true'"
+THREE = "SELECT a.id, b.v, c.v2 FROM a JOIN b ON a.k = b.k JOIN c ON b.k = c.k"
+JOINED = "i BIGINT, j BIGINT, l BIGINT"
+
+
+def multi_join(name, new, rule="", level=""):
+    """A pair of joins of three tables in one operator."""
+    pair(f"multi_join_{name}", JOINED, THREE, new, rule, level, before=(MULTI_JOIN, A, B, C))
+
+
+multi_join("same", THREE.replace("a.id", "a.id + 1"))
+multi_join("where", f"{THREE} WHERE a.v > 20", ROWS)
+multi_join("column", THREE.replace("b.v", "b.v2"), ROWS)
+multi_join("key", THREE.replace("b.k = c.k", "b.k = c.k2"), KEYS)
+multi_join("kind", THREE.replace("JOIN c", "LEFT JOIN c"), JOIN, "warning")
+multi_join("condition", f"{THREE} AND b.v > c.v2", JOIN, "warning")
+multi_join("condition_on_other_columns", f"{THREE} AND b.v > c.v", ROWS)
+
+# sessions whose rows are kept until they end
+SESSION = "SELECT id, {columns} FROM TABLE(SESSION(TABLE {table} PARTITION BY {by}, DESCRIPTOR(ts), INTERVAL '{size}' MINUTE))"
+
+
+def session(columns="v", table="a", by="k", size=1):
+    """The rows of sessions."""
+    return SESSION.format(columns=columns, table=table, by=by, size=size)
+
+
+VIEWS = (
+    A,
+    "CREATE VIEW w1 AS SELECT id, k, v, v2, ts FROM a",
+    "CREATE VIEW w2 AS SELECT id, k, v2 AS v, v AS v2, ts FROM a",
+)
+STARTED = {"columns": "k, k2, window_start"}
+TIMED_ROWS = "i BIGINT, k INT, k2 INT, w TIMESTAMP(3)"
+pair("session_same", "i BIGINT, j BIGINT", session(), session(columns="v + 1"))
+pair("session_gap", "i BIGINT, j BIGINT", session(), session(size=2), WINDOW, "warning")
+pair("session_key", TIMED_ROWS, session(**STARTED), session(**STARTED, by="k2"), KEYS)
+pair(
+    "session_key_of_rows_alone",
+    "i BIGINT, k INT, k2 INT",
+    session(columns="k, k2"),
+    session(columns="k, k2", by="k2"),
+    KEYS,
+    "warning",
+)
+pair("session_rows", "i BIGINT, j BIGINT", session(table="w1"), session(table="w2"), ROWS, before=VIEWS)
+pair(
+    "session_rows_kept_further",
+    KVV,
+    f"SELECT k, COUNT(k2), COUNT(id) FROM ({session(columns='k, k2')}) GROUP BY k",
+    f"SELECT k, COUNT(k2), COUNT(id) FROM ({session(columns='k, k2', by='k2')}) GROUP BY k",
+    KEYS,
+    "warning",
+)
+
+# the rows that a sink was given, by its key
+TWO_KEYS = "k INT NOT NULL, k2 INT NOT NULL, n BIGINT, PRIMARY KEY ({}) NOT ENFORCED"
+GIVEN = "SELECT COALESCE(k, 0), COALESCE(m, 0), s FROM (SELECT k, SUM(v) AS s, MAX(k2) AS m FROM a GROUP BY k)"
+pair("sink_key", TWO_KEYS.format("k"), GIVEN, GIVEN, KEYS, before=(FORCED, A), columns_new=TWO_KEYS.format("k2"))
+pair("sink_key_same", TWO_KEYS.format("k2"), GIVEN, GIVEN, before=(FORCED, A))
