@@ -14,6 +14,7 @@ from compat.check.sql.aspects import Aspect
 from compat.check.sql.descriptions import described
 from compat.check.sql.exec_nodes import meaning_of
 from compat.check.sql.meaning import Difference, Meaning, Words
+from compat.check.sql.options import marks_of
 from compat.check.sql.rows import Lineage
 from compat.check.sql.sources import TableChange, table_changes
 from compat.plan.facts import Operator, Program
@@ -83,7 +84,11 @@ class _Compared:
     def __init__(self, check: Check, tables: tuple[TableChange, ...] = (), *, through: bool = False) -> None:
         olds = {one.pair.old.id: one.old.name for one in tables}
         news = {one.pair.new.id: one.new.name for one in tables}
-        self.words = Words(Lineage(check.old, olds, through=through), Lineage(check.new, news, through=through))
+        before, after = marks_of(*(program.settings.get("table_options") or {} for program in (check.old, check.new)))
+        self.words = Words(
+            Lineage(check.old, olds, through=through, marks=before),
+            Lineage(check.new, news, through=through, marks=after),
+        )
         self._olds, self._news = _Meanings(check.old, self.words.old), _Meanings(check.new, self.words.new)
 
     def change(self, pair: Pair) -> MeaningChange | None:
@@ -150,13 +155,11 @@ class _Meanings:
         return described(operator, self._program)
 
     def _read(self, operator: Operator) -> Meaning | None:
-        if operator.exec_node is None:
+        node, json = self._lineage.node(operator), self._lineage.json(operator)
+        if node is None or json is None:
             return None
         try:
-            node = self._lineage.node(operator)
-            if node is None:
-                return None
-            return meaning_of(node.kind, operator, operator.exec_node, self._lineage)
+            return meaning_of(node.kind, operator, json, self._lineage)
         except (msgspec.MsgspecError, IndexError, RecursionError):
             return None  # of another shape than this version knows: its description is compared
 

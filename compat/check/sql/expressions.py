@@ -46,12 +46,14 @@ class Literal(Struct, frozen=True):
 class Call(Struct, frozen=True, eq=False):
     """A function or operator applied to operands; ``kind`` is the type that a cast is to.
 
-    ``written`` is how a query has it that means this; it is no part of what the call is.
+    ``under`` are the options that it depends on, where these differ between OLD and NEW. ``written`` is how a query has it that
+    means this; it is no part of what the call is.
     """
 
     function: str
     operands: tuple[Expression, ...]
     kind: str = ""
+    under: str = ""
     written: Call | None = None
 
     def __eq__(self, other: object) -> bool:
@@ -64,8 +66,8 @@ class Call(Struct, frozen=True, eq=False):
         return f"Call{self._parts!r}"
 
     @property
-    def _parts(self) -> tuple[str, tuple[Expression, ...], str]:
-        return self.function, self.operands, self.kind
+    def _parts(self) -> tuple[str, tuple[Expression, ...], str, str]:
+        return self.function, self.operands, self.kind, self.under
 
 
 Expression = Column | Literal | Call
@@ -90,6 +92,7 @@ class Rex(Struct, frozen=True, rename="camel"):
     class_name: str = field(name="class", default="")
     sql_kind: str = ""
     correl: str = ""
+    under: str = ""
 
 
 def expression(rex: Rex, columns: Sequence[Expression]) -> Expression:
@@ -107,12 +110,12 @@ def expression(rex: Rex, columns: Sequence[Expression]) -> Expression:
     )
     if rex.kind == "CALL" and function in _CASTS:
         same = rex.operands and type_text(rex.operands[0].type) == type_text(rex.type)
-        return operands[0] if same else Call(function, operands, type_text(rex.type))
+        return operands[0] if same else Call(function, operands, type_text(rex.type), rex.under)
     if function in _COMPARISONS and _is_whole(rex.operands):
-        return Call(function, operands, _WHOLE)
+        return Call(function, operands, _WHOLE, rex.under)
     if function == "IF" and not _is_text(rex.type):
         return Call("CASE", operands, written=Call(function, operands))
-    return Call(function, operands, rex.name or rex.correl)
+    return Call(function, operands, rex.name or rex.correl, rex.under)
 
 
 def places_of(rex: Rex | None) -> Iterator[int]:
@@ -193,7 +196,8 @@ def canonical(given: Expression) -> Expression:
         operands = [inner for one in operands for inner in _parts(one, function)]
     if function in _COMMUTATIVE:
         operands.sort(key=repr)
-    return Call(function, tuple(operands), "" if given.kind == _WHOLE else given.kind, given.written or given)
+    kind = "" if given.kind == _WHOLE else given.kind
+    return Call(function, tuple(operands), kind, given.under, given.written or given)
 
 
 def _without_the_bound(operands: list[Expression]) -> tuple[str, list[Expression]]:
@@ -231,7 +235,11 @@ def text(given: Expression, name: Callable[[Column], str]) -> str:
         return text(given.operands[0], name)
     if given.operands and isinstance(given.operands[0], Literal) and given.operands[0].kind == CONTENT:
         return given.function.rpartition(" ")[2]
-    given = _constant_behind(given.written or given)
+    shown = _call_text(_constant_behind(given.written or given), name)
+    return f"{shown} ({given.under})" if given.under else shown
+
+
+def _call_text(given: Call, name: Callable[[Column], str]) -> str:
     parts = [text(one, name) for one in given.operands]
     nested = [_bracketed(one, part) for one, part in zip(given.operands, parts, strict=True)]
     if given.function == "SEARCH" and isinstance(sarg := given.operands[1], Literal):
@@ -256,7 +264,7 @@ def _constant_behind(given: Call) -> Call:
     if len(given.operands) != 2 or not isinstance(given.operands[0], Literal) or isinstance(given.operands[1], Literal):
         return given
     turned = _TURNED_BACK.get(given.function)
-    return given if turned is None else Call(turned, given.operands[::-1], given.kind)
+    return given if turned is None else Call(turned, given.operands[::-1], given.kind, given.under)
 
 
 def _bracketed(given: Expression, shown: str) -> str:

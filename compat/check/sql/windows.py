@@ -40,6 +40,7 @@ class Window:
     time: Traced
     sliced: bool
     attached: bool = False
+    under: str = ""
 
     @property
     def lengths(self) -> Mapping[str, timedelta]:
@@ -48,7 +49,9 @@ class Window:
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{name} {_duration(size)}" for name, size in self.sizes)
-        return f"{self.kind}({sizes})" + ("" if self.event_time else " of processing time")
+        return " ".join(
+            filter(None, (f"{self.kind}({sizes})", "" if self.event_time else "of processing time", self.under))
+        )
 
 
 class Windowing(Struct, frozen=True, rename="camel"):
@@ -58,6 +61,7 @@ class Windowing(Struct, frozen=True, rename="camel"):
     strategy: str = ""
     time_attribute_index: int = -1
     is_rowtime: bool = True
+    under: str = ""
 
     @property
     def keys(self) -> tuple[int, ...]:
@@ -68,7 +72,7 @@ class Windowing(Struct, frozen=True, rename="camel"):
         """The window over the rows. Where only its bounds are left in the rows, its time is told there."""
         time = picked(rows, (self.time_attribute_index,)) if self.time_attribute_index >= 0 else ()
         found = _window(str(self.window.get("type", "")), self.window, self.is_rowtime, time, sliced=True)
-        return replace(found, attached=self.strategy == "WindowAttached")
+        return replace(found, attached=self.strategy == "WindowAttached", under=self.under)
 
 
 def group_window(window: dict[str, Any], rows: Rows) -> Window:
@@ -80,7 +84,7 @@ def group_window(window: dict[str, Any], rows: Rows) -> Window:
     found = _window(str(window.get("kind", "")), window, event_time, time, sliced=False)
     if window.get("isTimeWindow") is False:
         return Window(f"{found.kind} of rows", found.sizes, event_time, time, sliced=False)
-    return found
+    return replace(found, under=window.get("under", ""))
 
 
 def _window(kind: str, spec: dict[str, Any], event_time: bool, time: Traced, *, sliced: bool) -> Window:
@@ -106,7 +110,7 @@ def window_changes(
             f"its windows went by {was} and go by {now}",
             "The windows that were open at the savepoint hold rows by the old time",
         )
-    if (old.kind, old.sizes, old.event_time) == (new.kind, new.sizes, new.event_time):
+    if (old.kind, old.sizes, old.event_time, old.under) == (new.kind, new.sizes, new.event_time, new.under):
         return
     title = f"its window was {old} and is {new}"
     if _own_bounds(old, new):
@@ -124,7 +128,7 @@ _SLICES = "The windows that were open at the savepoint were filled by the old ru
 
 def _own_bounds(old: Window, new: Window) -> bool:
     """True if windows that are open go on with the bounds that they have."""
-    if old.kind != new.kind or old.event_time != new.event_time:
+    if (old.kind, old.event_time, old.under) != (new.kind, new.event_time, new.under):
         return False
     return old.kind == "SESSION" or (old.kind == "TUMBLE" and not old.sliced)
 
@@ -136,7 +140,7 @@ def _fewer_slices(old: Window, new: Window) -> bool:
     """
     if not (old.sliced and new.sliced) or old.attached or new.attached:
         return False
-    if (old.kind, old.event_time) != ("HOP", new.event_time) or new.kind != "HOP":
+    if old.kind != "HOP" or (old.kind, old.event_time, old.under) != (new.kind, new.event_time, new.under):
         return False
     before, after = old.lengths, new.lengths
     return after["size"] < before["size"] and all(before.get(one) == after.get(one) for one in ("slide", "offset"))

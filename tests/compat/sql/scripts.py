@@ -1119,3 +1119,71 @@ TWO_KEYS = "k INT NOT NULL, k2 INT NOT NULL, n BIGINT, PRIMARY KEY ({}) NOT ENFO
 GIVEN = "SELECT COALESCE(k, 0), COALESCE(m, 0), s FROM (SELECT k, SUM(v) AS s, MAX(k2) AS m FROM a GROUP BY k)"
 pair("sink_key", TWO_KEYS.format("k"), GIVEN, GIVEN, KEYS, before=(FORCED, A), columns_new=TWO_KEYS.format("k2"))
 pair("sink_key_same", TWO_KEYS.format("k2"), GIVEN, GIVEN, before=(FORCED, A))
+
+# options that change what expressions mean
+INSTANTS = (
+    "CREATE TABLE l (id BIGINT, k INT, v BIGINT, flag BOOLEAN, name STRING, ts TIMESTAMP_LTZ(3), "
+    f"WATERMARK FOR ts AS ts - INTERVAL '1' SECOND) WITH ({SEQUENCE})"
+)
+ZONE = "SET 'table.local-time-zone' = '{}'"
+CASTS = "SET 'table.exec.legacy-cast-behaviour' = '{}'"
+
+
+IN_UTC, IN_INDIA = ZONE.format("UTC"), ZONE.format("Asia/Kolkata")
+
+
+def under(name, columns, query, rule="", level="", old=IN_UTC, new=IN_INDIA):
+    """A query under two values of an option."""
+    before, before_new = ((INSTANTS,) if option is None else (option, INSTANTS) for option in (old, new))
+    pair(name, columns, query, query, rule, level, before=before, before_new=before_new)
+
+
+HOUR_OF = "SELECT DATE_FORMAT(ts, 'HH'), COUNT(*) FROM l GROUP BY DATE_FORMAT(ts, 'HH')"
+LATEST = "SELECT k, MAX(CAST(ts AS TIMESTAMP(3))) FROM l GROUP BY k"
+under("zone_key", "h STRING, n BIGINT", HOUR_OF, KEYS)
+under("zone_value", "k INT, t TIMESTAMP(3)", LATEST, AGGREGATE)
+under("zone_where", KV, "SELECT k, SUM(v) FROM l WHERE EXTRACT(HOUR FROM ts) > 5 GROUP BY k", ROWS)
+under("zone_window", KV, window(table="l"), WINDOW)
+under("zone_untouched", "k INT, n BIGINT, t TIMESTAMP_LTZ(3)", "SELECT k, SUM(v), MAX(ts) FROM l GROUP BY k")
+under(
+    "zone_behind",
+    "k INT, h STRING",
+    "SELECT k, DATE_FORMAT(m, 'HH') FROM (SELECT k, MAX(ts) AS m FROM l GROUP BY k)",
+    "CMP712",
+    "warning",
+)
+under("zone_of_the_cluster", "h STRING, n BIGINT", HOUR_OF, "CMP712", "unknown", new=None)
+under("zone_untouched_of_the_cluster", KV, "SELECT k, SUM(v) FROM l GROUP BY k", new=None)
+OLD_CASTS = {"old": CASTS.format("ENABLED"), "new": None}
+FLAGS = "SELECT CAST(flag AS STRING), COUNT(*) FROM l GROUP BY CAST(flag AS STRING)"
+under("casts_key", "s STRING, n BIGINT", FLAGS, KEYS, **OLD_CASTS)
+under("casts_as_by_default", "s STRING, n BIGINT", FLAGS, old=CASTS.format("disabled"), new=None)
+under(
+    "casts_of_numbers",
+    "s STRING, d DOUBLE",
+    "SELECT CAST(k AS STRING), SUM(CAST(v AS DOUBLE)) FROM l GROUP BY CAST(k AS STRING)",
+    **OLD_CASTS,
+)
+under("casts_of_texts", KV, "SELECT k, SUM(CAST(name AS BIGINT)) FROM l GROUP BY k", AGGREGATE, **OLD_CASTS)
+under(
+    "option_of_a_later_flink",
+    KV,
+    SUMS.replace("FROM a", "FROM l"),
+    "CMP712",
+    "unknown",
+    "SET 'table.exec.miracle' = '1'",
+    None,
+)
+under(
+    "option_of_caches",
+    KV,
+    SUMS.replace("FROM a", "FROM l"),
+    old="SET 'table.exec.rank.topn-cache-size' = '1'",
+    new=None,
+)
+ENFORCER = "SET 'table.exec.sink.type-length-enforcer' = '{}'"
+CUT = "k INT, s {}, PRIMARY KEY (k) NOT ENFORCED"
+NAMES = "SELECT k, MAX(name) FROM a GROUP BY k"
+LENGTHS = {"before": (FORCED, ENFORCER.format("IGNORE"), A), "before_new": (FORCED, ENFORCER.format("TRIM_PAD"), A)}
+pair("sink_cuts", CUT.format("VARCHAR(3)"), NAMES, NAMES, ROWS, **LENGTHS)
+pair("sink_cuts_nothing", CUT.format("STRING"), NAMES, NAMES, **LENGTHS)
