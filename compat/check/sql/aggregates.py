@@ -25,8 +25,8 @@ from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kep
 from compat.check.sql.nodes import ExecNode, field_names, read
 from compat.check.sql.rows import Branch, Lineage, Rows, Traced, at, picked, traced
 from compat.check.sql.windows import Window, Windowing, group_window, window_changes
-from compat.plan.facts import Operator
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 _WRONG = "What it added up so far goes on under the new meaning"
 _STAR = {"COUNT"}

@@ -17,9 +17,10 @@ from compat.check.sql.meaning import Difference, Meaning, Words
 from compat.check.sql.options import marks_of
 from compat.check.sql.rows import Lineage
 from compat.check.sql.sources import TableChange, table_changes
-from compat.plan.facts import Operator, Program
+from compat.plan.facts import Program
 from compat.plan.queries import of_query
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 
 @frozen(kw_only=False)

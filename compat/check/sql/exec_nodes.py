@@ -8,8 +8,8 @@ from enum import Enum
 from compat.check.sql import aggregates, joins, multi_joins, other, ranks
 from compat.check.sql.meaning import Meaning
 from compat.check.sql.rows import Lineage
-from compat.plan.facts import Operator
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 Reader = Callable[[Operator, str, Lineage], Meaning]
 

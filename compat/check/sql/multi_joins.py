@@ -12,8 +12,8 @@ from compat.check.sql.expressions import Call, Expression, Rex, canonical, conju
 from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kept
 from compat.check.sql.nodes import ExecNode, read
 from compat.check.sql.rows import Lineage, Rows, Traced, at, picked
-from compat.plan.facts import Operator
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 _OUTPUT_ONLY = "What it kept is as NEW needs it; what it put out before the savepoint stays as OLD had it"
 """It keeps rows and how often each came, and counts partners anew for each row that comes: no rule of its own is in that."""

@@ -13,8 +13,8 @@ from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kep
 from compat.check.sql.nodes import ExecNode, read
 from compat.check.sql.rows import Lineage, Rows, Traced, content_of, picked
 from compat.check.sql.windows import Window, Windowing, window_changes
-from compat.plan.facts import Operator
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 
 class _MatchSpec(Struct, frozen=True, rename="camel"):

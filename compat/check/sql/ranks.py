@@ -15,8 +15,8 @@ from compat.check.sql.nodes import ExecNode, read
 from compat.check.sql.options import is_limited
 from compat.check.sql.rows import Lineage, Rows, Traced, picked
 from compat.check.sql.windows import Window, Windowing, window_changes
-from compat.plan.facts import Operator
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 _ALL_ROWS = "Retract"
 _MATERIALIZER = "SinkMaterializer"

@@ -29,8 +29,9 @@ from compat.check.sql.expressions import (
 from compat.check.sql.nodes import ExecNode, read
 from compat.check.sql.options import Marks
 from compat.check.sql.sources import identity, table_of
-from compat.plan.facts import Operator, Program
+from compat.plan.facts import Program
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 SOURCES = frozenset({"table-source-scan", "legacy-table-source-scan", "data-stream-scan"})
 """Kinds of nodes that read tables."""

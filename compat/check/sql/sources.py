@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from compat.check.mapping import Pair
 from compat.check.sql.nodes import ExecNode, read
-from compat.plan.facts import Operator
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 _SCAN = re.compile(
     r"TableSourceScan\(table=\[\[(?P<name>[^\]]*?)(?:, (?:filter|project|watermark|limit|metadata)=.*)?\]"

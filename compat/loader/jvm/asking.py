@@ -12,7 +12,7 @@ from compat.loader.jvm.bytecode import Classes
 from compat.loader.jvm.classfile import ABSTRACT, BRIDGE, Call, Member, Method
 from compat.loader.jvm.fielduses import calls
 from compat.loader.jvm.usercode import classes_of
-from compat.plan.model import More
+from compat.state.model.states import More
 
 _ASKS = frozenset(
     {

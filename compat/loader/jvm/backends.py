@@ -22,7 +22,7 @@ from compat.loader.jvm.bridge import (
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.handles import OldOperator
 from compat.loader.jvm.harness import SOURCE, OperatorFailed, harness, open_operator, operator_of
-from compat.loader.jvm.model import Backend, RestoreFailure, Scope
+from compat.loader.jvm.messages import Backend, RestoreFailure, Scope
 from compat.loader.jvm.partial_matches import check_matches
 from compat.loader.jvm.states import canonical_snapshot, is_unsupported
 from compat.state.flink.binary import ByteReader
