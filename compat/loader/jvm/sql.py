@@ -85,7 +85,7 @@ class Session:
             numbers = NodeNumbers(self._environment)
             plans = sql_script.submits(text) or sql_script.is_query(text)
             self.plan = lambda: numbers.as_before(lambda: self._compile(text)) if plans else None
-            self._environment.executeSql(text)
+            self._environment.executeSql(sql_script.executable(text))
 
     def _planned(self, planned: sql_script.PlanStatement, statement: SqlStatement, folder: Path) -> None:
         """Plans are compiled in memory: a check leaves the user's files alone."""

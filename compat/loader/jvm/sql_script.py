@@ -20,6 +20,7 @@ _TOKEN = re.compile(
 )
 _SET_OPENS = (("EXECUTE", "STATEMENT", "SET", "BEGIN"), ("BEGIN", "STATEMENT", "SET"))
 _SET_BEGINS = re.compile(r"\s*(?:(?:EXECUTE\s+)?STATEMENT\s+SET\s+BEGIN|BEGIN\s+STATEMENT\s+SET\s*;)", re.IGNORECASE)
+_CLIENTS_SET = re.compile(r"^\s*BEGIN\s+STATEMENT\s+SET\s*;", re.IGNORECASE)
 _SET = re.compile(
     r"""^SET\s+(?:'(?P<quoted>(?:[^']|'')+)'|(?P<plain>[^\s'=]+))\s*=\s*
         (?:'(?P<text>(?:[^']|'')*)'|(?P<word>[^'\s].*))$""",
@@ -91,6 +92,15 @@ def members(statement: SqlStatement) -> list[SqlStatement]:
     return [
         SqlStatement(text=one.text, line=one.line + before, end_line=one.end_line + before) for one in statements(inner)
     ]
+
+
+def executable(text: str) -> str:
+    """A statement as a table environment takes it.
+
+    ``BEGIN STATEMENT SET; …; END;`` is known to the SQL client alone, which runs it as ``EXECUTE STATEMENT SET`` (Flink:
+    ``CliClient``, ``BeginStatementSetOperation``).
+    """
+    return _CLIENTS_SET.sub("EXECUTE STATEMENT SET BEGIN ", text)
 
 
 def setting(text: str) -> tuple[str, str] | None:

@@ -22,6 +22,7 @@ from compat.loader.jvm.harness import (
     is_source,
     keyed_backend,
     open_operator,
+    operator_of,
 )
 from compat.loader.jvm.holding import holding_of
 from compat.loader.jvm.keys import key_of
@@ -68,17 +69,17 @@ def _empty(operator: Configured, loader: Java) -> Snapshot:
     """The snapshot of an operator that has seen nothing, in the canonical format where Flink has one."""
     task = harness(operator, loader, default_max_parallelism(operator))
     task.initializeEmptyState()
-    if runs_python(task.getOperator()):
-        return Snapshot(states=_of_python(operator, task.getOperator(), loader))
+    if runs_python(operator_of(task)):
+        return Snapshot(states=_of_python(operator, operator_of(task), loader))
     if is_source(task):
-        subtask, uses, holding = _operator_state(task.getOperator()), {}, None
+        subtask, uses, holding = _operator_state(operator_of(task)), {}, None
     else:
         open_operator(task)
-        subtask, uses = _snapshot(task), dict(_uses(task.getOperator()))
-        holding = holding_of(task.getOperator())
+        subtask, uses = _snapshot(task), dict(_uses(operator_of(task)))
+        holding = holding_of(operator_of(task))
     found = infos(subtask, loader)
     told = _told(found)
-    made = _made(task.getOperator())
+    made = _made(operator_of(task))
     states = tuple(
         msgspec.structs.replace(
             one,
@@ -88,7 +89,7 @@ def _empty(operator: Configured, loader: Java) -> Snapshot:
         for one in told.states
     )
     key = None if found.key is None else key_of(found.key, made)
-    more = more_of(task.getOperator(), operator.config.getStreamOperatorFactory(loader), loader)
+    more = more_of(operator_of(task), operator.config.getStreamOperatorFactory(loader), loader)
     return Snapshot(
         states=msgspec.structs.replace(told, states=states, holding=holding, key=key, more=more), subtask=subtask
     )

@@ -122,3 +122,17 @@ def test_plan_statements():
     assert (both.keep, both.execute) == (False, True)
     assert sql_script.plan_statement("EXECUTE PLAN 'p'").statement is None
     assert sql_script.plan_statement("EXECUTE STATEMENT SET BEGIN END") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        (
+            "BEGIN STATEMENT SET;\nINSERT INTO a SELECT 1;\nEND",
+            "EXECUTE STATEMENT SET BEGIN \nINSERT INTO a SELECT 1;\nEND",
+        ),
+        ("INSERT INTO a SELECT 'BEGIN STATEMENT SET;'", "INSERT INTO a SELECT 'BEGIN STATEMENT SET;'"),
+    ],
+)
+def test_a_set_of_the_client_is_run_as_a_set(text, runs):
+    assert sql_script.executable(text) == runs
