@@ -22,7 +22,7 @@ from compat.loader.jvm.bridge import Java, described, operator_of
 from compat.loader.jvm.distribution import parsed
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.handles import OldOperator, emptied, without_values
-from compat.loader.jvm.harness import Bounds, OperatorFailed, acts_on_values, bounded
+from compat.loader.jvm.harness import Bounds, FailedAtFirstRead, OperatorFailed, acts_on_values, bounded
 from compat.loader.jvm.model import (
     Backend,
     Limit,
@@ -34,7 +34,6 @@ from compat.loader.jvm.model import (
     Restored,
     StateRestore,
 )
-from compat.loader.jvm.partial_matches import FailedAtFirstRead
 from compat.loader.jvm.pyflink.operators import runs_python
 from compat.loader.jvm.rehearsal import Allowance, Rehearsing
 from compat.loader.jvm.samples import Sampling
