@@ -34,7 +34,7 @@ from compat.loader.jvm.usercode import code_of, reached
 _CHECKPOINT = 1
 _STREAM_LIMIT = 32 << 20
 _ROWS = ".RowDataSerializer$RowDataSerializerSnapshot"
-_COMPOSITE = "api.common.typeutils.CompositeTypeSerializerSnapshot"
+COMPOSITE = "api.common.typeutils.CompositeTypeSerializerSnapshot"
 _TTL = "runtime.state.ttl.AbstractTtlDecorator"
 _WRAPPERS = ("runtime.state.heap.", "runtime.state.ttl.")
 _WRAPS = 3
@@ -271,7 +271,7 @@ def _columns(snapshot: Java) -> tuple[str, ...]:
     """The types of the fields of rows, in a serializer of rows or in the first part of another one that has rows."""
     if (class_name(snapshot) or "").endswith(_ROWS):
         return tuple(str(one) for one in member(snapshot, "types"))
-    if not is_a(snapshot, _COMPOSITE):
+    if not is_a(snapshot, COMPOSITE):
         return ()
     delegate = member(snapshot, "nestedSerializersSnapshotDelegate")
     nested = () if delegate is None else delegate.getNestedSerializerSnapshots()
