@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 
 from compat.loader.jvm.differences import differences
-from compat.loader.jvm.model import Serializer
-from compat.plan.facts import State
+from compat.loader.jvm.messages import Serializer
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
+from compat.state.model.states import State
 
 _TTL = "TtlSerializerSnapshot"
 _ENUM, _POJO = "enum_class", "pojo_class"
@@ -50,6 +50,11 @@ def of_states(old: State, new: State) -> tuple[Told, tuple[str, ...]] | None:
     if old.serializers.value is None or new.serializers.value is None:
         return None
     return told(old.serializers.value, new.serializers.value)
+
+
+def value_of(state: State) -> SerializerSnapshot | None:
+    """The snapshot of the serializer of a state's values; None where there is none that can be read."""
+    return None if state.serializers is None or state.serializers.value is None else _read(state.serializers.value)
 
 
 def placed(old: State, new: State) -> tuple[Told, tuple[str, ...]] | None:
@@ -112,6 +117,9 @@ def _resolved_fields(old: SerializerSnapshot, new: SerializerSnapshot) -> Told:
         return Told.UNKNOWN
     if len(olds) != len(old.nested) or len(news) != len(new.nested):
         return Told.UNKNOWN
+    owners = dict(zip(news, new.owners, strict=False))
+    if any(owners.get(name, owner) != owner for name, owner in zip(olds, old.owners, strict=False)):
+        return Told.UNKNOWN  # whether the class that declared it still has it, only the classes tell
     parts = dict(zip(news, new.nested, strict=True))
     kept = _worst(_resolved(one, parts[name]) for name, one in zip(olds, old.nested, strict=True) if name in parts)
     return max(kept, Told.SAME if olds == news else Told.MIGRATES, key=_ORDER.index)

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import jpype
 
+from compat.loader.jvm.asking import declare
 from compat.loader.jvm.bridge import FLINK, Java, class_name, described, flink, is_a, java, member, members, user_frames
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.pyflink.operators import runs_python
@@ -97,9 +98,14 @@ def _worked(started: list[Java]) -> float:
     return max(int(times.getThreadCpuTime(started[0].getId())), 0) / 1e9 if started else 0.0
 
 
+def operator_of(made: Java) -> Java:
+    """The operator in a harness, whose own getter refuses those of several inputs (Flink: ``AbstractStreamOperatorV2``)."""
+    return member(made, "operator")
+
+
 def is_source(made: Java) -> bool:
     """True for a source in its harness: opening it connects to the outside world, and its states are there before that."""
-    return is_a(made.getOperatorFactory(), SOURCE) or is_a(made.getOperator(), _LEGACY_SOURCE)
+    return is_a(made.getOperatorFactory(), SOURCE) or is_a(operator_of(made), _LEGACY_SOURCE)
 
 
 def acts_on_values(operator: Configured, loader: Java) -> bool:
@@ -134,17 +140,29 @@ def harness(operator: Configured, loader: Java, max_parallelism: int, backend: J
     return made
 
 
-def open_operator(made: Java) -> None:
-    """Open an operator, and have it make the state of its trigger, which waits for the first record.
+class FailedAtFirstRead(OperatorFailed):
+    """An operator that was restored and fails as soon as a record comes."""
 
-    A source is left closed: its reader would connect to the outside world. So is what would start a Python process.
+
+def open_operator(made: Java) -> str | None:
+    """Open an operator, and have it declare what waits for the first record: its trigger's state, and the functions'.
+
+    Gives why it may keep more than that. A source is left closed: its reader would connect to the outside world. So is what
+    would start a Python process. Raises FailedAtFirstRead.
     """
-    if is_source(made) or runs_python(made.getOperator()):
-        return
+    if is_source(made) or runs_python(operator_of(made)):
+        return None
     made.open()
-    operator = made.getOperator()
-    if not is_a(operator, _WINDOWS):
-        return
+    operator = operator_of(made)
+    if is_a(operator, _WINDOWS):
+        _declare_triggers_state(made, operator)
+    try:
+        return declare(operator, made.getExecutionConfig())
+    except jpype.JException as error:
+        raise FailedAtFirstRead(described(error), error) from error
+
+
+def _declare_triggers_state(made: Java, operator: Java) -> None:
     window_serializer = member(operator, "windowSerializer")
     for descriptor in _descriptors(member(operator, "trigger")):
         descriptor.initializeSerializerUnlessSet(made.getExecutionConfig())

@@ -21,7 +21,7 @@ from compat.loader.interpreter import Interpreter
 from compat.loader.jvm.archive import archive_for
 from compat.loader.jvm.distribution import FlinkDistribution
 from compat.loader.jvm.java import Java
-from compat.loader.jvm.model import (
+from compat.loader.jvm.messages import (
     Build,
     Crash,
     Ended,
@@ -172,6 +172,11 @@ class JvmProcess:
         """Whether it takes further programs."""
         with self._changed:
             return not (self._gone or self._closed)
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was ended by whoever started it."""
+        return self._closed
 
     def build(self, program: Program) -> Building:
         """Have a program built, behind those that it was told to build before."""
