@@ -105,7 +105,7 @@ def test_all_of_java(flink: Any, java: Any) -> None:
     found = {name: kind for name, kind, _ in in_java(flink, java)}
     assert [name for name, kind in found.items() if kind == "wrong"] == []
     assert Counter(found.values())["alarm"] <= 1
-    assert Counter(found.values())["unknown"] <= 30
+    assert Counter(found.values())["unknown"] <= 12
 
 
 @pytest.mark.slow
