@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from compat.loader.failure import Failure
     from compat.loader.inputs import FlinkJars, InputError
     from compat.plan.facts import Program
-    from compat.plan.model import Operator, State
+    from compat.state.model.operators import Operator
+    from compat.state.model.states import State
 
 __all__ = [
     "Failure",
@@ -58,7 +59,8 @@ _HOMES = {
     "compat.loader.failure": ("Failure",),
     "compat.loader.inputs": ("FlinkJars", "InputError"),
     "compat.plan.facts": ("Program",),
-    "compat.plan.model": ("Operator", "State"),
+    "compat.state.model.operators": ("Operator",),
+    "compat.state.model.states": ("State",),
 }
 _PACKAGES = ("check", "plan")
 """Packages that have the name of a function."""

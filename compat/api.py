@@ -13,8 +13,8 @@ from compat.comparison import Comparison, compare
 from compat.loader.failure import Failure, Undecidable
 from compat.loader.inputs import FlinkJars, InputError, LoadOptions, load, opened
 from compat.plan.facts import Program, facts_of
-from compat.plan.model import Refused
 from compat.state.frozen import frozen
+from compat.state.model.job import Refused
 
 Job = str | os.PathLike[str]
 """A program (``job.py``, a jar, an SQL script), a topology file, a plan, or ``git:REF:path``; as OLD a savepoint too."""

@@ -31,17 +31,17 @@ from compat.loader.jvm.warm import WarmJvms
 from compat.loader.process import Outcome, finish, start
 from compat.loader.request import Loaded
 from compat.plan.facts import Program, facts_of
-from compat.plan.model import Plan, Refused
 from compat.sides import Job, Jobs, Kept, Old, Savepoint, Snapshot, job_count, job_of, plan_of, rebuilt, said_of
 from compat.state.frozen import frozen
-from compat.state.regular import open_regular
+from compat.state.model.job import Plan, Refused
+from compat.state.safe_open import open_regular
 
 if TYPE_CHECKING:
     from compat.check.ignores import IgnoredRule
     from compat.deployment.resources import Deployment
     from compat.loader.jvm.answers import Answers
     from compat.loader.jvm.loading import FlinkLoading
-    from compat.loader.jvm.model import Restore
+    from compat.loader.jvm.messages import Restore
     from compat.savepoint.names import Names
 
 SECOND_HASH_SEED = 4711
@@ -346,7 +346,7 @@ def _ask_all(loading: FlinkLoading, olds: Sequence[Old], comparison: Comparison,
 
 def _restorable(old: Old, comparison: Comparison) -> Iterator[Restore]:
     """The state of OLD that Flink can restore, by job."""
-    from compat.loader.jvm import model
+    from compat.loader.jvm import messages
     from compat.state.flink.remote import is_remote
 
     job = comparison.job or 0
@@ -356,16 +356,16 @@ def _restorable(old: Old, comparison: Comparison) -> Iterator[Restore]:
         limit = comparison.rehearse
         if limit is not None:
             seconds = comparison.load.timeout
-            yield model.Restore(
-                folder=folder, job=job, limit=model.Limit(size=limit.size, entries=limit.entries, seconds=seconds)
+            yield messages.Restore(
+                folder=folder, job=job, limit=messages.Limit(size=limit.size, entries=limit.entries, seconds=seconds)
             )
         else:
-            yield model.Restore(folder=folder, job=job)
+            yield messages.Restore(folder=folder, job=job)
         return
     plans = old.plans if isinstance(old, Jobs) else (old.plan,)
     for number, plan in enumerate(plans, start=0 if isinstance(old, Jobs) else job):
         if isinstance(plan, Plan) and plan.empty_savepoint is not None:
-            yield model.Restore(metadata=plan.empty_savepoint, job=number)
+            yield messages.Restore(metadata=plan.empty_savepoint, job=number)
 
 
 def _may_differ(outcome: Outcome) -> bool:

@@ -6,10 +6,15 @@ from collections.abc import Mapping
 
 from compat.check.findings import Finding, Fix, Report, Verdict
 from compat.check.rule import Rule
-from compat.check.rules import cmp105, cmp109, cmp202, cmp203, cmp305
+from compat.check.rules.identity import cmp105_duplicate_uid as cmp105
+from compat.check.rules.identity import cmp109_invalid_user_hash as cmp109
+from compat.check.rules.scaling import cmp305_parallelism_above_own_max as cmp305
+from compat.check.rules.shape import cmp202_forward_parallelism as cmp202
+from compat.check.rules.shape import cmp203_iteration_with_checkpoints as cmp203
 from compat.compiler.errors import ErrorCode
-from compat.plan.facts import Program, SourceLine, facts_of
-from compat.plan.model import Refusal, Refused
+from compat.plan.facts import Program, facts_of
+from compat.state.model.job import Refusal, Refused
+from compat.state.model.source_line import SourceLine
 
 _RULES: Mapping[str, Rule] = {
     ErrorCode.DUPLICATE_UID.value: cmp105.RULE,

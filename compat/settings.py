@@ -19,7 +19,7 @@ from compat.loader.process import MOST_SECONDS
 from compat.loader.request import clipped
 from compat.report import NAMES as FORMAT_NAMES
 from compat.state.frozen import frozen
-from compat.state.regular import read_regular
+from compat.state.safe_open import read_regular
 
 if TYPE_CHECKING:
     from compat.check.ignores import IgnoredRule

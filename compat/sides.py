@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.plan.model import Plan, Refused
 from compat.state.frozen import frozen
+from compat.state.model.job import Plan, Refused
 
 if TYPE_CHECKING:
     from compat.savepoint.load import OldSavepoint

@@ -10,14 +10,14 @@ from dataclasses import dataclass, field, replace
 
 from compat.compiler.errors import ProgramError
 from compat.compiler.executiongraph.generator import generate as generate_execution_graph
-from compat.compiler.executiongraph.model import ExecutionGraph
-from compat.compiler.garbage import collection_paused
+from compat.compiler.executiongraph.graph import ExecutionGraph
+from compat.compiler.gc_policy import collection_paused
 from compat.compiler.job import Job
 from compat.compiler.jobgraph.generator import generate as generate_job_graph
-from compat.compiler.jobgraph.model import JobGraph
+from compat.compiler.jobgraph.graph import JobGraph
 from compat.compiler.streamgraph.generator import generate as generate_stream_graph
+from compat.compiler.streamgraph.graph import StreamGraph
 from compat.compiler.streamgraph.hashing import generate_hashes
-from compat.compiler.streamgraph.model import StreamGraph
 
 
 @dataclass(slots=True)

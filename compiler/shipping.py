@@ -22,8 +22,8 @@ from types import (
 from typing import Any
 
 from compat.compiler.errors import ProgramError
-from compat.compiler.ours import is_our_module
-from compat.compiler.transformations.model import PhysicalTransformation
+from compat.compiler.own_code import is_our_module
+from compat.compiler.transformations.kinds import PhysicalTransformation
 from compat.compiler.transformations.operators import Operator
 from compat.compiler.transformations.pipeline import Pipeline
 

@@ -25,7 +25,7 @@ class Identity(Enum):
 
 
 @frozen(kw_only=False)
-class Recorded:
+class Assignable:
     """An operator in a snapshot: its generated id, whether it holds anything, and whether some of it is keyed.
 
     ``replayed`` is the name of a source that Flink reads anew after a restore, and that goes on where it was on Spark.
@@ -60,7 +60,7 @@ class Claimant:
 class Claim:
     """An operator that has an id of a state. ``place`` is the operator's among those of the program, from 0."""
 
-    recorded: Recorded
+    recorded: Assignable
     claimant: Claimant
     place: int
     identity: Identity
@@ -111,11 +111,11 @@ class Assignment:
     handed: tuple[Claim, ...]
     contested: Mapping[str, tuple[Claim, ...]]
     passed_over: tuple[Claim, ...]
-    unmatched: tuple[Recorded, ...]
+    unmatched: tuple[Assignable, ...]
     unserved: tuple[int, ...]
 
     @property
-    def lost(self) -> tuple[Recorded, ...]:
+    def lost(self) -> tuple[Assignable, ...]:
         """The state that no operator takes: the restore is refused unless non-restored state is allowed."""
         return tuple(recorded for recorded in self.unmatched if recorded.has_state)
 
@@ -134,7 +134,7 @@ class Assignment:
         return _settle_max_parallelism((*self.claims, *fallbacks), left)
 
 
-def assign(recorded: Iterable[Recorded], operators: Sequence[Claimant]) -> Assignment:
+def assign(recorded: Iterable[Assignable], operators: Sequence[Claimant]) -> Assignment:
     """Assign the state of a snapshot to the operators of a program."""
     known = {each.id: each for each in recorded}
     wishes = [_wishes(known, place, operator) for place, operator in enumerate(operators)]
@@ -151,7 +151,7 @@ def assign(recorded: Iterable[Recorded], operators: Sequence[Claimant]) -> Assig
     )
 
 
-def _wishes(known: Mapping[str, Recorded], place: int, operator: Claimant) -> list[Claim]:
+def _wishes(known: Mapping[str, Assignable], place: int, operator: Claimant) -> list[Claim]:
     """The states that an operator asks for, in order."""
     ids = {} if operator.user_hash is None else {operator.user_hash: Identity.USER_HASH}
     ids.setdefault(operator.id, Identity.GENERATED_ID)
@@ -205,7 +205,7 @@ def _contested(wishes: Iterable[list[Claim]]) -> dict[str, tuple[Claim, ...]]:
 
 
 def _with_replayed(
-    known: Mapping[str, Recorded], operators: Sequence[Claimant], handed: Iterable[Claim]
+    known: Mapping[str, Assignable], operators: Sequence[Claimant], handed: Iterable[Claim]
 ) -> tuple[Claim, ...]:
     """The states that are handed out, with the positions of sources that Flink would read anew.
 

@@ -13,6 +13,10 @@ FILE_SPLITS = "splits"
 
 SINK_WRITER = "writer_raw_states"
 SINK_COMMITTER = "streaming_committer_raw_states"
+END_OF_INPUT = "end_of_input_state"
+"""Whether the input of a sink's writer had ended: kept by Flink 1.19.2, 1.20.1 and later of 1.x, and by 2.x no more."""
+FILES_TO_COMPACT, COMPACTION_REQUESTS = "remaining_compact_commit_raw_state", "remaining_requests_raw_state"
+"""What a file sink has still to compact (`CompactCoordinator`, `CompactorOperator`)."""
 
 KAFKA_OFFSETS = "topic-partition-offset-states"
 KINESIS_SHARDS = "Kinesis-Stream-Shard-State"
@@ -45,6 +49,7 @@ OF_OPERATORS = frozenset(
         SOURCE_READER,
         SINK_WRITER,
         SINK_COMMITTER,
+        END_OF_INPUT,
         ASYNC_WAIT,
         REDUCE,
         WINDOW_CONTENTS,
@@ -57,6 +62,18 @@ OF_OPERATORS = frozenset(
 
 JAVA_GLOBAL_WINDOW = "org.apache.flink.streaming.api.windowing.windows.GlobalWindow"
 """The global window of the DataStream API, which has the short name of the one of tables."""
+
+EVENT_TIMERS, PROCESSING_TIMERS = "_timer_state/event_", "_timer_state/processing_"
+"""The beginnings of the names of a timer service's queues, by clock (`InternalTimeServiceManagerImpl`)."""
+
+
+def timer_service(queue: str) -> str:
+    """The timer service that a queue is of, whichever its clock; plans of programs in Python name it without one."""
+    for clock in (EVENT_TIMERS, PROCESSING_TIMERS, "_timer_state/"):
+        if queue.startswith(clock):
+            return queue.removeprefix(clock)
+    return queue
+
 
 WINDOW_TIMERS = ("_timer_state/event_window-timers", "_timer_state/processing_window-timers")
 """The timers of a window operator in Java, by either clock."""
@@ -81,8 +98,8 @@ OF_CONNECTORS = frozenset(
         "next-transactional-id-hint",
         TRANSACTION_HINTS,
         PENDING_CHECKPOINTS,
-        "remaining_compact_commit_raw_state",
-        "remaining_requests_raw_state",
+        FILES_TO_COMPACT,
+        COMPACTION_REQUESTS,
         TRANSACTIONS,
         "stateful-sequence-source-state",
         KAFKA_OFFSETS,

@@ -36,13 +36,14 @@ LAYERS = {
         {"datastream", "topology"},
         {"job", "shipping"},
         {"transformations"},
-        {"__init__", "configuration", "control_group", "errors", "garbage", "ours", "versions"},
+        {"__init__", "configuration", "control_group", "errors", "gc_policy", "own_code", "versions"},
     ),
     "state": (
         {"assignment", "compatibility", "delta", "flink", "stores"},
         {"serializers"},
         {"descriptors", "types"},
-        {"__init__", "frozen", "key_groups", "names", "regular", "rows", "tar", "time", "ttl"},
+        {"model"},
+        {"__init__", "frozen", "key_groups", "names", "rows", "safe_open", "tar", "time", "ttl"},
     ),
 }
 """What each folder holds, from the top to the bottom; what stands on one line may import one another."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compat.plan.facts import Operator, State, StateKind
+from compat.state.model.operators import Operator
+from compat.state.model.states import State, StateKind
 
 
 def amount(states: Iterable[State]) -> str | None:

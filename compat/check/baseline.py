@@ -12,7 +12,7 @@ from typing import Any
 
 from compat.check.findings import Finding
 from compat.state.frozen import frozen
-from compat.state.regular import read_regular
+from compat.state.safe_open import read_regular
 
 FORMAT = 1
 LARGEST = 100_000_000

@@ -13,10 +13,11 @@ from compat.check.rule import Rule
 
 
 def _discovered() -> Iterator[Rule]:
-    """The rule of each module of the package."""
-    for module in pkgutil.iter_modules(rules.__path__, f"{rules.__name__}."):
-        rule: Rule = import_module(module.name).RULE
-        yield rule
+    """The rule of each module of the families' packages."""
+    for family in pkgutil.iter_modules(rules.__path__, f"{rules.__name__}."):
+        for module in pkgutil.iter_modules(import_module(family.name).__path__, f"{family.name}."):
+            rule: Rule = import_module(module.name).RULE
+            yield rule
 
 
 RULES: Mapping[str, Rule] = MappingProxyType(

@@ -7,8 +7,16 @@ from typing import TypeVar
 
 from compat.check.context import Check
 from compat.check.mapping import Pair
-from compat.plan.connectors import NUMBERS_SPLITS, Connector, FileSource, KafkaSink, KafkaSource, OtherSink, OtherSource
-from compat.plan.facts import Operator
+from compat.state.model.connectors import (
+    NUMBERS_SPLITS,
+    Connector,
+    FileSource,
+    KafkaSink,
+    KafkaSource,
+    OtherSink,
+    OtherSource,
+)
+from compat.state.model.operators import Operator
 
 C = TypeVar("C", bound=Connector)
 

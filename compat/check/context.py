@@ -7,16 +7,18 @@ from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
+from compat.check.code_suggestions import fresh_uid
 from compat.check.findings import Direction, Finding, Fix, Level
 from compat.check.finishing import Endings, Finishing, find_endings, find_finishing
 from compat.check.identity import find_exchanged_values, find_rightful, named_before, takes_user_hash
 from compat.check.mapping import BY_GENERATED_ID, BY_USER_HASH, Pair, StateMapping, map_state
 from compat.check.rule import Rule
 from compat.check.similarity import find_successors, kept_names
-from compat.check.writing import fresh_uid
 from compat.compiler.versions import LATEST_FLINK
-from compat.plan.facts import Operator, Program, SourceLine
+from compat.plan.facts import Program
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
+from compat.state.model.source_line import SourceLine
 
 if TYPE_CHECKING:
     from compat.deployment.resources import Deployment

@@ -13,7 +13,8 @@ from compat.check.identity import find_wrong_hands
 from compat.check.ledger import ledger, verdict
 from compat.check.mapping import StateMapping, map_state
 from compat.check.rule import Family
-from compat.check.rules import cmp106, cmp431
+from compat.check.rules.identity import cmp106_user_hash_shadows as cmp106
+from compat.check.rules.types import cmp431_state_not_proven as cmp431
 from compat.check.spelling import spelled
 from compat.plan.facts import Program
 
@@ -94,7 +95,13 @@ def _rows(context: Check, findings: Iterable[Finding]) -> Iterable[MappingRow]:
             yield MappingRow(old=pair.old, new=pair.new, fate=RULES[found.rule].fate, by=pair.by, note=found.rule)
     for pair in mapping.shadowed:
         if pair.old.has_state:
-            yield MappingRow(old=pair.old, new=None, fate=cmp106.RULE.fate, by=pair.by, note=cmp106.RULE.id)
+            yield MappingRow(
+                old=pair.old,
+                new=None,
+                fate=cmp106.RULE.fate,
+                by=pair.by,
+                note=cmp106.RULE.id,
+            )
     for old in mapping.lost:
         fate = Fate.DROPPED if context.left_behind is not None else Fate.REFUSED
         successor = None if old.id in mapping.guessed else context.successor(old)

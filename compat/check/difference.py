@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 from compat.check.findings import Change, Difference, Fate, OperatorChanges, Report
 from compat.check.mapping import map_state
 from compat.check.similarity import find_successors
-from compat.plan.facts import Operator, State
 from compat.plan.families import family
+from compat.state.model.operators import Operator
+from compat.state.model.states import State
 from compat.state.types.spelling import parse_type
 
 if TYPE_CHECKING:

@@ -2,30 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from compat.check.context import Check
-from compat.check.findings import Evidence, Gap, Proof, Witness
+from compat.check.findings import Evidence, Finding, Gap, Proof, Witness
 from compat.check.mapping import Pair
 from compat.check.similarity import recorded
-from compat.plan.facts import Operator, State, StateKind, StateScope
-from compat.state.names import WINDOW_CONTENTS
+from compat.state.model.operators import Operator
+from compat.state.model.states import State, StateKind, StateScope
+from compat.state.names import END_OF_INPUT, WINDOW_CONTENTS, timer_service
 
 if TYPE_CHECKING:
     from compat.loader.jvm.answers import Answer
 
 _NEVER_TYPED = frozenset({StateKind.TIMERS, StateKind.COORDINATOR})
 
+_SCOPES: dict[StateKind | StateScope, str] = {
+    StateKind.TIMERS: "timer",
+    StateScope.KEYED: "keyed",
+    StateScope.BROADCAST: "broadcast",
+}
+"""What the JVM's answers call them; states of the other scopes are an operator's."""
+
 
 def of_state(check: Check, pair: Pair, state: State) -> Proof | None:
-    """The proof that NEW reads a state of OLD; None for one that NEW does not declare, which a rule tells of."""
+    """The proof that NEW reads a state of OLD; None for one that NEW does not declare, of which only a rule can tell."""
     other = check.exchanged_values.get(pair.old.id)
     if other is not None:
         return _either_way(pair, other)
     new = _declared(pair.new, state)
     if new is None:
-        return _may_be_asked_for(pair)
+        return _may_be_asked_for(pair) or _never_filled(pair, state)
     if "Pickled" in (state.type or "") and not state.built_in and (gap := _of_pickles(check, pair, state)) is not None:
         return gap
     compared = ["id", *_alike(pair), "name", "kind"]
@@ -40,9 +48,10 @@ def _told_by_flink(answer: Answer, state: State, compared: list[str]) -> Proof:
 
     A serializer's word that it migrates is believed where it is seen what changes, and where the code is Flink's own.
     """
-    if any(one.name == state.name for one in answer.rehearsal.states):
+    address = (_SCOPES.get(state.kind) or _SCOPES.get(state.scope, "operator"), state.name)
+    if any((one.scope, one.name) == address for one in answer.rehearsal.states):
         return Evidence((*compared, "values"), Witness.VALUES)
-    migration = next((one for one in answer.migrations if one.name == state.name), None)
+    migration = next((one for one in answer.migrations if (one.scope, one.name) == address), None)
     if migration is not None and (migration.untold or any(one.writer == "code" for one in state.classes)):
         return Gap(
             f"the serializer of the state {state.name!r} says that it converts the old values, and not what it makes of them",
@@ -66,18 +75,33 @@ def of_the_rest(pair: Pair) -> Proof | None:
     )
 
 
-def gaps(check: Check) -> Iterator[tuple[Pair, State | None, Gap]]:
-    """What is missing, by operator and state, of the operators that keep their state and whose states are known."""
+def gaps(check: Check, findings: Iterable[Finding]) -> Iterator[tuple[Pair, State | None, Gap]]:
+    """What is missing, by operator and state, of the operators that keep their state and whose states are known.
+
+    What becomes of a state that NEW lacks is told by one of the ``findings``, whatever its level; else that is missing.
+    """
+    told = {(finding.old.id, finding.state) for finding in findings if finding.old is not None}
     for pair in check.right_pairs:
         if pair.old.states is None or pair.new.states is None:
             continue
         for state in pair.old.states:
             proof = of_state(check, pair, state)
+            if proof is None and told.isdisjoint(((pair.old.id, None), (pair.old.id, state.name))):
+                proof = _gone(pair, state)
             if isinstance(proof, Gap):
                 yield pair, state, proof
         rest = of_the_rest(pair)
         if isinstance(rest, Gap):
             yield pair, None, rest
+
+
+def _gone(pair: Pair, state: State) -> Gap:
+    """What is missing to say what becomes of a state that NEW does not declare, where no rule tells of it."""
+    return Gap(
+        f"{pair.new.label} does not declare the state {state.name!r} of {pair.old.label}",
+        "Declare it in NEW as OLD did; or give the new operator a uid of its own and let the old state go with -n.",
+        "gone",
+    )
 
 
 def _either_way(pair: Pair, other: Operator) -> Gap:
@@ -112,15 +136,20 @@ def _of_pickles(check: Check, pair: Pair, state: State) -> Gap | None:
 
 
 def _declared(operator: Operator, state: State) -> State | None:
-    keyed = state.scope is StateScope.KEYED
-    return next(
-        (
-            one
-            for one in operator.states or ()
-            if one.name == state.name and (one.scope is StateScope.KEYED) == keyed and one.built_in == state.built_in
-        ),
-        None,
-    )
+    return next((one for one in operator.states or () if _address(one) == _address(state)), None)
+
+
+def _address(state: State) -> tuple[str, bool, bool]:
+    """What finds a state again. Timers are those of a service; not every plan tells their clock."""
+    name = timer_service(state.name) if state.kind is StateKind.TIMERS else state.name
+    return name, state.scope is StateScope.KEYED, state.built_in
+
+
+def _never_filled(pair: Pair, state: State) -> Evidence | None:
+    """The proof for timers that OLD's function never sets, and for a mark that Flink goes on without: nothing is lost."""
+    never = state.kind is StateKind.TIMERS and pair.old.detail.get("timers") is False
+    mark = state.built_in and state.name == END_OF_INPUT
+    return Evidence(("operator's code",), Witness.READERS) if never or mark else None
 
 
 def _may_be_asked_for(pair: Pair) -> Gap | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from compat.check.similarity import recorded
-from compat.plan.facts import Operator, Program
+from compat.plan.facts import Program
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 
 @frozen(kw_only=False)

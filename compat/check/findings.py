@@ -7,8 +7,11 @@ from dataclasses import field
 from enum import Enum
 from typing import Any, Literal
 
-from compat.plan.facts import Operator, Program, SourceLine, State
+from compat.plan.facts import Program
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
+from compat.state.model.source_line import SourceLine
+from compat.state.model.states import State
 
 Direction = Literal["forward", "rollback"]
 """Whether the check is of the deployment, or of going back from it: then NEW's state is what OLD has to restore."""

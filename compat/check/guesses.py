@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from compat.check.similarity import recorded, state_names
-from compat.plan.facts import Operator
 from compat.plan.families import family
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 _STATES, _PARALLELISM = 2, 1
 _MOST_CANDIDATES = 50

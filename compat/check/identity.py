@@ -18,9 +18,11 @@ from compat.check.similarity import (
     state_names,
     values_of,
 )
-from compat.plan.facts import Operator, Program, StateScope
+from compat.plan.facts import Program
 from compat.plan.families import family
 from compat.plan.queries import of_query
+from compat.state.model.operators import Operator
+from compat.state.model.states import StateScope
 
 WITHOUT_USER_HASH = frozenset({"sink_writer", "sink_committer", "sink_global_committer"})
 """Kinds of operators that a program cannot give a user hash."""

@@ -18,9 +18,10 @@ from dataclasses import replace
 
 from compat.check.catalogue import RULES
 from compat.check.findings import Finding, Fix
-from compat.check.rules import cmp904, cmp905
-from compat.plan.facts import SourceLine
+from compat.check.rules.running import cmp904_unused_ignore as cmp904
+from compat.check.rules.running import cmp905_invalid_ignore as cmp905
 from compat.state.frozen import frozen
+from compat.state.model.source_line import SourceLine
 
 _COMMENT = re.compile(r"#\s*compat:\s*ignore(?P<brackets>\[(?P<ids>[^\]]*)\])?(?P<rest>.*)")
 _LIKELY = re.compile(r"compat:\s*ignore")

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compat.check.similarity import own_code, own_function, own_name
-from compat.plan.facts import Operator, Program
+from compat.plan.facts import Program
+from compat.state.model.operators import Operator
 
 _MOST_WALKED = 50
 Marks = frozenset[tuple[str, object]]

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from compat.plan.connectors import KafkaPartition, KafkaSource
 from compat.state.frozen import frozen
+from compat.state.model.connectors import KafkaPartition, KafkaSource
 
 ON_FROM_THE_GROUP = (
     "To go on, take committed offsets of the same group with a reset strategy: they are of OLD's last checkpoints, and may not "

@@ -14,7 +14,8 @@ from compat.check.context import Check
 from compat.check.evidence import of_state, of_the_rest
 from compat.check.findings import Account, Evidence, Fate, Finding, Gap, Level, MappingRow, Proof, Verdict, Witness
 from compat.check.mapping import Pair
-from compat.plan.facts import Operator, State
+from compat.state.model.operators import Operator
+from compat.state.model.states import State
 
 
 def ledger(check: Check, rows: Iterable[MappingRow], findings: Iterable[Finding]) -> tuple[Account, ...]:
@@ -81,9 +82,10 @@ class _Book:
         proof = self._proof(pair, state)
         if isinstance(proof, Evidence):
             return replace(account, evidence=proof)
-        if proof is None:
-            return replace(account, fate=Fate.DROPPED, rule="" if told is None else told.rule)
-        return replace(account, fate=Fate.UNKNOWN, rule="" if told is None else told.rule, gap=proof.why)
+        if proof is None and told is not None:
+            return replace(account, fate=Fate.DROPPED, rule=told.rule)
+        why = "NEW does not declare it, and no rule tells of it" if proof is None else proof.why
+        return replace(account, fate=Fate.UNKNOWN, rule="" if told is None else told.rule, gap=why)
 
     def _proof(self, pair: Pair, state: State | None) -> Proof | None:
         if state is not None:

@@ -9,9 +9,10 @@ from dataclasses import replace
 from compat.check.guesses import guess_successors
 from compat.check.similarity import find_successors, kept_names
 from compat.plan.claims import claimants, recorded_of
-from compat.plan.facts import Operator, Program
+from compat.plan.facts import Program
 from compat.state.assignment import Claim, Identity, Refusal, assign
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 BY_USER_HASH = "user hash"
 BY_UID = "uid"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from compat.check import writing
+from compat.check.code_suggestions import NON_RESTORED, REMAP, text_of
 from compat.check.context import Check
 from compat.check.findings import Fix
 from compat.check.identity import WITHOUT_CALL, WITHOUT_USER_HASH, hidden, named_before
-from compat.plan.facts import Operator
+from compat.state.model.operators import Operator
 
 OTHER_SOURCE = (
     "read with env.from_source(FileSource.for_record_stream_format(StreamFormat.text_line_format(), path).build(), "
@@ -19,7 +19,7 @@ _PART_OF_SINK = "Sink Committer: "
 
 def edit(operator: Operator, method: str, value: str | int, purpose: str = "") -> Fix:
     """The fix that gives ``operator`` of NEW a setting: one call more, or the argument of the one it has."""
-    call = f".{method}({writing.text_of(value)})"
+    call = f".{method}({text_of(value)})"
     where = "" if operator.source is None else f" at {operator.source}"
     has = {"uid": operator.uid, "set_uid_hash": operator.user_hash}.get(method) is not None
     text = f"Make it {call} on {operator.label}{where}" if has else f"Add {call} to {operator.label}{where}"
@@ -35,9 +35,9 @@ def free_id(operator: Operator, old: Operator, check: Check) -> tuple[Fix, ...]:
     if operator.user_hash == old.id:
         return (
             Fix(
-                text=f"Remove .set_uid_hash({writing.text_of(operator.user_hash)}) from {operator.label}: the state is not "
+                text=f"Remove .set_uid_hash({text_of(operator.user_hash)}) from {operator.label}: the state is not "
                 "its own.",
-                code=uid_call(operator, check) if operator.uid is None else f".uid({writing.text_of(operator.uid)})",
+                code=uid_call(operator, check) if operator.uid is None else f".uid({text_of(operator.uid)})",
             ),
         )
     named = named_before(operator, check.new)
@@ -45,7 +45,7 @@ def free_id(operator: Operator, old: Operator, check: Check) -> tuple[Fix, ...]:
         return (
             Fix(
                 text=f"PyFlink puts {operator.label} in by itself, and its id cannot be moved: undo the edit before it, or "
-                f"change ids in the savepoint ({writing.REMAP})."
+                f"change ids in the savepoint ({REMAP})."
             ),
         )
     fixes = [edit(named, "uid", check.fresh_uid(named), ", to free the id")]
@@ -65,7 +65,7 @@ def leave_own_id(operator: Operator, recorded: int, check: Check) -> Fix:
 
 def uid_call(operator: Operator, check: Check) -> str:
     """The call that gives an operator of NEW a uid of its own."""
-    return f".uid({writing.text_of(check.fresh_uid(operator))})"
+    return f".uid({text_of(check.fresh_uid(operator))})"
 
 
 def pin(old: Operator, new: Operator, *, uid_is_free: bool = True) -> tuple[Fix, ...]:
@@ -78,7 +78,7 @@ def pin(old: Operator, new: Operator, *, uid_is_free: bool = True) -> tuple[Fix,
             Fix(
                 text="PyFlink puts this operator in by itself and gives it no uid. Its state is two empty timer queues: "
                 "restore with -n, nothing is lost.",
-                code=writing.NON_RESTORED,
+                code=NON_RESTORED,
             ),
         )
     if old.uid is not None and new.uid is None and uid_is_free:
@@ -88,20 +88,20 @@ def pin(old: Operator, new: Operator, *, uid_is_free: bool = True) -> tuple[Fix,
             Fix(
                 text=f"No call of the program reaches {new.label}: give its state the new id in the savepoint, by the report "
                 "of this check (--output json=REPORT), or undo the edit that moved its id.",
-                code=writing.REMAP,
+                code=REMAP,
             ),
-            Fix(text=f"Or {OTHER_SOURCE}, and let this state go with -n.", code=writing.NON_RESTORED),
+            Fix(text=f"Or {OTHER_SOURCE}, and let this state go with -n.", code=NON_RESTORED),
         )
     if new.kind in WITHOUT_USER_HASH:
         return (
             Fix(
                 text="A sink of this kind takes no user hash: give its state the new id in the savepoint, by the report of "
                 "this check (--output json=REPORT), or undo the edit that moved its id.",
-                code=writing.REMAP,
+                code=REMAP,
             ),
             Fix(
                 text="Or let its state go with -n after a stop with --drain, when nothing is left to commit.",
-                code=writing.NON_RESTORED,
+                code=NON_RESTORED,
             ),
         )
     return (edit(new, "set_uid_hash", old.id),)

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from compat.check.findings import ReadState, RehearsedOperator
-from compat.plan.facts import Operator, Program
+from compat.plan.facts import Program
+from compat.state.model.operators import Operator
 
 if TYPE_CHECKING:
     from compat.loader.jvm.answers import Answer, Answers
-    from compat.loader.jvm.model import Rehearsal
+    from compat.loader.jvm.messages import Rehearsal
 
 
 def rehearsed(new: Program, answers: Answers) -> tuple[RehearsedOperator, ...]:

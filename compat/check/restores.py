@@ -10,7 +10,7 @@ from compat.check.mapping import Pair
 
 if TYPE_CHECKING:
     from compat.loader.jvm.answers import Answer, RestoreProblem, StateChange
-    from compat.loader.jvm.model import StateReading
+    from compat.loader.jvm.messages import StateReading
 
 BACKEND = "state.backend.type"
 _SHOWN = {"hashmap": "the heap", "rocksdb": "RocksDB"}

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from enum import Enum
 
 from compat.loader.jvm.differences import differences
-from compat.loader.jvm.model import Serializer
-from compat.plan.facts import State
+from compat.loader.jvm.messages import Serializer
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
+from compat.state.model.states import State
 
 _TTL = "TtlSerializerSnapshot"
 _ENUM, _POJO = "enum_class", "pojo_class"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from compat.plan.code import UserCode
-from compat.plan.facts import Operator, Program, StateKind
+from compat.plan.facts import Program
 from compat.plan.families import family
+from compat.state.model.code import UserCode
+from compat.state.model.operators import Operator
+from compat.state.model.states import StateKind
 
 _DEFAULT_NAMES = frozenset(
     {

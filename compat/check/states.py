@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from compat.check.context import Check
-from compat.check.keeping import EXECUTION_MODE, KindChange, dialect_of, is_kept, kind_change, type_change
 from compat.check.mapping import Pair
-from compat.plan.facts import State, StateKind, StateScope
+from compat.check.state_storage import EXECUTION_MODE, KindChange, dialect_of, is_kept, kind_change, type_change
 from compat.state.compatibility import Answer, Compatibility, Dialect
 from compat.state.compatibility.answers import SAME
 from compat.state.frozen import frozen
+from compat.state.model.states import State, StateKind, StateScope
 
 
 @frozen(kw_only=False)

@@ -11,8 +11,8 @@ from compat.check.explain import Step, steps
 from compat.check.findings import Fate, Finding, Level, MappingRow, Passage, Report
 from compat.check.mapping import BY_GENERATED_ID, BY_UID, map_state
 from compat.check.rule import Family
-from compat.check.rules import cmp103
-from compat.plan.facts import Operator
+from compat.check.rules.identity import cmp103_state_to_another_operator as cmp103
+from compat.state.model.operators import Operator
 
 _FOUND = {
     BY_UID: "by its uid, which no edit moves",

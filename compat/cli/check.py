@@ -38,7 +38,7 @@ from compat.loader.failure import Failure, Undecidable
 from compat.loader.jvm.warm import WarmJvms
 from compat.report import NAMES as FORMAT_NAMES
 from compat.report import ReportContext, prepare, render
-from compat.state.regular import open_regular
+from compat.state.safe_open import open_regular
 
 FOUND, UNDECIDED = 1, 2
 

@@ -151,8 +151,8 @@ def _serve(
     from compat.cluster.directories import refuse_unseen
     from compat.cluster.dispatcher import Dispatcher
     from compat.cluster.gate import RegistryGate
+    from compat.cluster.layout import ClusterFolder
     from compat.cluster.leadership import Led, become_leader
-    from compat.cluster.places import ClusterFolder
     from compat.cluster.registry import Jobs
     from compat.cluster.resources import Capacity
     from compat.compiler.errors import ProgramError
@@ -227,8 +227,8 @@ def stop(folder: str, database: str | None) -> None:
     Example: compat cluster stop
     """
     from compat.cluster.dispatcher import stop_processes
+    from compat.cluster.layout import ClusterFolder
     from compat.cluster.leadership import dispatcher_process
-    from compat.cluster.places import ClusterFolder
     from compat.cluster.registry import Jobs
     from compat.service.database import Database
 

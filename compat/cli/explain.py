@@ -14,8 +14,9 @@ from compat.check.mapping import map_state
 from compat.cli.options import jars_of_old, load_options, load_options_of_old, loading, paths, split
 from compat.escaping import visible
 from compat.loader.inputs import InputError, LoadOptions, load, opened
-from compat.plan.facts import Operator, Program, facts_of
-from compat.plan.model import Refused
+from compat.plan.facts import Program, facts_of
+from compat.state.model.job import Refused
+from compat.state.model.operators import Operator
 
 
 @click.command("explain")

@@ -60,7 +60,7 @@ def sentence(error: Exception) -> str:
 
 def _place(error: Exception) -> str:
     """The innermost line of ours where it happened."""
-    from compat.compiler.ours import is_our_file, told_name
+    from compat.compiler.own_code import is_our_file, told_name
 
     frames = traceback.extract_tb(error.__traceback__)
     ours = [frame for frame in frames if is_our_file(frame.filename)]

@@ -15,7 +15,7 @@ from compat.cli.options import load_options, loading, paths, split
 from compat.loader.failure import Failure
 from compat.loader.inputs import Input, InputError, LoadOptions, load, opened
 from compat.loader.lines import carrying
-from compat.plan.model import Plan, Refusal, Refused
+from compat.state.model.job import Plan, Refusal, Refused
 
 LINES = (".jsonl", ".jsonl.gz")
 PAGE = "html="

@@ -17,7 +17,7 @@ from compat.loader.lines import carrying
 from compat.service.answers import VersionAnswer
 
 if TYPE_CHECKING:
-    from compat.plan.model import Plan, Refused
+    from compat.state.model.job import Plan, Refused
 
 UNDECIDED = 2
 

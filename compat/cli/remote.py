@@ -8,7 +8,7 @@ import subprocess
 import click
 
 from compat.service.client import Server
-from compat.state.regular import open_regular
+from compat.state.safe_open import open_regular
 from compat.transport import ServerError, is_address
 
 __all__ = ["Server", "ServerError", "cluster_of", "job_path", "origin", "server_of"]

@@ -10,8 +10,8 @@ import os
 import sys
 
 from compat.cluster.events import EventLog
+from compat.cluster.layout import ClusterFolder
 from compat.cluster.master import JobProcess
-from compat.cluster.places import ClusterFolder
 from compat.cluster.submission import Submission, decoded
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.options import Assigned

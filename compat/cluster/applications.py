@@ -25,7 +25,7 @@ from compat.compiler.driver import Compilation
 from compat.compiler.errors import ProgramError
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
-from compat.compiler.ours import PACKAGE
+from compat.compiler.own_code import PACKAGE
 from compat.compiler.spark.driver.machines import refuse_lacking, yarn_nodes
 from compat.compiler.spark.driver.masters import YARN, in_containers, refuse_incomplete, refuse_unreachable
 from compat.compiler.spark.driver.packing import PYTHON

@@ -17,7 +17,7 @@ from compat.compiler.spark.driver.masters import is_elsewhere, is_standalone
 from compat.compiler.spark.driver.store import prove_conditional
 from compat.state.frozen import frozen
 from compat.state.stores.mounts import is_mounted
-from compat.state.stores.places import place_of
+from compat.state.stores.paths import place_of
 from compat.state.stores.schemes import is_remote
 
 

@@ -26,8 +26,8 @@ from compat.cluster import resources
 from compat.cluster.deployments.deploying import Deployed, Deploying
 from compat.cluster.directories import Directories
 from compat.cluster.gate import RegistryGate, refuse_twin
+from compat.cluster.layout import ClusterFolder
 from compat.cluster.masters import Masters, child_environment
-from compat.cluster.places import ClusterFolder
 from compat.cluster.records import Action, ClusterJob, JobRequest
 from compat.cluster.registry import Jobs, LeadershipLost
 from compat.cluster.retention import Retention, keeps_checkpoint
@@ -40,7 +40,7 @@ from compat.service.telemetry import log
 from compat.state.delta.errors import StoreError
 from compat.state.delta.savepoint import read_description
 from compat.state.frozen import frozen
-from compat.state.stores.places import place_of
+from compat.state.stores.paths import place_of
 
 _SECONDS = 0.1
 """Between two rounds, where nothing happens."""

@@ -32,7 +32,7 @@ from compat.compiler.versions import LATEST_FLINK
 from compat.execution.failures import Refused
 from compat.execution.snapshots import Plans
 from compat.state.serializers import load
-from compat.state.stores.places import place_of
+from compat.state.stores.paths import place_of
 from compat.transport import ServerError
 
 Listener = Callable[[Event], None]

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy.exc import SQLAlchemyError
 
-from compat.cluster.places import ClusterFolder
+from compat.cluster.layout import ClusterFolder
 from compat.cluster.records import Leader
 from compat.cluster.registry import Jobs
 from compat.service.telemetry import log

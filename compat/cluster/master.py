@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from compat.cluster.directories import Directories
-from compat.cluster.places import ClusterFolder
+from compat.cluster.layout import ClusterFolder
 from compat.cluster.submission import Submission, job_of, setup_of, travelled
 from compat.compiler.errors import ProgramError
 from compat.compiler.executiongraph.states import JobStatus
@@ -32,7 +32,7 @@ from compat.execution.snapshots import checker
 from compat.state.delta.errors import StoreError, Superseded
 from compat.state.delta.log import SnapshotLog
 from compat.state.serializers import dump
-from compat.state.stores.places import place_of
+from compat.state.stores.paths import place_of
 
 if TYPE_CHECKING:
     from compat.compiler.spark.driver.dependencies import Ships

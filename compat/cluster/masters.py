@@ -10,9 +10,9 @@ from contextlib import suppress
 
 import msgspec
 
-from compat.cluster.places import ClusterFolder
+from compat.cluster.layout import ClusterFolder
 from compat.cluster.template import Ended, Start
-from compat.compiler.ours import ROOT
+from compat.compiler.own_code import ROOT
 
 
 class Masters:

@@ -17,7 +17,7 @@ from typing import Any
 from compat.cluster import resources
 from compat.cluster.cache import Recent
 from compat.cluster.history import History, HistoryReader
-from compat.cluster.places import ClusterFolder
+from compat.cluster.layout import ClusterFolder
 from compat.cluster.records import ClusterJob, JobFailure, JobRequest, Room
 from compat.cluster.registry import Jobs
 from compat.compiler.executiongraph.executions import VertexStatus

@@ -25,7 +25,7 @@ from compat.state.tar import tarfile
 if TYPE_CHECKING:
     from compat.compiler.job import Job
     from compat.compiler.spark.task.environment import Shipped
-    from compat.state.stores.places import Place
+    from compat.state.stores.paths import Place
 
 FORMAT = 1
 SUBMISSION, DEPLOYMENT = "application/x-compat-job", "application/x-compat-deployment"

@@ -16,9 +16,9 @@ from typing import Any, NoReturn
 
 import msgspec
 
+from compat.cluster.layout import ClusterFolder
 from compat.cluster.master import main as run_master
-from compat.cluster.places import ClusterFolder
-from compat.compiler.garbage import collect_rarely
+from compat.compiler.gc_policy import collect_rarely
 
 _LATER = (
     "compat.compiler.spark.driver.runner",

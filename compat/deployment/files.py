@@ -18,7 +18,7 @@ from compat.deployment.resources import (
     deployment_of,
     flattened,
 )
-from compat.state.regular import read_regular
+from compat.state.safe_open import read_regular
 
 LARGEST = 10_000_000
 """A file has at most so many bytes."""

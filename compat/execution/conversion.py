@@ -39,7 +39,7 @@ def convert(wanted: Conversion, note: Callable[[str], None]) -> Restored:
     and what the program raises.
     """
     from compat.loader.main_module import layout_of, prepare, run_as_main
-    from compat.state.stores.places import place_of
+    from compat.state.stores.paths import place_of
 
     if place_of(wanted.out, "The savepoint").exists():
         raise Refused(f"{wanted.out} is there already. Name a folder that does not exist yet.")
@@ -84,7 +84,7 @@ class _Converter:
         from compat.compiler.spark.plan import plan
         from compat.execution.snapshots import checker, plan_of
         from compat.state.delta.log import SnapshotLog
-        from compat.state.delta.savepoint import State, write_savepoint
+        from compat.state.delta.savepoint import LogState, write_savepoint
 
         wanted = self._wanted
         if not is_of_flink(wanted.savepoint):
@@ -112,6 +112,9 @@ class _Converter:
                 "of_flink": wanted.savepoint,
             }
             write_savepoint(
-                State.of(SnapshotLog.open(log.path)), wanted.out, description, with_adopted(as_json, restoration.plan)
+                LogState.of(SnapshotLog.open(log.path)),
+                wanted.out,
+                description,
+                with_adopted(as_json, restoration.plan),
             )
         return restored

@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from compat.compiler.ours import ROOT
+from compat.compiler.own_code import ROOT
 
 _START = "import sys; sys.path.append(sys.argv.pop(1)); from compat.execution.dry_run import main; main(*sys.argv[1:])"
 _SPARK_STARTS = 20.0
@@ -26,7 +26,7 @@ class DryRunFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorState:
+class RestoredOperator:
     """The outcome for the state of one operator of the snapshot.
 
     ``keys`` are the distinct keys it has state for, ``entries`` all values, list and map elements and timers; ``restored``
@@ -68,7 +68,7 @@ class DryRun:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-def dry_run(wanted: DryRun, timeout: float) -> list[list[OperatorState]]:
+def dry_run(wanted: DryRun, timeout: float) -> list[list[RestoredOperator]]:
     """Restore a snapshot into the wanted jobs; what became of the state in each of them, in order.
 
     ``timeout`` is in seconds, for the program. Raises DryRunFailed, also where entries are missing afterwards.
@@ -93,7 +93,7 @@ def dry_run(wanted: DryRun, timeout: float) -> list[list[OperatorState]]:
         answer = json.loads(result.read_text(encoding="utf-8"))
     if "error" in answer:
         raise DryRunFailed(answer["error"])
-    jobs = [[OperatorState(**fields) for fields in job] for job in answer["jobs"]]
+    jobs = [[RestoredOperator(**fields) for fields in job] for job in answer["jobs"]]
     for operator in (operator for job in jobs for operator in job):
         if operator.restored not in (None, operator.entries):
             raise DryRunFailed(str(operator))
@@ -131,7 +131,7 @@ class _Restorer:
     """Takes the jobs of a program; in the place of running one, it restores the snapshot into it."""
 
     def __init__(self, wanted: DryRun, folder: Path) -> None:
-        self.jobs: list[list[OperatorState]] = []
+        self.jobs: list[list[RestoredOperator]] = []
         self._submitted = 0
         self._wanted = wanted
         self._folder = folder
@@ -145,7 +145,7 @@ class _Restorer:
         self._submitted += 1
         return JobClient()
 
-    def _restored(self, job: Any) -> list[OperatorState]:
+    def _restored(self, job: Any) -> list[RestoredOperator]:
         from compat.compiler.driver import compile_job
         from compat.compiler.spark.driver.options import RunOptions
         from compat.compiler.spark.driver.restore import prepare_restore, saved_operators
@@ -171,7 +171,7 @@ class _Restorer:
             if not had.entries:
                 continue
             states.append(
-                OperatorState(
+                RestoredOperator(
                     name=saved.name,
                     uid=saved.uid,
                     old_id=id,

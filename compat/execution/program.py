@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from compat.compiler.datastream.served import in_programs_words
-from compat.compiler.ours import is_machinery, namesake
+from compat.compiler.own_code import is_machinery, namesake
 from compat.compiler.versions import LATEST_FLINK
 from compat.execution.failures import NO_JOB, Refused
 from compat.execution.narration import Narrator, last_line

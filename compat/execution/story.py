@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from compat.compiler.ours import ROOT
+from compat.compiler.own_code import ROOT
 
 REFUSED = 2
 

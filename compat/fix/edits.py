@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from compat.check.findings import SAFE, Finding, Fix, Report
 from compat.check.identity import hidden
-from compat.plan.facts import Operator
+from compat.state.model.operators import Operator
 
 End = tuple[int, int]
 """Where a call ends: line from 1, column from 0 in bytes of UTF-8."""

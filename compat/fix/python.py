@@ -13,7 +13,7 @@ import libcst as cst
 from compat.fix.breaking import DEFAULT_WIDTH, broken
 from compat.fix.calls import Calls
 from compat.fix.edits import End, Refusal, Settings
-from compat.fix.model import Lines, Rewritten, Unfit, refused_all
+from compat.fix.rewritten import Lines, Rewritten, Unfit, refused_all
 
 Whitespace = cst.BaseParenthesizableWhitespace
 

@@ -14,7 +14,7 @@ from compat.escaping import code_line, visible
 from compat.fix import python, topology
 from compat.fix.breaking import width_of
 from compat.fix.edits import Refusal, collect, has_edit
-from compat.fix.model import refused_all
+from compat.fix.rewritten import refused_all
 
 Files = dict[Path, bytes]
 

@@ -11,7 +11,7 @@ import libcst as cst
 from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
 
 from compat.fix.edits import End, Refusal, Settings
-from compat.fix.model import Lines, Rewritten, refused_all
+from compat.fix.rewritten import Lines, Rewritten, refused_all
 
 _FIELDS = {"uid": "uid", "set_uid_hash": "uidHash", "set_max_parallelism": "maxParallelism"}
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from compat.compiler.ours import is_our_file, is_our_module
+from compat.compiler.own_code import is_our_file, is_our_module
 from compat.loader import shown
 from compat.loader.absent.late import LateWatch
 from compat.loader.absent.table import TABLE_API
@@ -27,7 +27,7 @@ from compat.loader.layout import Layout
 from compat.loader.main_module import layout_of, prepare, run_as_main
 from compat.loader.request import BEGUN, END, Crash, Loaded, Request, requests_from_json
 from compat.loader.steadiness import is_steady
-from compat.plan.model import Plan, Refused
+from compat.state.model.job import Plan, Refused
 
 if TYPE_CHECKING:
     from compat.compiler.datastream.program import Program

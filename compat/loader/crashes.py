@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 
 from compat.compiler.datastream.served import Served, in_programs_words, versions_with
-from compat.compiler.ours import (
+from compat.compiler.own_code import (
     is_api_file,
     is_library,
     is_machinery,

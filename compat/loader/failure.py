@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import Enum, StrEnum
 
-from compat.plan.facts import SourceLine
 from compat.state.frozen import frozen
+from compat.state.model.source_line import SourceLine
 
 
 class Undecidable(StrEnum):

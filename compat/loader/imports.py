@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from compat.compiler.datastream.program import Program, start
 from compat.compiler.datastream.served import serve
 from compat.compiler.errors import NeedsPyFlink
-from compat.compiler.ours import ROOT, hide_checkout
+from compat.compiler.own_code import ROOT, hide_checkout
 from compat.compiler.versions import LATEST_FLINK
 from compat.loader.absent.table import TABLE_API, needs_planner, root_of
 

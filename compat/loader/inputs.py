@@ -14,10 +14,11 @@ from compat.loader.advice import REPORT, advice, report_of
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request, clipped
-from compat.plan.model import Plan, Refused, SourceLine
 from compat.plan.reading import LARGEST, PlanError, read
 from compat.state.frozen import frozen
-from compat.state.regular import open_regular, why_not_regular
+from compat.state.model.job import Plan, Refused
+from compat.state.model.source_line import SourceLine
+from compat.state.safe_open import open_regular, why_not_regular
 from compat.state.stores.schemes import is_remote
 
 if TYPE_CHECKING:
@@ -439,7 +440,7 @@ def _folder_of_snapshot(argument: str) -> tuple[str, int | None]:
 def _plan_elsewhere(argument: str) -> bytes | None:
     """The plan of a snapshot on another storage; None for anything else, and where the storage cannot be reached."""
     from compat.state.delta.errors import StoreError
-    from compat.state.stores.places import place_of
+    from compat.state.stores.paths import place_of
 
     folder, _ = _folder_of_snapshot(argument.rstrip("/"))
     try:

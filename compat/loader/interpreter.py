@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 
-from compat.compiler.ours import ROOT
+from compat.compiler.own_code import ROOT
 from compat.loader.descendants import end_all_below
 
 # Our package is imported before a program's own of that name can be found; then its folder is the last that is searched.

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from compat.loader.inputs import Input, InputKind
 from compat.plan.lines import with_lines
-from compat.plan.model import Plan, Refused
+from compat.state.model.job import Plan, Refused
 
 LARGEST = 4_000_000
 """Files of more bytes are not read for the sake of a few lines."""

@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
 
-from compat.compiler.ours import is_our_folder
+from compat.compiler.own_code import is_our_folder
 from compat.compiler.versions import LATEST_FLINK
 from compat.loader.layout import Layout, find_layout, run_name
 from compat.state.frozen import frozen

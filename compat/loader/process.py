@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from msgspec import ValidationError
 from msgspec.structs import replace
 
-from compat.compiler.ours import is_machinery
+from compat.compiler.own_code import is_machinery
 from compat.loader import interpreter as interpreters
 from compat.loader.advice import said
 from compat.loader.interpreter import Interpreter

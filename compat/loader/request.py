@@ -9,12 +9,12 @@ from functools import cache
 import msgspec
 from msgspec import field
 
-from compat.compiler.garbage import collection_paused
+from compat.compiler.gc_policy import collection_paused
 from compat.compiler.versions import LATEST_FLINK
-from compat.plan.fields import Record
-from compat.plan.model import Plan, Refused
 from compat.plan.writing import encoded
 from compat.state.frozen import frozen
+from compat.state.model.fields import Record
+from compat.state.model.job import Plan, Refused
 
 BEGUN = b" "
 """What a child process writes before it runs a program: without it, the fault is ours."""

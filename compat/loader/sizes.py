@@ -7,7 +7,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from compat.plan.model import Operator, Plan, State, StateKind, StateScope
+from compat.state.model.job import Plan
+from compat.state.model.operators import Operator
+from compat.state.model.states import State, StateKind, StateScope
 from compat.state.names import TIMERS
 
 
@@ -26,7 +28,7 @@ def _sizes(folder: str, epoch: int | None) -> Mapping[tuple[str, str], Any]:
         from compat.state.delta.errors import StoreError
         from compat.state.delta.log import SnapshotLog
         from compat.state.delta.sizes import state_sizes
-        from compat.state.stores.places import place_of
+        from compat.state.stores.paths import place_of
     except ImportError:
         return {}
     try:

@@ -16,7 +16,7 @@ from compat.compiler.topology.build import build_job, transformation_ids
 from compat.compiler.topology.parse import MAX_OPERATORS
 from compat.loader.request import Request
 from compat.plan.encode import Encoding, encode
-from compat.plan.model import Plan, Refused
+from compat.state.model.job import Plan, Refused
 
 _ENTRY_ID = re.compile(r'"id"\s*:\s*("(?:[^"\\]|\\.)*")|\n')
 

@@ -6,7 +6,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from compat.plan.model import Plan, Refused
+from compat.state.model.job import Plan, Refused
 
 KEPT_BY: Final = "state.kept-by"
 STORE = "store"

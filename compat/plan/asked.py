@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
-from compat.compiler.ours import is_our_module
+from compat.compiler.own_code import is_our_module
 from compat.plan.methods import methods_of
 from compat.state.descriptors import StateDescriptor
 

@@ -17,14 +17,14 @@ from compat.compiler.job import Job
 from compat.compiler.transformations.alignment import align
 from compat.compiler.transformations.merging import merge
 from compat.compiler.transformations.pipeline import Pipeline
-from compat.plan import model
 from compat.plan.encode import Encoding, encode
+from compat.state.model.job import Plan, Refused
 
 DEFAULT = 1
 """Flink's default of ``parallelism.default``: what is taken where neither the program nor an option says another."""
 
 
-def with_otherwise(plan: model.Plan, compilation: Compilation, encoding: Encoding) -> model.Plan:
+def with_otherwise(plan: Plan, compilation: Compilation, encoding: Encoding) -> Plan:
     """The plan, with that of the other default parallelism beside it where that makes other ids or chains."""
     job = compilation.job
     if job is None or job.settings.parallelism != DEFAULT or PARALLELISM in job.settings.options:
@@ -37,7 +37,7 @@ def with_otherwise(plan: model.Plan, compilation: Compilation, encoding: Encodin
     if other.error is not None or _ids(other) == _ids(compilation):
         return plan
     otherwise = encode(other, encoding)
-    return plan if isinstance(otherwise, model.Refused) else structs.replace(plan, otherwise=otherwise)
+    return plan if isinstance(otherwise, Refused) else structs.replace(plan, otherwise=otherwise)
 
 
 def _with_default(job: Job, built: Pipeline, parallelism: int) -> Job:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from compat.compiler.datastream.beyond.noting import marked
 from compat.compiler.datastream.functions import RuntimeContext
 from compat.compiler.errors import Location
-from compat.compiler.streamgraph.model import StreamGraph
+from compat.compiler.streamgraph.graph import StreamGraph
 from compat.plan.methods import places_of
 
 _OF_CONTEXTS = {name: f"{RuntimeContext.__name__}.{name}" for name in marked(RuntimeContext)}

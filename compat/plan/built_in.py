@@ -7,19 +7,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import Operator
-from compat.plan.model import More, State, StateKind, StateScope
 from compat.state import names as framework
+from compat.state.model.states import Known, More, State, StateKind, StateScope
 
 
 def _list(name: str, scope: StateScope = StateScope.OPERATOR) -> State:
-    return State(name=name, kind=StateKind.LIST, scope=scope, built_in=True)
+    return State(name=name, kind=StateKind.LIST, scope=scope, built_in=True, known=Known.BUILT_IN)
 
 
-_WRITER = State(
-    name=framework.SINK_WRITER, kind=StateKind.LIST, scope=StateScope.OPERATOR, type="byte[]", built_in=True
-)
+_WRITER = replace(_list(framework.SINK_WRITER), type="byte[]")
 _TWO_PHASES = (_list(framework.TRANSACTIONS), _list(framework.TRANSACTION_HINTS, StateScope.UNION))
 _OLD_KIND: dict[str, tuple[State, ...]] = {
     # FlinkKafkaConsumerBase; FlinkKinesisConsumer; MessageAcknowledgingSourceBase

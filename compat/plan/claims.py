@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compat.plan.facts import Operator, Program, StateScope
-from compat.state.assignment import Claimant, Recorded, assign
+from compat.plan.facts import Program
+from compat.state.assignment import Assignable, Claimant, assign
+from compat.state.model.operators import Operator
+from compat.state.model.states import StateScope
 
 
-def partners(recorded: Iterable[Recorded], new: Program) -> dict[str, Operator]:
+def partners(recorded: Iterable[Assignable], new: Program) -> dict[str, Operator]:
     """The operator of NEW that gets the state of each recorded one, by the latter's id."""
     return {claim.recorded.id: new.operators[claim.place] for claim in assign(recorded, claimants(new)).handed}
 
@@ -28,9 +30,9 @@ def claimants(new: Program) -> tuple[Claimant, ...]:
     )
 
 
-def recorded_of(operator: Operator, old: Program) -> Recorded:
+def recorded_of(operator: Operator, old: Program) -> Assignable:
     """An operator of OLD as a restore from its snapshot sees it."""
-    return Recorded(
+    return Assignable(
         id=operator.id,
         has_state=operator.has_state or old.all_have_state,
         keyed=any(state.scope is StateScope.KEYED for state in operator.states or ()),

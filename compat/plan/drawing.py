@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from compat.plan.model import Plan
 from compat.plan.subtasks import feeding, slots_of
+from compat.state.model.job import Plan
 
 
 class Box(NamedTuple):

@@ -12,15 +12,18 @@ from msgspec.structs import asdict
 from compat.compiler.configuration import TIMER_FACTORY, JobSettings
 from compat.compiler.driver import Compilation, compile_apart
 from compat.compiler.errors import Location, ProgramError
-from compat.compiler.garbage import collection_paused
+from compat.compiler.gc_policy import collection_paused
 from compat.compiler.job import Job
-from compat.compiler.streamgraph.model import StreamGraph, StreamNode
-from compat.compiler.transformations.model import LegacySource, PhysicalTransformation, Source
-from compat.plan import model
+from compat.compiler.streamgraph.graph import StreamGraph, StreamNode
+from compat.compiler.transformations.kinds import LegacySource, PhysicalTransformation, Source
 from compat.plan.beyond import used_in_functions
 from compat.plan.encode_graphs import execution_graph, job_graph, stream_graph
 from compat.plan.python_connectors import connector_of
 from compat.plan.states import Discovery, Opening, call, discover
+from compat.state.model.job import Beyond, Plan, Refusal, Refused, Settings, SharedUids
+from compat.state.model.operators import Merged, Operator
+from compat.state.model.source_line import SourceLine
+from compat.state.model.states import State
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Encoding:
 
 
 @collection_paused()
-def encode(compilation: Compilation, encoding: Encoding | None = None) -> model.Plan | model.Refused:
+def encode(compilation: Compilation, encoding: Encoding | None = None) -> Plan | Refused:
     """The plan of a compiled job: all graphs, the operators with their states, or the error beside what was made."""
     encoding = encoding or Encoding()
     if compilation.error is not None:
@@ -48,7 +51,7 @@ def encode(compilation: Compilation, encoding: Encoding | None = None) -> model.
     assert graph is not None
     assert compilation.job_graph is not None
     assert compilation.execution_graph is not None
-    return model.Plan(
+    return Plan(
         flink=job.settings.flink,
         job_name=graph.job_name,
         source=_source(job.location, encoding),
@@ -64,7 +67,7 @@ def encode(compilation: Compilation, encoding: Encoding | None = None) -> model.
     )
 
 
-def _beyond(job: Job, graph: StreamGraph, encoding: Encoding) -> Iterator[model.Beyond]:
+def _beyond(job: Job, graph: StreamGraph, encoding: Encoding) -> Iterator[Beyond]:
     """What the program used by now and PyFlink lacks, and what the functions of the job will use."""
     yield from as_beyond(job.beyond, "built", encoding)
     yield from as_beyond(used_in_functions(graph).items(), "run", encoding)
@@ -72,15 +75,15 @@ def _beyond(job: Job, graph: StreamGraph, encoding: Encoding) -> Iterator[model.
 
 def as_beyond(
     noted: Iterable[tuple[str, Location | None]], when: Literal["built", "run", "ended"], encoding: Encoding
-) -> Iterator[model.Beyond]:
+) -> Iterator[Beyond]:
     """Names that PyFlink lacks with the lines of their first use, as they stand in a plan."""
-    return (model.Beyond(name=name, when=when, source=_source(place, encoding)) for name, place in noted)
+    return (Beyond(name=name, when=when, source=_source(place, encoding)) for name, place in noted)
 
 
-def _refused(compilation: Compilation, error: ProgramError, encoding: Encoding) -> model.Refused:
+def _refused(compilation: Compilation, error: ProgramError, encoding: Encoding) -> Refused:
     job, graph = compilation.job, compilation.stream_graph
-    source: model.SourceLine | UnsetType | None = UNSET if job is None else _source(job.location, encoding)
-    return model.Refused(
+    source: SourceLine | UnsetType | None = UNSET if job is None else _source(job.location, encoding)
+    return Refused(
         flink="" if job is None else job.settings.flink,
         job_name=None if graph is None else graph.job_name,
         error=_refusal(error, encoding),
@@ -94,19 +97,19 @@ def _refused(compilation: Compilation, error: ProgramError, encoding: Encoding) 
     )
 
 
-def _apart(compilation: Compilation, encoding: Encoding) -> model.SharedUids | None:
+def _apart(compilation: Compilation, encoding: Encoding) -> SharedUids | None:
     """The plan of the job without the uids that are there twice; None where it is refused for more than that."""
     if compilation.job is None:
         return None
     apart, shared = compile_apart(compilation.job)
     plan = encode(apart, encoding)
-    if isinstance(plan, model.Refused):
+    if isinstance(plan, Refused):
         return None
-    return model.SharedUids(**asdict(plan), shared_uids={str(node): uid for node, uid in shared.items()})
+    return SharedUids(**asdict(plan), shared_uids={str(node): uid for node, uid in shared.items()})
 
 
-def _refusal(error: ProgramError, encoding: Encoding) -> model.Refusal:
-    return model.Refusal(
+def _refusal(error: ProgramError, encoding: Encoding) -> Refusal:
+    return Refusal(
         stage=error.stage,
         op=error.operator if error.stage == "build" else None,
         class_name=error.kind,
@@ -118,9 +121,9 @@ def _refusal(error: ProgramError, encoding: Encoding) -> model.Refusal:
     )
 
 
-def settings_of(settings: JobSettings) -> model.Settings:
+def settings_of(settings: JobSettings) -> Settings:
     """The settings of a job that matter for a restore."""
-    found: model.Settings = {
+    found: Settings = {
         "parallelism": settings.parallelism,
         "max_parallelism": settings.max_parallelism,
         "mode": settings.mode.value,
@@ -151,7 +154,7 @@ def _user_hashes(compilation: Compilation) -> dict[str, str] | None:
     return {str(node.id): node.user_hash.lower() for node in graph.nodes.values() if node.user_hash is not None}
 
 
-def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[model.Operator]:
+def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[Operator]:
     """The operators in the order in which they were numbered."""
     assert compilation.stream_graph is not None
     assert compilation.job_graph is not None
@@ -171,7 +174,7 @@ def _operators(compilation: Compilation, encoding: Encoding) -> Iterator[model.O
         detail["inputs_number"] = len(graph.edges_in[id])
         if id in bounded:
             detail["bounded"] = True
-        yield model.Operator(
+        yield Operator(
             id=hashed,
             user_hash=None if node.user_hash is None else node.user_hash.lower(),
             uid=node.uid,
@@ -213,7 +216,7 @@ def _sources(compilation: Compilation) -> Iterator[Source | LegacySource]:
     return (each for each in transformations if isinstance(each, Source | LegacySource))
 
 
-def _merged(node: StreamNode, compilation: Compilation, encoding: Encoding) -> tuple[model.Merged, ...]:
+def _merged(node: StreamNode, compilation: Compilation, encoding: Encoding) -> tuple[Merged, ...]:
     """The operators that PyFlink melted into this one, behind the first."""
     assert compilation.job is not None
     pipeline = compilation.job.pipeline
@@ -222,12 +225,12 @@ def _merged(node: StreamNode, compilation: Compilation, encoding: Encoding) -> t
     transformation = pipeline[node.id]
     parts = transformation.parts[1:] if isinstance(transformation, PhysicalTransformation) else ()
     return tuple(
-        model.Merged(name=part.name, uid=part.uid, source=_source(part.location, encoding))
+        Merged(name=part.name, uid=part.uid, source=_source(part.location, encoding))
         for part in (pipeline[id] for id in parts)
     )
 
 
-def _states(discovery: Discovery, encoding: Encoding) -> tuple[model.State, ...] | None:
+def _states(discovery: Discovery, encoding: Encoding) -> tuple[State, ...] | None:
     """The states, with the places in the program as they are shown."""
     if discovery.states is None:
         return None
@@ -237,11 +240,11 @@ def _states(discovery: Discovery, encoding: Encoding) -> tuple[model.State, ...]
     )
 
 
-def _shown(place: model.SourceLine, encoding: Encoding) -> model.SourceLine:
+def _shown(place: SourceLine, encoding: Encoding) -> SourceLine:
     return structs.replace(place, file=encoding.show_path(place.file))
 
 
-def _source(location: Location | None, encoding: Encoding) -> model.SourceLine | None:
+def _source(location: Location | None, encoding: Encoding) -> SourceLine | None:
     if location is None:
         return None
-    return model.SourceLine(encoding.show_path(location.file), location.line, location.end)
+    return SourceLine(encoding.show_path(location.file), location.line, location.end)

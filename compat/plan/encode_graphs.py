@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from compat.compiler.executiongraph.model import ExecutionGraph, ExecutionJobVertex
-from compat.compiler.jobgraph.model import JobGraph, JobVertex
+from compat.compiler.executiongraph.graph import ExecutionGraph, ExecutionJobVertex
+from compat.compiler.jobgraph.graph import JobGraph, JobVertex
 from compat.compiler.streamgraph.chainable import is_chainable
-from compat.compiler.streamgraph.model import StreamEdge, StreamGraph, StreamNode
+from compat.compiler.streamgraph.graph import StreamEdge, StreamGraph, StreamNode
 from compat.compiler.transformations.partitioners import Ship
-from compat.plan import graphs
+from compat.state.model import graphs
 
 
 def stream_graph(graph: StreamGraph) -> graphs.StreamGraph:

@@ -11,20 +11,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from compat.plan.as_run import KEPT_BY, STORE
-from compat.plan.graphs import JobVertex
-from compat.plan.model import (
-    Beyond,
-    Language,
-    Operator,
-    Plan,
-    Settings,
-    SourceLine,
-    State,
-    StateKind,
-    Statement,
-    StateScope,
-)
+from compat.plan.earlier import operators_of
 from compat.state.frozen import frozen
+from compat.state.model.graphs import JobVertex
+from compat.state.model.job import Beyond, Language, Plan, Settings, Statement
+from compat.state.model.operators import Operator
+from compat.state.model.source_line import SourceLine
 
 if TYPE_CHECKING:
     from compat.state.flink.formats import KeyedFormat
@@ -133,7 +125,7 @@ def facts_of(plan: Plan, *, name: str, kind: str) -> Program:
         kind=kind,
         job_name=plan.job_name,
         flink=plan.flink,
-        operators=plan.operators,
+        operators=operators_of(plan),
         vertices=tuple(_vertex(vertex) for vertex in plan.job_graph.vertices),
         settings=plan.settings,
         source=plan.source or None,
@@ -166,17 +158,3 @@ def _vertex(vertex: JobVertex) -> Vertex:
         max_parallelism=vertex.max_parallelism,
         inputs=tuple((edge.source, edge.distribution_pattern == "POINTWISE") for edge in vertex.inputs),
     )
-
-
-__all__ = [
-    "Operator",
-    "Program",
-    "Snapshot",
-    "SourceLine",
-    "State",
-    "StateFile",
-    "StateKind",
-    "StateScope",
-    "Vertex",
-    "facts_of",
-]

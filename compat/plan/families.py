@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.plan.facts import Operator
+from compat.state.model.operators import Operator
 
 FAMILIES = {
     "source": "source",

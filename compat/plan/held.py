@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from types import CodeType, FunctionType
 from typing import Any
 
-from compat.plan.behaviour import Holding
 from compat.plan.methods import methods_of
+from compat.state.model.behaviour import Holding
 
 _OF_INPUTS = (("process_element1", "map1", "flat_map1"), ("process_element2", "map2", "flat_map2"))
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from compat.plan.model import Plan, SourceLine
+from compat.state.model.job import Plan
+from compat.state.model.source_line import SourceLine
 
 AROUND = 1
 """So many lines before and behind each one that is named are carried, too."""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
-from compat.compiler.ours import is_our_module
+from compat.compiler.own_code import is_our_module
 from compat.plan.methods import names_used
 
 

@@ -8,7 +8,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from compat.compiler.errors import Location
-from compat.compiler.ours import is_our_module
+from compat.compiler.own_code import is_our_module
 
 _ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from compat.plan.connectors import (
+from compat.state.model.connectors import (
     Connector,
     DeliveryGuarantee,
     FileSource,

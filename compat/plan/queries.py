@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
-from compat.plan.facts import Operator, Program
+from compat.plan.facts import Program
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 _DESCRIBED = re.compile(r"(?P<number>\[\d+\]:)?(?P<kind>[A-Z]\w*)\((?P<rest>.*)\)", re.DOTALL)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from compat.compiler.garbage import collection_paused
-from compat.plan.fields import Record
-from compat.plan.model import FORMAT, Plan, Refused
+from compat.compiler.gc_policy import collection_paused
+from compat.state.model.fields import Record
+from compat.state.model.job import FORMAT, Plan, Refused
 
 LARGEST = 1_000_000_000
 """A plan has at most so many bytes."""
@@ -81,10 +81,10 @@ def from_plain(value: Any) -> Plan | Refused:
 
 
 def _kind(format: Any, error: Any) -> type[Plan] | type[Refused]:
-    if type(format) is not int or format != FORMAT:
+    if type(format) is not int or not 1 <= format <= FORMAT:
         shown = repr(format) if len(repr(format)) <= 60 else repr(format)[:57] + "…"
         raise PlanError(
-            f"The plan has format {shown}; this version reads {FORMAT}. "
+            f"The plan has format {shown}; this version reads 1 to {FORMAT}. "
             "Write it again with 'compat plan -o', or update compat.",
             "format",
             misshapen=type(format) is not int,

@@ -5,10 +5,10 @@ from __future__ import annotations
 import builtins
 from dataclasses import dataclass, replace
 
-from compat.plan.model import StateKind, StateScope
 from compat.plan.shapes import VOID, Shape, of_snapshot
 from compat.state import names as framework
 from compat.state.flink import SerializerSnapshot, StateMeta
+from compat.state.model.states import StateKind, StateScope
 
 _KINDS = {
     "VALUE": StateKind.VALUE,

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 from msgspec.structs import fields
 
-from compat.plan.fields import Record, Written
-from compat.plan.model import Plan, Refused
+from compat.state.model.fields import Record, Written
+from compat.state.model.job import Plan, Refused
 
 Json = dict[str, Any]
 

@@ -18,8 +18,8 @@ import msgspec
 from compat.compiler.datastream._location import here
 from compat.compiler.datastream.served import in_programs_words
 from compat.compiler.errors import Location
-from compat.compiler.ours import is_our_file, is_our_module
-from compat.compiler.streamgraph.model import StreamNode, Task
+from compat.compiler.own_code import is_our_file, is_our_module
+from compat.compiler.streamgraph.graph import StreamNode, Task
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import (
     Call,
@@ -35,8 +35,10 @@ from compat.plan.built_in import more_of, states_of
 from compat.plan.held import holding_of
 from compat.plan.made import classes_known, classes_made, classes_written, values_of
 from compat.plan.methods import names_used
-from compat.plan.model import FUNCTIONS_OF_CONTENTS, Detail, More, SourceLine, State, StateKind, StateScope
 from compat.state import names as framework
+from compat.state.model.operators import Detail
+from compat.state.model.source_line import SourceLine
+from compat.state.model.states import FUNCTIONS_OF_CONTENTS, Known, More, State, StateKind, StateScope
 from compat.state.time import milliseconds_of
 
 _KEYED = frozenset(
@@ -47,6 +49,13 @@ _KEYED = frozenset(
         PythonOperator.KEYED_BROADCAST,
     }
 )
+_PARTS_OF_SINKS: dict[type[Operator], str] = {
+    ops.SinkCommitter: framework.SINK_COMMITTER,
+    ops.SinkGlobalCommitter: framework.SINK_COMMITTER,
+    ops.FileCompactorCoordinator: framework.FILES_TO_COMPACT,
+    ops.FileCompactor: framework.COMPACTION_REQUESTS,
+}
+"""The one list state that each part of a sink keeps, but for the writer."""
 _KINDS_OF_CONTENTS = {function: kind for kind, function in FUNCTIONS_OF_CONTENTS.items()}
 _TIMER_CALLS = frozenset({"register_event_time_timer", "register_processing_time_timer"})
 _USER_CODE = (
@@ -114,8 +123,8 @@ def _built_in_java(node: StreamNode, operator: Operator) -> list[State]:
         states.append(_built_in(framework.FILE_MONITOR, StateKind.LIST, StateScope.OPERATOR))
     elif isinstance(operator, ops.FileSplitReader):
         states.append(_built_in(framework.FILE_SPLITS, StateKind.LIST, StateScope.OPERATOR))
-    elif isinstance(operator, ops.SinkCommitter):
-        states.append(_built_in(framework.SINK_COMMITTER, StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
+    elif (name := _PARTS_OF_SINKS.get(type(operator))) is not None:
+        states.append(_built_in(name, StateKind.LIST, StateScope.OPERATOR, type="byte[]"))
     elif isinstance(operator, ops.LegacySource | ops.LegacySink | ops.SinkWriter):
         states += states_of(operator)
     elif isinstance(operator, Described):
@@ -181,6 +190,7 @@ def _declared(state: Mapping[str, Any], node: StreamNode) -> State:
         key_type=state.get("key_type", _text(node.key_type)) if scope is StateScope.KEYED else None,
         namespace_type=state.get("namespace_type"),
         ttl=state.get("ttl"),
+        known=Known.DECLARED,
     )
 
 
@@ -193,7 +203,10 @@ def _python(node: StreamNode, operator: PythonFunction, opening: Opening | None)
     states: list[State] = []
     key = _text(node.key_type)
     if isinstance(operator, ops.BroadcastProcess | ops.KeyedBroadcastProcess):
-        states += [_described(descriptor, None, StateScope.BROADCAST) for descriptor in operator.state_descriptors]
+        states += [
+            _described(descriptor, None, StateScope.BROADCAST, Known.DECLARED)
+            for descriptor in operator.state_descriptors
+        ]
     unknown: str | None = None
     if operator.function is not None:
         detail["made_with"] = values_of(operator.function)
@@ -293,7 +306,9 @@ def _of_function(
     except Exception as error:
         said = f"{type(error).__name__}: {in_programs_words(error, str(error))}"
         return [], f"open() of {_function_name(function)} failed: {said}"
-    states = [_described(descriptor, key, StateScope.KEYED, place) for descriptor, place in context.descriptors]
+    states = [
+        _described(descriptor, key, StateScope.KEYED, Known.OPENED, place) for descriptor, place in context.descriptors
+    ]
     kept = frozenset(name for name, value in getattr(function, "__dict__", {}).items() if value is context)
     in_windows = isinstance(operator, ops.Window) and bool(names_used(function) & PER_WINDOW_CALLS)
     if kept or in_windows:
@@ -323,13 +338,15 @@ def _of_trigger(operator: ops.Window, key: str | None) -> tuple[list[State], str
 
 def _asked(asked: Asked, operator: PythonFunction, key: str | None) -> State:
     """A state that is asked for while records are processed; one of a window lies under that."""
-    state = _described(asked.descriptor, key, StateScope.KEYED)
+    state = _described(asked.descriptor, key, StateScope.KEYED, Known.CODE)
     if not (asked.per_window and isinstance(operator, ops.Window)):
         return state
     return msgspec.structs.replace(state, namespace_type=_namespace(operator.window_serializer))
 
 
-def _described(descriptor: Any, key: str | None, scope: StateScope, asked: Location | None = None) -> State:
+def _described(
+    descriptor: Any, key: str | None, scope: StateScope, known: Known, asked: Location | None = None
+) -> State:
     """A state by its descriptor. Its place is where the program makes that, else where it asks for the state."""
     ttl = descriptor.ttl_config
     made_at = getattr(descriptor, "made_at", None)
@@ -342,6 +359,7 @@ def _described(descriptor: Any, key: str | None, scope: StateScope, asked: Locat
         key_type=key,
         ttl=None if ttl is None else milliseconds_of(ttl.get_ttl()),
         source=None if place is None else SourceLine(place.file, place.line, place.end),
+        known=known,
     )
 
 
@@ -412,7 +430,7 @@ class RuntimeContext:
 
 
 def _built_in(name: str, kind: StateKind, scope: StateScope, **fields: Any) -> State:
-    return State(name=name, kind=kind, scope=scope, built_in=True, **fields)
+    return State(name=name, kind=kind, scope=scope, built_in=True, known=Known.BUILT_IN, **fields)
 
 
 def _namespace(serializer: Any) -> str:

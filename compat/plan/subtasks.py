@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import islice
 
 from compat.compiler.executiongraph.edges import EdgeGroup
-from compat.compiler.jobgraph.model import DistributionPattern
-from compat.plan.graphs import ExecutionEdge, ExecutionVertex
+from compat.compiler.jobgraph.graph import DistributionPattern
+from compat.state.model.graphs import ExecutionEdge, ExecutionVertex
 
 SHOWN = 4
 """So many ranges of an exchange are written out; the others are counted."""

@@ -7,7 +7,7 @@ from xml.sax.saxutils import escape
 
 from compat.escaping import visible
 from compat.plan.drawing import Box, Drawing, columns, drawing
-from compat.plan.model import Plan
+from compat.state.model.job import Plan
 
 _WIDEST = 40
 _CHARACTER, _LINE, _PADDING = 7.2, 16, 10

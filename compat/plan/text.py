@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from compat.escaping import visible
 from compat.plan.drawing import Box, drawing
-from compat.plan.model import Plan
 from compat.plan.subtasks import feeding, slots_of
+from compat.state.model.job import Plan
 
 
 def text(plan: Plan, layer: str | None = None) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from compat.plan.model import Plan, Refused
+from compat.state.model.job import Plan, Refused
 
 _ENCODER = msgspec.json.Encoder()
 

@@ -7,8 +7,8 @@ from dataclasses import field
 from pathlib import Path
 
 from compat.check.findings import Level
-from compat.plan.model import Plan, Refused
 from compat.state.frozen import frozen
+from compat.state.model.job import Plan, Refused
 
 Lines = Sequence[str] | Mapping[int, str]
 """The lines of a file, all of them, or some by their numbers."""

@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 
 from compat.escaping import code_line
-from compat.plan.facts import SourceLine
 from compat.report.context import Lines, ReportContext
 from compat.state.frozen import frozen
+from compat.state.model.source_line import SourceLine
 
 _WIDEST = 160
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from compat.check.findings import Finding, Level, Report, Verdict
 from compat.check.undecided import Undecided
 from compat.escaping import github_data, github_property
-from compat.plan.facts import SourceLine
 from compat.report import summary
 from compat.report.context import ReportContext
-from compat.report.places import in_work_tree
+from compat.report.locations import in_work_tree
+from compat.state.model.source_line import SourceLine
 
 COMMANDS = {
     Level.ERROR: "error",

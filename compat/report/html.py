@@ -10,11 +10,11 @@ from compat.check.undecided import Undecided
 from compat.escaping import visible
 from compat.loader.failure import Failure, Undecidable
 from compat.plan.facts import facts_of
-from compat.plan.model import Plan, Refused
 from compat.report import summary
 from compat.report.context import ReportContext
-from compat.view.model import check_section, plan_section
+from compat.state.model.job import Plan, Refused
 from compat.view.page import render_page
+from compat.view.page_values import check_section, plan_section
 
 
 def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:

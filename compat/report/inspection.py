@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from compat.check.rules.cmp502 import RULE as SAVEPOINT_INCOMPLETE
+from compat.check.rules.snapshots.cmp502_savepoint_incomplete import RULE as SAVEPOINT_INCOMPLETE
 from compat.escaping import no_command, visible
 
 Json = Mapping[str, Any]

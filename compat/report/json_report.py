@@ -21,9 +21,12 @@ from compat.check.findings import (
 )
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure
-from compat.plan.facts import Operator, Program, SourceLine, State
+from compat.plan.facts import Program
 from compat.report import summary
 from compat.report.context import ReportContext
+from compat.state.model.operators import Operator
+from compat.state.model.source_line import SourceLine
+from compat.state.model.states import State
 
 FORMAT = 1
 """Raised when a field changes its meaning or goes; new fields do not raise it."""
@@ -204,6 +207,7 @@ def _account(account: Account) -> dict[str, Any]:
         "old": account.old.id,
         "state": None if account.state is None else account.state.name,
         "scope": None if account.state is None else account.state.scope.value,
+        "known": None if account.state is None or account.state.known is None else account.state.known.value,
         "new": None if account.new is None else account.new.id,
         "fate": account.fate.name.lower().replace("_", "-"),
         "compared": [] if evidence is None else list(evidence.compared),

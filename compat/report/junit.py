@@ -8,9 +8,9 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from compat.check.findings import Finding, Level, MappingRow, Report, Verdict
 from compat.check.undecided import Undecided
 from compat.escaping import code_line, visible
-from compat.plan.facts import Operator
 from compat.report import summary
 from compat.report.context import ReportContext
+from compat.state.model.operators import Operator
 
 
 def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:

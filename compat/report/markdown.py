@@ -8,10 +8,11 @@ from compat.check.findings import Fate, Finding, MappingRow, Report, Verdict
 from compat.check.undecided import Undecided
 from compat.escaping import code_line, fence, markdown, markdown_code, no_command
 from compat.loader.failure import Failure
-from compat.plan.facts import Operator, SourceLine
 from compat.report import following, summary
 from compat.report.context import ReportContext
 from compat.report.frames import frame, plain
+from compat.state.model.operators import Operator
+from compat.state.model.source_line import SourceLine
 
 SIGNS = {
     Verdict.COMPATIBLE: "✅",

@@ -13,10 +13,11 @@ from compat.check.findings import Finding, Level, Report, Verdict
 from compat.check.undecided import Undecided
 from compat.escaping import visible
 from compat.loader.failure import Failure
-from compat.plan.facts import Operator, SourceLine
 from compat.report import summary
 from compat.report.context import ReportContext
-from compat.report.places import uri
+from compat.report.locations import uri
+from compat.state.model.operators import Operator
+from compat.state.model.source_line import SourceLine
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {

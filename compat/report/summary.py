@@ -24,10 +24,12 @@ from compat.check.findings import (
     Verdict,
     Witness,
 )
-from compat.check.rules import cmp107
+from compat.check.rules.identity import cmp107_state_starts_empty as cmp107
 from compat.check.undecided import Undecided
-from compat.plan.facts import Operator, Program, SourceLine
+from compat.plan.facts import Program
 from compat.report.context import ReportContext
+from compat.state.model.operators import Operator
+from compat.state.model.source_line import SourceLine
 
 T = TypeVar("T")
 
@@ -107,7 +109,7 @@ def _detail(report: Report) -> str:
     if report.verdict is Verdict.INCOMPATIBLE and not parts:
         parts.append(_number(sum(f.level is Level.ERROR for f in by_cause(report)), "error"))
     if report.verdict is Verdict.UNKNOWN:
-        parts.append(f"{_number(sum(f.level is Level.UNKNOWN for f in report.findings), 'open question')}")
+        parts.append(f"{_number(sum(f.level is Level.UNKNOWN for f in by_cause(report)), 'open question')}")
     if report.verdict is Verdict.COMPATIBLE and not parts:
         kept = sum(row.fate is Fate.RESTORED and row.old is not None for row in report.mapping)
         if kept:
@@ -157,6 +159,10 @@ def _whom(finding: Finding) -> str:
     """Which operator a finding of a group is about; all of its title where there are two."""
     old, new = finding.old, finding.new
     return new.label if new is not None and (old is None or old.label == new.label) else finding.title
+
+
+BESIDES = "what it may keep besides"
+"""What the account without a state is for."""
 
 
 def looked_at(accounts: Sequence[Account]) -> str:

@@ -33,10 +33,11 @@ from compat.check.findings import (
 from compat.check.undecided import Undecided
 from compat.escaping import code_line, no_command, visible
 from compat.loader.failure import Failure
-from compat.plan.facts import Operator, SourceLine
 from compat.report import following, summary
 from compat.report.context import ReportContext
 from compat.report.frames import FrameLine, frame
+from compat.state.model.operators import Operator
+from compat.state.model.source_line import SourceLine
 
 LEVEL_STYLES = {
     Level.ERROR: "bold red",
@@ -372,17 +373,19 @@ class _Page:
         """The ledger: each state of OLD, what becomes of it, and what speaks for that."""
         rows = list(accounts)
         if len(rows) > MOST_ROWS:
-            rows = [one for one in rows if one.evidence is None]
+            rows = [one for one in rows if one.evidence is None][:MOST_ROWS]
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", show_edge=False)
         for title in ("State", "Of", "Becomes", "Evidence"):
             table.add_column(title, overflow="fold")
-        for one in rows[:MOST_ROWS]:
-            name = "what it may keep besides" if one.state is None else one.state.name
+        for one in rows:
+            name = summary.BESIDES if one.state is None else one.state.name
             fate = Text(summary.FATE_WORDS[one.fate], style=FATE_STYLES.get(one.fate, "red"))
             table.add_row(Text(visible(name)), Text(visible(one.old.label)), fate, Text(visible(summary.evidence(one))))
         if rows:
             self.line()
             self.console.print(table)
+        if left_out := len(accounts) - len(rows):
+            self.line(f"and {left_out:,} state{'s' if left_out > 1 else ''} more; --format json has all")
 
     def rehearsal(self, operators: Sequence[RehearsedOperator]) -> None:
         self.line()

@@ -11,7 +11,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from compat.plan.connectors import (
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.errors import SavepointError
+from compat.state.flink.file_splits import enumerator_of, read_pending
+from compat.state.flink.lists import Versioned
+from compat.state.flink.savepoint import OperatorState
+from compat.state.model.connectors import (
     NUMBERS,
     NUMBERS_SPLITS,
     Connector,
@@ -26,11 +31,6 @@ from compat.plan.connectors import (
     OtherSource,
     TransactionNaming,
 )
-from compat.state.flink.binary import ByteReader
-from compat.state.flink.errors import SavepointError
-from compat.state.flink.file_splits import enumerator_of, read_pending
-from compat.state.flink.lists import Versioned
-from compat.state.flink.model import OperatorState
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 """What Kafka takes as the name of a topic."""

@@ -34,7 +34,7 @@ def is_delta(snapshot: str) -> bool:
 
 def _is_delta_elsewhere(folder: str) -> bool:
     from compat.state.delta.errors import StoreError
-    from compat.state.stores.places import place_of
+    from compat.state.stores.paths import place_of
 
     try:
         place = place_of(folder)

@@ -15,9 +15,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from compat.plan.claims import partners
-from compat.plan.connectors import Connector
-from compat.plan.facts import Operator, Program, Snapshot, SourceLine, State, StateFile, StateKind, StateScope
-from compat.plan.model import FUNCTIONS_OF_CONTENTS, Detail, Settings
+from compat.plan.facts import Program, Snapshot, StateFile
 from compat.plan.recorded_states import RecordedState, kept_by_flink
 from compat.plan.shapes import Shape, of_type
 from compat.savepoint.connectors import FilesLeft, KafkaSplits, KafkaWriters, NumbersLeft, OtherLeft
@@ -26,8 +24,13 @@ from compat.savepoint.kinds import is_python, kind_of, served
 from compat.savepoint.names import Names
 from compat.savepoint.recorded import Recorded, RecordedOperator
 from compat.state import names as framework
-from compat.state.assignment import Recorded as Assignable
+from compat.state.assignment import Assignable
 from compat.state.compatibility import THREAD as THREAD_DIALECT
+from compat.state.model.connectors import Connector
+from compat.state.model.job import Settings
+from compat.state.model.operators import Detail, Operator
+from compat.state.model.source_line import SourceLine
+from compat.state.model.states import FUNCTIONS_OF_CONTENTS, Known, State, StateKind, StateScope
 from compat.state.types import ListTypeInfo, MapTypeInfo
 from compat.state.types.spelling import parse_type
 
@@ -310,7 +313,13 @@ class _Translation:
         states = [self.state(state, twins[state.name], key_text) for state in self.recorded.states]
         if self.recorded.coordinated:
             states.append(
-                State(name="coordinator", kind=StateKind.COORDINATOR, scope=StateScope.OPERATOR, built_in=True)
+                State(
+                    name="coordinator",
+                    kind=StateKind.COORDINATOR,
+                    scope=StateScope.OPERATOR,
+                    built_in=True,
+                    known=Known.RECORDED,
+                )
             )
         return tuple(states)
 
@@ -340,6 +349,7 @@ class _Translation:
             namespace_type=None if recorded.namespace is None else self.namespace(recorded.namespace),
             ttl=self.ttl(recorded, twin),
             built_in=self.is_built_in(recorded),
+            known=Known.RECORDED,
             unstable=self.declared_name(recorded).startswith(framework.PYTHON_REDUCE),
             bytes=recorded.bytes,
             **self.written(recorded),

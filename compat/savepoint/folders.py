@@ -6,7 +6,7 @@ import os
 import re
 from pathlib import Path
 
-from compat.state.regular import open_regular
+from compat.state.safe_open import open_regular
 
 _METADATA = "_metadata"
 _NOT_ENTERED = frozenset({"shared", "taskowned"})

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from compat.plan.facts import Operator, Program, StateScope
+from compat.plan.facts import Program
 from compat.plan.families import FAMILIES, family
 from compat.plan.queries import of_query
 from compat.plan.recorded_states import RecordedState
 from compat.savepoint.recorded import RecordedOperator
 from compat.state import names as framework
+from compat.state.model.operators import Operator
+from compat.state.model.states import StateScope
 
 UNKNOWN = "unknown"
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import Input, InputError, LoadOptions, load, opened
 from compat.plan.facts import Program, facts_of
-from compat.plan.model import Plan, Refused
 from compat.savepoint import facts
 from compat.savepoint.names import TABLES, Names, NamesError, of_program, read_table
 from compat.savepoint.recorded import Recorded, read
 from compat.state.flink import SavepointError
+from compat.state.model.job import Plan, Refused
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from compat.compiler.streamgraph.hashing import uid_hash
-from compat.plan.facts import Operator, Program
-from compat.state.regular import open_regular
+from compat.plan.facts import Program
+from compat.state.model.operators import Operator
+from compat.state.safe_open import open_regular
 
 TABLES = (".txt", ".csv", ".tsv")
 _ID = re.compile(r"[0-9a-fA-F]{32}")

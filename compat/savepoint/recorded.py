@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from compat.plan.facts import StateKind, StateScope
 from compat.plan.recorded_states import RecordedState, recorded_state
 from compat.plan.shapes import BYTES, Shape, of_snapshot
 from compat.savepoint.connectors import Left, kafka_writers, source_left
@@ -26,6 +25,7 @@ from compat.state.flink import (
 )
 from compat.state.flink.formats import WITHOUT_HEAP_TIMERS
 from compat.state.flink.remote import is_remote, read_savepoint
+from compat.state.model.states import StateKind, StateScope
 
 FULLY, PARTLY = "fully", "partly"
 

@@ -30,7 +30,7 @@ from compat.service.database.tables import METADATA
 from compat.service.records import Action
 from compat.service.registry.audit import AT_THE_COMMAND_LINE, note
 from compat.service.registry.packing import digest_of, unpack
-from compat.state.regular import open_regular
+from compat.state.safe_open import open_regular
 
 FORMAT = 1
 BATCH = 200

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, BinaryIO
 
-from compat.compiler.garbage import collection_paused
+from compat.compiler.gc_policy import collection_paused
 from compat.escaping import visible
 from compat.service.registry.packing import canonical, pack
 from compat.service.registry.savepoints import SeenSavepoint
 from compat.service.settings import Folder
 from compat.service.untrusted import MOST_VALUES, most_values, nesting
-from compat.state.regular import open_regular
-from compat.state.stores.places import Place as StoredPlace
-from compat.state.stores.places import place_of
+from compat.state.safe_open import open_regular
+from compat.state.stores.paths import Place as StoredPlace
+from compat.state.stores.paths import place_of
 from compat.state.stores.schemes import is_remote
 
 FLINK, DELTA_SAVEPOINT, DELTA_JOB = "flink", "delta-savepoint", "delta-job"

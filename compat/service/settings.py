@@ -8,7 +8,7 @@ from pathlib import Path
 
 from compat.compiler.control_group import cores
 from compat.state.delta.errors import StoreError
-from compat.state.stores.places import place_of
+from compat.state.stores.paths import place_of
 from compat.state.stores.schemes import is_remote
 
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 from compat.plan.facts import Program, facts_of
-from compat.plan.model import Plan, Refused
 from compat.plan.reading import PlanError, from_plain
 from compat.service.discovery import FLINK
 from compat.service.records import Savepoint
 from compat.service.registry import NotFound, Registry
+from compat.state.model.job import Plan, Refused
 from compat.state.stores.schemes import is_remote
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from compat.compiler.garbage import collection_paused
+from compat.compiler.gc_policy import collection_paused
 
 MOST_VALUES = 6_000_000
 """A body has at most so many values; two plans of 10,000 operators have three million. Made, each takes up to 200 bytes."""

@@ -13,12 +13,12 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from compat.check.assumptions import under_both
 from compat.check.context import CheckOptions
 from compat.check.decision import check, with_findings
 from compat.check.findings import Finding, Level, Report
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure, Side, Undecidable
-from compat.plan import model
 from compat.plan.facts import Program, facts_of
 from compat.plan.reading import PlanError, from_plain
 from compat.plan.writing import encoded
@@ -33,6 +33,8 @@ from compat.service.registry.plans import PackedPlan
 from compat.service.requests import CheckRequest, Reference, check_request, may_ask, push_request
 from compat.service.snapshots import accepted, snapshot_program
 from compat.service.untrusted import RefusedBody, read_json
+from compat.state.model.job import Plan as JobPlan
+from compat.state.model.job import Refused
 
 PR_SET_PDEATHSIG = 1
 """The number of Linux's request for a signal when the parent ends."""
@@ -86,12 +88,38 @@ class Pushed:
     image: str | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Programs:
+    """The facts of a plan, and those under another default parallelism where ids or chains hang on it."""
+
+    usual: Program
+    other: Program | None
+
+    @classmethod
+    def of(cls, plan: JobPlan, name: str) -> _Programs:
+        others = (facts_of(one, name=name, kind="plan") for one in (plan.otherwise,) if one is not None)
+        return cls(facts_of(plan, name=name, kind="plan"), next(others, None))
+
+    def named(self, name: str) -> _Programs:
+        """The same under what this report calls it."""
+        return _Programs(replace(self.usual, name=name), self.other and replace(self.other, name=name))
+
+    def under(self, number: int) -> Program:
+        """Under Flink's default (0), and under another one (1)."""
+        return self.usual if number == 0 or self.other is None else self.other
+
+    def each(self, old: _Programs | None) -> tuple[Program, ...]:
+        """What is to be checked against ``old``: twice where one of the two hangs on the default."""
+        hangs = self.other is not None or (old is not None and old.other is not None)
+        return (self.usual, self.under(1)) if hangs else (self.usual,)
+
+
 class _Worker:
     """The state of a worker process. ``programs`` are facts of plans by digest, which never change, the latest used last."""
 
     settings: WorkerSettings
     registry: Registry
-    programs: OrderedDict[str, Program] = OrderedDict()
+    programs: OrderedDict[str, _Programs] = OrderedDict()
 
 
 def start(settings: WorkerSettings) -> None:
@@ -253,7 +281,7 @@ class _Given:
 
     side: CheckSide
     job: str | None
-    plan: model.Plan | model.Refused | PlanError | None = None
+    plan: JobPlan | Refused | PlanError | None = None
     version: Version | None = None
     savepoint: Savepoint | None = None
     packed: PackedPlan | None = None
@@ -278,12 +306,12 @@ def _side(reference: Reference, side: Side) -> _Given:
     return _Given(described, savepoint.job, savepoint=savepoint)
 
 
-def _packed(text: bytes, where: str) -> tuple[PackedPlan, model.Plan | model.Refused | PlanError]:
+def _packed(text: bytes, where: str) -> tuple[PackedPlan, JobPlan | Refused | PlanError]:
     """A plan ready to be kept, as it was sent, and as a record, or what is wrong with a value in it.
 
     Raises RefusedBody for what does not have the shape of a plan.
     """
-    plan: model.Plan | model.Refused | PlanError
+    plan: JobPlan | Refused | PlanError
     sent = read_json(text, _Worker.settings.max_depth)
     try:
         plan = from_plain(sent)
@@ -296,7 +324,7 @@ def _packed(text: bytes, where: str) -> tuple[PackedPlan, model.Plan | model.Ref
         digest=digest_of(text),
         job_name="" if isinstance(plan, PlanError) else plan.job_name or "",
         flink="" if isinstance(plan, PlanError) else plan.flink,
-        operators=len(plan.operators) if isinstance(plan, model.Plan) else 0,
+        operators=len(plan.operators) if isinstance(plan, JobPlan) else 0,
         size=len(text),
     )
     return PackedPlan(described, pack(text)), plan
@@ -305,44 +333,51 @@ def _packed(text: bytes, where: str) -> tuple[PackedPlan, model.Plan | model.Ref
 def _outcome(old: _Given, new: _Given, options: Options) -> Report | Undecided:
     side = Side.OLD
     try:
-        before = None if old.savepoint is not None else _program(old)
+        before = None if old.savepoint is not None else _programs(old)
         side = Side.NEW
-        if before is not None and isinstance(new.plan, model.Refused):
-            report = refused(new.plan, new.side.label, before)
+        if before is not None and isinstance(new.plan, Refused):
+            report = refused(new.plan, new.side.label, before.usual)
             if report is not None:
                 return report
-        after = _program(new)
+        after = _programs(new)
         side = Side.OLD
-        if before is None:
-            assert old.savepoint is not None
-            before = snapshot_program(_Worker.registry, old.savepoint, old.side.label, after)
+        pairs = [
+            (_snapshot(old, one) if before is None else before.under(number), one)
+            for number, one in enumerate(after.each(before))
+        ]
     except PlanError as error:
         name, rule = (old if side is Side.OLD else new).side.label, Undecidable.PROGRAM_FAILED
         if side is Side.OLD and old.savepoint is not None:
             rule = Undecidable.SAVEPOINT_UNREADABLE
         failure = Failure(rule=rule, message=str(error), name=name, side=side)
         return Undecided(failures=(failure,), old=old.side.label, new=new.side.label)
-    return check(before, after, CheckOptions(options.allow_non_restored, options.flink))
+    usual, *others = (check(*pair, CheckOptions(options.allow_non_restored, options.flink)) for pair in pairs)
+    return under_both(usual, others[0]) if others else usual
 
 
-def _program(given: _Given) -> Program:
+def _snapshot(old: _Given, new: Program) -> Program:
+    assert old.savepoint is not None
+    return snapshot_program(_Worker.registry, old.savepoint, old.side.label, new)
+
+
+def _programs(given: _Given) -> _Programs:
     """The facts of a side; those of versions are kept for the next check, unless they are large."""
     if given.plan is not None:
-        return facts_of(accepted(_valid(given.plan)), name=given.side.label, kind="plan")
+        return _Programs.of(accepted(_valid(given.plan)), given.side.label)
     assert given.version is not None
     described = given.version.plan
     known = _Worker.programs.pop(described.digest, None)
     if known is None:
         plan = accepted(_Worker.registry.plans.document(described.digest))
-        known = facts_of(plan, name=given.side.label, kind="plan")
+        known = _Programs.of(plan, given.side.label)
     if described.size <= LARGEST_KEPT:
         _Worker.programs[described.digest] = known
         if len(_Worker.programs) > MOST_KEPT:
             _Worker.programs.popitem(last=False)
-    return replace(known, name=given.side.label)
+    return known.named(given.side.label)
 
 
-def _valid(plan: model.Plan | model.Refused | PlanError) -> model.Plan | model.Refused:
+def _valid(plan: JobPlan | Refused | PlanError) -> JobPlan | Refused:
     if isinstance(plan, PlanError):
         raise plan
     return plan

@@ -13,7 +13,7 @@ from compat.compiler.spark.connectors.arrow import column_type, element_type, fi
 from compat.state.frozen import frozen
 from compat.state.rows import Row
 from compat.state.types import MapTypeInfo, RowTypeInfo, TupleTypeInfo, TypeInformation
-from compat.tables.model import TableEntry, TableState
+from compat.tables.snapshots import TableEntry, TableState
 
 _BATCH = 8192
 _NAMESPACE = pa.struct([("start", pa.int64()), ("end", pa.int64()), ("number", pa.int64())])

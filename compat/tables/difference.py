@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from compat.state.frozen import frozen
 from compat.tables.columns import text
-from compat.tables.model import StateSnapshot, TableEntry, TableState
 from compat.tables.reading import choose, open_snapshot
+from compat.tables.snapshots import StateSnapshot, TableEntry, TableState
 
 _Address = tuple[str, str, str]
 _KEY_GROUPS = (1 << 15) + 1

@@ -16,7 +16,7 @@ from compat.state.flink import (
 )
 from compat.state.flink.remote import read_savepoint
 from compat.state.types import ListTypeInfo, OpaqueTypeInfo, TypeInformation
-from compat.tables.model import TableEntry, TableState, Window
+from compat.tables.snapshots import TableEntry, TableState, Window
 
 
 class UnreadableState(SavepointError):

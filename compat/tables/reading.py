@@ -9,8 +9,8 @@ import pyarrow as pa
 from compat.compiler.spark.driver.restore import is_of_flink
 from compat.compiler.spark.state.inspection import UnknownOperator
 from compat.tables.columns import layout_of
-from compat.tables.model import StateSnapshot, TableState
-from compat.tables.ours import SparkSnapshot
+from compat.tables.delta import SparkSnapshot
+from compat.tables.snapshots import StateSnapshot, TableState
 
 
 class UnknownState(Exception):

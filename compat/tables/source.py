@@ -9,8 +9,8 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, EqualTo, Filter, In, InputPartition
 
 from compat.tables.columns import layout_of
-from compat.tables.model import StateSnapshot, TableState
 from compat.tables.reading import choose, open_snapshot
+from compat.tables.snapshots import StateSnapshot, TableState
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,9 +14,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 
 from compat.compiler.spark.driver.session import reason_of
 from compat.state.delta.errors import StoreError
-from compat.tables.model import TableState
-from compat.tables.ours import SparkSnapshot
+from compat.tables.delta import SparkSnapshot
 from compat.tables.reading import open_snapshot
+from compat.tables.snapshots import TableState
 from compat.tables.source import register
 from compat.tables.sql import ALL, QueryError, Table, mentioned, quoted, table_names, with_tables
 

@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from compat.tables.columns import layout_of
-from compat.tables.model import StateSnapshot, TableState
 from compat.tables.reading import open_snapshot
+from compat.tables.snapshots import StateSnapshot, TableState
 
 Table = tuple[str, str]
 """A table's schema and its own name."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from compat.plan.facts import Operator
+from compat.state.model.operators import Operator
 from compat.view.layers import Side
 
 Json = dict[str, Any]

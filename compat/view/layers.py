@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compat.plan.facts import Operator, Program, Vertex
-from compat.plan.graphs import ExecutionEdge, StreamEdge
-from compat.plan.model import Plan
+from compat.plan.facts import Program, Vertex
+from compat.state.model.graphs import ExecutionEdge, StreamEdge
+from compat.state.model.job import Plan
+from compat.state.model.operators import Operator
 from compat.view.alignment import Slot, match_groups, match_operators, slots
 
 Json = dict[str, Any]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compat.check.findings import Level
-from compat.plan.facts import Operator
+from compat.state.model.operators import Operator
 
 Json = dict[str, Any]
 

@@ -40,7 +40,7 @@ WORKER = ("vendor/dagre.min.js", "layout-worker.js")
 
 
 def render_page(title: str, sections: Sequence[dict[str, Any]]) -> str:
-    """The page of some sections (:mod:`compat.view.model`) as the text of one HTML file."""
+    """The page of some sections (:mod:`compat.view.page_values`) as the text of one HTML file."""
     styles = [static(name) for name in STYLES]
     head, *scripts = [static(name) for name in (HEAD_SCRIPT, *SCRIPTS)]
     policy = "; ".join(

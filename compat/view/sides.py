@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from compat.escaping import visible
-from compat.plan.facts import Operator, State
 from compat.report.json_report import plain
 from compat.state.key_groups import HIGHEST_MAX_PARALLELISM, key_groups_of_subtask
+from compat.state.model.operators import Operator
+from compat.state.model.states import State
 from compat.view.layers import Side
 from compat.view.order import groups_in_order, problems_first
 from compat.view.sources import Sources

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from compat.escaping import code_line, visible
-from compat.plan.facts import SourceLine
 from compat.plan.lines import lines_of
 from compat.report.context import Lines, ReportContext
 from compat.report.frames import FrameLine, frame
+from compat.state.model.source_line import SourceLine
 from compat.view.layers import Side
 
 Json = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from compat.compiler.configuration import PYTHON_EXECUTION_MODE
 from compat.compiler.datastream._location import here
 from compat.compiler.datastream.common.typeinfo import ExternalTypeInfo, RowTypeInfo, TypeInformation, Types
-from compat.compiler.transformations.model import (
+from compat.compiler.transformations.kinds import (
     OneInputTransformation,
     Partition,
     PhysicalTransformation,

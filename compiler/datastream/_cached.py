@@ -8,7 +8,7 @@ from compat.compiler.datastream._location import here
 from compat.compiler.datastream._stream import DataStream
 from compat.compiler.datastream.slot_sharing_group import SlotSharingGroup
 from compat.compiler.errors import unsupported
-from compat.compiler.transformations.model import CacheTransformation
+from compat.compiler.transformations.kinds import CacheTransformation
 
 __all__ = ["CachedDataStream"]
 

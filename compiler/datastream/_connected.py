@@ -20,7 +20,7 @@ from compat.compiler.datastream.functions import (
 )
 from compat.compiler.errors import unsupported
 from compat.compiler.transformations import operators as ops
-from compat.compiler.transformations.model import (
+from compat.compiler.transformations.kinds import (
     BroadcastStateTransformation,
     KeyedBroadcastStateTransformation,
 )

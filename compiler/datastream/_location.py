@@ -6,7 +6,7 @@ import sys
 from types import CodeType
 
 from compat.compiler.errors import Location
-from compat.compiler.ours import is_our_file
+from compat.compiler.own_code import is_our_file
 
 _Ends = list[tuple[int | None, int | None]]
 _ends: dict[int, tuple[CodeType, _Ends]] = {}

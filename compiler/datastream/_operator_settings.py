@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from compat.compiler.datastream._location import here
 from compat.compiler.datastream.slot_sharing_group import SlotSharingGroup
 from compat.compiler.errors import ProgramError, illegal_argument, malformed_uid_hash, unsupported
-from compat.compiler.transformations.model import Transformation
+from compat.compiler.transformations.kinds import Transformation
 from compat.state.key_groups import HIGHEST_MAX_PARALLELISM
 
 if TYPE_CHECKING:

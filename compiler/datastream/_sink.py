@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from compat.compiler.datastream._operator_settings import OperatorSettings
 from compat.compiler.datastream.slot_sharing_group import SlotSharingGroup
 from compat.compiler.errors import unsupported
-from compat.compiler.transformations.model import LegacySink
+from compat.compiler.transformations.kinds import LegacySink
 from compat.compiler.transformations.operators import ChainingStrategy
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from compat.compiler.datastream.common.io import TextInputFormat
 from compat.compiler.datastream.common.typeinfo import Types
 from compat.compiler.errors import ProgramError
 from compat.compiler.transformations import operators as ops
-from compat.compiler.transformations.model import LegacySource, Source
+from compat.compiler.transformations.kinds import LegacySource, Source
 from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.pipeline import Pipeline
 

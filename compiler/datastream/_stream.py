@@ -25,7 +25,7 @@ from compat.compiler.errors import ProgramError, illegal_argument
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations import partitioners
 from compat.compiler.transformations.alignment import KEY_BY_MAP, KEYED_STREAM_VALUES, PARTITION_CUSTOM_MAP
-from compat.compiler.transformations.model import Union
+from compat.compiler.transformations.kinds import Union
 from compat.compiler.transformations.operators import ChainingStrategy, PythonFunction
 from compat.compiler.transformations.partitioners import Ship
 

@@ -12,7 +12,7 @@ from compat.compiler.datastream._operator_settings import OperatorSettings
 from compat.compiler.datastream._sink import DataStreamSink
 from compat.compiler.errors import illegal_argument, illegal_state, unsupported
 from compat.compiler.transformations import operators as ops
-from compat.compiler.transformations.model import LegacySink, Sink, TimestampsAndWatermarks
+from compat.compiler.transformations.kinds import LegacySink, Sink, TimestampsAndWatermarks
 from compat.compiler.transformations.operators import Operator
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class StreamOutputs(OperatorSettings):
     def _side_output(self, output_tag: OutputTag) -> DataStream:
         from compat.compiler.datastream._stream import DataStream
         from compat.compiler.datastream._text import same
-        from compat.compiler.transformations.model import SideOutput
+        from compat.compiler.transformations.kinds import SideOutput
 
         requested = self._side_outputs.setdefault(output_tag.tag_id, output_tag.type_info)
         if requested != output_tag.type_info:

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 from compat.compiler.datastream.beyond.noting import note
 from compat.compiler.errors import NeedsPyFlink
-from compat.compiler.ours import PACKAGE
+from compat.compiler.own_code import PACKAGE
 from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK, pyflink_version
 
 _OURS = "compat.compiler.datastream"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from compat.compiler.jobgraph.model import DistributionPattern
+from compat.compiler.jobgraph.graph import DistributionPattern
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from compat.compiler.executiongraph.model import ExecutionGraph, ExecutionVertex
+from compat.compiler.executiongraph.graph import ExecutionGraph, ExecutionVertex
 from compat.compiler.executiongraph.states import ExecutionState, next_execution_state
 
 _E = ExecutionState

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 
 from compat.compiler.errors import ErrorCode, Where, illegal_argument, job_exception
 from compat.compiler.executiongraph.edges import EdgeGroup
-from compat.compiler.executiongraph.model import (
+from compat.compiler.executiongraph.graph import (
     ExecutionEdge,
     ExecutionGraph,
     ExecutionJobVertex,
     IntermediateResult,
 )
 from compat.compiler.executiongraph.slots import SlotSharingGroup, slot_sharing_groups
-from compat.compiler.jobgraph.model import JobGraph, JobVertex
+from compat.compiler.jobgraph.graph import JobGraph, JobVertex
 from compat.compiler.jobgraph.scheduling import is_reactive
 from compat.state.key_groups import HIGHEST_MAX_PARALLELISM, default_max_parallelism
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from compat.compiler.errors import illegal_state
-from compat.compiler.jobgraph.model import JobVertex
+from compat.compiler.jobgraph.graph import JobVertex
 from compat.state.frozen import frozen
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from compat.compiler.streamgraph.chainable import is_chainable, is_chainable_input
-from compat.compiler.streamgraph.model import StreamEdge, StreamGraph, Task
+from compat.compiler.streamgraph.graph import StreamEdge, StreamGraph, Task
 from compat.compiler.transformations.operators import ChainingStrategy
 
 HEAD_INDEX = 1

@@ -18,8 +18,8 @@ from compat.compiler.configuration import (
     parse_integer,
 )
 from compat.compiler.errors import illegal_argument
-from compat.compiler.jobgraph.model import NO_CHECKPOINTS, CheckpointRetention, CheckpointSettings
-from compat.compiler.streamgraph.model import StreamGraph
+from compat.compiler.jobgraph.graph import NO_CHECKPOINTS, CheckpointRetention, CheckpointSettings
+from compat.compiler.streamgraph.graph import StreamGraph
 
 _DURING_BACKLOG = "execution.checkpointing.interval-during-backlog"
 _IGNORED_IN_FLIGHT = "execution.checkpointing.recover-without-channel-state.checkpoint-id"

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from compat.compiler.errors import unsupported
 from compat.compiler.jobgraph.chaining import Chain, nodes_that_block
-from compat.compiler.jobgraph.model import NonChainedOutput, ResultPartitionType
+from compat.compiler.jobgraph.graph import NonChainedOutput, ResultPartitionType
 from compat.compiler.jobgraph.parallelism import VertexParallelism
-from compat.compiler.streamgraph.model import GlobalExchangeMode, StreamEdge, StreamGraph
+from compat.compiler.streamgraph.graph import GlobalExchangeMode, StreamEdge, StreamGraph
 from compat.compiler.transformations.partitioners import RESCALE, ExchangeMode, Partitioner
 
 _MASK = (1 << 64) - 1

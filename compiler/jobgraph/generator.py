@@ -14,7 +14,7 @@ from compat.compiler.jobgraph.chaining import (
 )
 from compat.compiler.jobgraph.checkpoints import checkpoint_settings
 from compat.compiler.jobgraph.exchanges import chain_outputs
-from compat.compiler.jobgraph.model import (
+from compat.compiler.jobgraph.graph import (
     IntermediateDataSet,
     JobEdge,
     JobGraph,
@@ -28,8 +28,8 @@ from compat.compiler.jobgraph.parallelism import VertexParallelism, vertex_paral
 from compat.compiler.jobgraph.slots import Groups, vertex_groups
 from compat.compiler.jobgraph.topological import sort_from_sources
 from compat.compiler.jobgraph.validation import validate
+from compat.compiler.streamgraph.graph import StreamEdge, StreamGraph
 from compat.compiler.streamgraph.hashing import generate_hashes, user_hashes
-from compat.compiler.streamgraph.model import StreamEdge, StreamGraph
 from compat.compiler.transformations.resources import merged
 
 

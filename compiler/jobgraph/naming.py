@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from compat.compiler.jobgraph.chaining import Chain
-from compat.compiler.streamgraph.model import StreamGraph
+from compat.compiler.streamgraph.graph import StreamGraph
 
 MAX_DESCRIPTION = 4_000_000
 """Characters. A tree's indentation grows with the square of a chain's length; real Flink runs out of stack before this."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compat.compiler.jobgraph.chaining import Chain
-from compat.compiler.streamgraph.model import StreamGraph
+from compat.compiler.streamgraph.graph import StreamGraph
 from compat.compiler.transformations.partitioners import Ship
 
 

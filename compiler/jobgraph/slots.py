@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from compat.compiler.errors import illegal_state
 from compat.compiler.jobgraph.chaining import Chain
-from compat.compiler.jobgraph.model import NonChainedOutput
-from compat.compiler.streamgraph.model import StreamEdge, StreamGraph
+from compat.compiler.jobgraph.graph import NonChainedOutput
+from compat.compiler.streamgraph.graph import StreamEdge, StreamGraph
 from compat.compiler.streamgraph.translators.context import DEFAULT_SLOT_SHARING_GROUP
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compat.compiler.errors import ErrorCode, illegal_argument, unsupported
-from compat.compiler.streamgraph.model import StreamGraph
+from compat.compiler.streamgraph.graph import StreamGraph
 from compat.compiler.transformations.partitioners import Ship
 
 

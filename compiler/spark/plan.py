@@ -15,14 +15,14 @@ from typing import Any
 
 from compat.compiler.driver import Compilation
 from compat.compiler.executiongraph.edges import EdgeGroup
-from compat.compiler.executiongraph.model import ExecutionGraph, ExecutionJobVertex, ExecutionVertex
+from compat.compiler.executiongraph.graph import ExecutionGraph, ExecutionJobVertex, ExecutionVertex
 from compat.compiler.jobgraph.chaining import CHAINED_SOURCE_INDEX
-from compat.compiler.jobgraph.model import DistributionPattern, StreamConfig
+from compat.compiler.jobgraph.graph import DistributionPattern, StreamConfig
 from compat.compiler.spark.resources import GroupNeeds, needs_of
 from compat.compiler.spark.task.environment import Shipped
+from compat.compiler.streamgraph.graph import StreamEdge, StreamNode, Task
 from compat.compiler.streamgraph.hashing import user_hashes
-from compat.compiler.streamgraph.model import StreamEdge, StreamNode, Task
-from compat.compiler.transformations.model import CoFeedback, Feedback
+from compat.compiler.transformations.kinds import CoFeedback, Feedback
 from compat.compiler.transformations.operators import BroadcastProcess, KeyedBroadcastProcess, Operator
 from compat.compiler.transformations.partitioners import Partitioner
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
-from compat.compiler.executiongraph.model import ExecutionJobVertex
+from compat.compiler.executiongraph.graph import ExecutionJobVertex
 from compat.compiler.transformations.resources import ResourceSpec, SlotResources, amount
 
 ROUNDING = 1e-6

@@ -9,7 +9,7 @@ from typing import Any
 
 from compat.compiler.configuration import JobSettings
 from compat.compiler.errors import ErrorCode, illegal_state, unsupported
-from compat.compiler.streamgraph.model import GlobalExchangeMode, StreamEdge, StreamGraph, StreamNode
+from compat.compiler.streamgraph.graph import GlobalExchangeMode, StreamEdge, StreamGraph, StreamNode
 from compat.compiler.transformations.partitioners import FORWARD, REBALANCE, ExchangeMode, Partitioner, Ship
 from compat.compiler.transformations.resources import SlotResources
 

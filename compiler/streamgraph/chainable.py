@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.compiler.streamgraph.model import StreamEdge, StreamGraph, StreamNode, Task
+from compat.compiler.streamgraph.graph import StreamEdge, StreamGraph, StreamNode, Task
 from compat.compiler.transformations.operators import ChainingStrategy
 from compat.compiler.transformations.partitioners import ExchangeMode, Ship
 

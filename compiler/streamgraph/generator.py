@@ -12,10 +12,10 @@ from compat.compiler.configuration import JobSettings, RuntimeMode
 from compat.compiler.errors import illegal_argument, illegal_state, unsupported
 from compat.compiler.job import Job
 from compat.compiler.streamgraph.builder import GraphBuilder
-from compat.compiler.streamgraph.model import GlobalExchangeMode, StreamGraph
+from compat.compiler.streamgraph.graph import GlobalExchangeMode, StreamGraph
 from compat.compiler.streamgraph.translators import TRANSLATORS
 from compat.compiler.streamgraph.translators.context import Context
-from compat.compiler.transformations.model import LegacySource, Source, Transformation
+from compat.compiler.transformations.kinds import LegacySource, Source, Transformation
 from compat.compiler.transformations.pipeline import Pipeline
 
 DEFAULT_JOB_NAME = "Flink Streaming Job"

@@ -8,7 +8,7 @@ import mmh3
 
 from compat.compiler.errors import ErrorCode, illegal_argument, illegal_state
 from compat.compiler.streamgraph.chainable import is_chainable
-from compat.compiler.streamgraph.model import StreamGraph, StreamNode
+from compat.compiler.streamgraph.graph import StreamGraph, StreamNode
 
 
 def uid_hash(uid: str) -> str:

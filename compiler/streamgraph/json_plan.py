@@ -7,7 +7,7 @@ from typing import Any
 
 from compat.compiler.job import Job
 from compat.compiler.streamgraph.generator import generate
-from compat.compiler.streamgraph.model import StreamGraph
+from compat.compiler.streamgraph.graph import StreamGraph
 
 
 def execution_plan(job: Job) -> str:

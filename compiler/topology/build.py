@@ -7,13 +7,13 @@ from typing import Any
 
 from compat.compiler.configuration import JobSettings
 from compat.compiler.errors import Location, ProgramError, illegal_argument, unsupported
-from compat.compiler.garbage import collection_paused
+from compat.compiler.gc_policy import collection_paused
 from compat.compiler.job import Job
 from compat.compiler.topology.calls import DEFAULT_NAMES, WINDOW_FUNCTIONS, WINDOWS
 from compat.compiler.topology.parse import Entry, parse_entries, parse_settings
 from compat.compiler.topology.sinks import SINK_TOPOLOGIES
 from compat.compiler.topology.streams import Stream, apply_attributes
-from compat.compiler.transformations import model
+from compat.compiler.transformations import kinds
 from compat.compiler.transformations.operators import Call, ChainingStrategy, Contents, Described
 from compat.compiler.transformations.partitioners import (
     BROADCAST,
@@ -115,11 +115,11 @@ class _Builder:
         self._selectors += 1
         return self._selectors
 
-    def partition(self, stream: Stream, partitioner: Partitioner, entry: Entry) -> model.Partition:
+    def partition(self, stream: Stream, partitioner: Partitioner, entry: Entry) -> kinds.Partition:
         """A partitioning after a stream, which takes the stream's parallelism."""
         upstream = self.pipeline[stream.id]
         return self.pipeline.add(
-            model.Partition(
+            kinds.Partition(
                 **self.common(entry, name="Partition", parallelism=upstream.parallelism),
                 input=stream.id,
                 partitioner=partitioner,
@@ -138,7 +138,7 @@ class _Builder:
         changes: dict[str, Any] = {}
         if entry.kind == "source_data":
             changes = {"parallelism": 1, "parallelism_configured": True}
-        source = model.Source(
+        source = kinds.Source(
             **self.common(entry, **changes),
             operator=self.operator(entry, Call.SOURCE, factory="SourceOperatorFactory", coordinated=True),
             bounded=entry.kind != "source_unbounded",
@@ -148,7 +148,7 @@ class _Builder:
     def legacy_source(self, entry: Entry, inputs: list[Stream]) -> Stream:
         parallel = entry.kind == "legacy_source" and entry.get("parallelSource", False)
         changes = {} if parallel else {"parallelism": 1, "parallelism_configured": True}
-        source = model.LegacySource(
+        source = kinds.LegacySource(
             **self.common(entry, **changes),
             operator=self.operator(entry, Call.LEGACY_SOURCE),
             chaining=ChainingStrategy.HEAD,
@@ -171,7 +171,7 @@ class _Builder:
     ) -> Stream:
         keyed = stream.keyed if keyed is None else keyed
         out_type = entry.get("outType", "long").capitalize() if entry.kind == "map" else stream.type
-        transformation = model.OneInputTransformation(
+        transformation = kinds.OneInputTransformation(
             **self.common(entry, output_type=out_type, **changes),
             operator=operator or self.operator(entry),
             chaining=chaining,
@@ -197,7 +197,7 @@ class _Builder:
     def rolling(self, entry: Entry, inputs: list[Stream]) -> Stream:
         stream = inputs[0]
         self._require_key(entry, stream)
-        transformation = model.ReduceTransformation(
+        transformation = kinds.ReduceTransformation(
             **self.common(entry, output_type=stream.type),
             operator=self.operator(entry),
             input=stream.id,
@@ -208,7 +208,7 @@ class _Builder:
     def timestamps(self, entry: Entry, inputs: list[Stream]) -> Stream:
         stream = inputs[0]
         upstream = self.pipeline[stream.id]
-        transformation = model.TimestampsAndWatermarks(
+        transformation = kinds.TimestampsAndWatermarks(
             **self.common(entry, output_type=stream.type, parallelism=upstream.parallelism),
             operator=self.operator(entry, factory="TimestampsAndWatermarksOperatorFactory"),
             input=stream.id,
@@ -295,7 +295,7 @@ class _Builder:
         first, second = left.key_type or _UNTOLD_KEY, right.key_type or _UNTOLD_KEY
         if left.keyed and right.keyed and first != second:
             raise unsupported(f"Key types if input KeyedStreams don't match: {first} and {second}.")
-        transformation = model.TwoInputTransformation(
+        transformation = kinds.TwoInputTransformation(
             **self.common(entry, output_type="Long"),
             operator=self.operator(entry, call, timers=left.keyed and right.keyed and entry.kind in _CO_PROCESS),
             chaining=self.two_input_chaining,
@@ -332,11 +332,11 @@ class _Builder:
             "regular_input": left.id,
             "broadcast_input": partition.id,
         }
-        transformation: model.BroadcastStateTransformation
+        transformation: kinds.BroadcastStateTransformation
         if keyed:
-            transformation = model.KeyedBroadcastStateTransformation(**shared, key_type=left.key_type)
+            transformation = kinds.KeyedBroadcastStateTransformation(**shared, key_type=left.key_type)
         else:
-            transformation = model.BroadcastStateTransformation(**shared)
+            transformation = kinds.BroadcastStateTransformation(**shared)
         return Stream(self.pipeline.add(transformation).id)
 
     def multi_input(self, entry: Entry, inputs: list[Stream]) -> Stream:
@@ -345,11 +345,11 @@ class _Builder:
             "operator": self.operator(entry, factory="ManyInputFactory"),
             "input_list": tuple(stream.id for stream in inputs),
         }
-        transformation: model.MultipleInputTransformation
+        transformation: kinds.MultipleInputTransformation
         if entry.get("keyed", False):
-            transformation = model.KeyedMultipleInputTransformation(**shared, key_type=inputs[0].key_type)
+            transformation = kinds.KeyedMultipleInputTransformation(**shared, key_type=inputs[0].key_type)
         else:
-            transformation = model.MultipleInputTransformation(**shared)
+            transformation = kinds.MultipleInputTransformation(**shared)
         return Stream(self.pipeline.add(transformation).id)
 
     # Virtual
@@ -375,7 +375,7 @@ class _Builder:
         for other in inputs[1:]:
             if other.type != first.type:
                 raise illegal_argument(f"Cannot union streams of different types: {first.type} and {other.type}")
-        union = model.Union(
+        union = kinds.Union(
             **self.common(entry, name="Union", parallelism=self.pipeline[first.id].parallelism),
             input_list=tuple(stream.id for stream in inputs),
         )
@@ -391,7 +391,7 @@ class _Builder:
                 "A side output with a matching id was already requested with a different type. "
                 "This is not allowed, side output ids need to be unique."
             )
-        side = model.SideOutput(
+        side = kinds.SideOutput(
             **self.common(entry, name="SideOutput", parallelism=self.pipeline[stream.id].parallelism),
             input=stream.id,
             tag=tag,
@@ -402,7 +402,7 @@ class _Builder:
 
     def sink(self, entry: Entry, inputs: list[Stream]) -> Stream:
         stream = inputs[0]
-        sink = model.Sink(
+        sink = kinds.Sink(
             **self.common(entry),
             input=stream.id,
             keyed=stream.keyed,
@@ -413,7 +413,7 @@ class _Builder:
 
     def legacy_sink(self, entry: Entry, inputs: list[Stream]) -> Stream:
         stream = inputs[0]
-        sink = model.LegacySink(
+        sink = kinds.LegacySink(
             **self.common(entry),
             operator=self.operator(entry),
             concurrent_attempts=entry.kind == "print",
@@ -427,7 +427,7 @@ class _Builder:
 
     def iterate(self, entry: Entry, inputs: list[Stream]) -> Stream:
         stream = inputs[0]
-        head = model.Feedback(
+        head = kinds.Feedback(
             **self.common(
                 entry,
                 name="Feedback",
@@ -443,7 +443,7 @@ class _Builder:
         stream = inputs[0]
         parallelism = self.pipeline[stream.id].parallelism
         self.pipeline.new_id()  # iterate() makes a feedback of its own, which withFeedbackType replaces
-        head = model.CoFeedback(**self.common(entry, name="CoFeedback", parallelism=parallelism))
+        head = kinds.CoFeedback(**self.common(entry, name="CoFeedback", parallelism=parallelism))
         self.pipeline.add(head, register=False)
         self._co_iterations[entry.id] = head.id
         return self.two_inputs(entry, [stream, Stream(head.id)], call=Call.CONNECT_PROCESS)
@@ -451,7 +451,7 @@ class _Builder:
     def close_with(self, entry: Entry, inputs: list[Stream]) -> Stream:
         iteration, feedback = inputs
         head = self.pipeline[self._co_iterations.get(entry.inputs[0], iteration.id)]
-        if not isinstance(head, model.Feedback | model.CoFeedback):
+        if not isinstance(head, kinds.Feedback | kinds.CoFeedback):
             raise illegal_argument(f"{entry.inputs[0]!r} is no iteration, so nothing can be fed back into it.")
         closing = self.pipeline[feedback.id]
         if closing.parallelism != head.parallelism:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.compiler.transformations.model import SinkStep, SinkTopology
+from compat.compiler.transformations.kinds import SinkStep, SinkTopology
 from compat.compiler.transformations.operators import Call, Described, SinkCommitter, SinkGlobalCommitter, SinkWriter
 from compat.compiler.transformations.partitioners import GLOBAL, REBALANCE
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from compat.compiler.errors import illegal_argument, malformed_uid_hash, unsupported
 from compat.compiler.topology.parse import Entry
-from compat.compiler.transformations.model import LegacySource, PhysicalTransformation, Sink, Transformation
+from compat.compiler.transformations.kinds import LegacySource, PhysicalTransformation, Sink, Transformation
 from compat.compiler.transformations.operators import ChainingStrategy
 from compat.compiler.transformations.pipeline import Pipeline
 from compat.state.key_groups import HIGHEST_MAX_PARALLELISM

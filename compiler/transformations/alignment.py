@@ -7,7 +7,7 @@ its upstream, the operator that drops the key with its downstream, each behind a
 from __future__ import annotations
 
 from compat.compiler.errors import FlinkError
-from compat.compiler.transformations.model import (
+from compat.compiler.transformations.kinds import (
     BroadcastStateTransformation,
     MultipleInputTransformation,
     Partition,

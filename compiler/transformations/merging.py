@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from compat.compiler.errors import FlinkError
-from compat.compiler.transformations.model import (
+from compat.compiler.transformations.kinds import (
     BroadcastStateTransformation,
     CacheTransformation,
     MultipleInputTransformation,

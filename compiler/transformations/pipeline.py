@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from compat.compiler.transformations.model import Transformation
+from compat.compiler.transformations.kinds import Transformation
 from compat.compiler.transformations.resources import SlotResources
 
 T = TypeVar("T", bound=Transformation)

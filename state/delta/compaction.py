@@ -25,7 +25,7 @@ from compat.state.delta.rows import BYTES, FEW, DataFile, write_clustered, write
 from compat.state.delta.slices import Slice, Source, cut, read_slice
 from compat.state.delta.work import HERE, Workers
 from compat.state.serializers import identity_of
-from compat.state.stores.places import place_of
+from compat.state.stores.paths import place_of
 
 COMPACT_AFTER = 64
 """Data files after which the log is rewritten."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import mmh3
 
-from compat.state.stores.places import Place
+from compat.state.stores.paths import Place
 
 _NAMED = re.compile(r"part-[0-9a-f]{32}-([0-9a-f]{32})\.parquet")
 _PART_BYTES = 4 * 1024 * 1024

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from compat.state.delta.errors import StoreError
 from compat.state.stores.local import sync
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.paths import Place, place_of
 
 _SHARED = "The folder has to be one that all machines of the job share. Nothing was committed."
 

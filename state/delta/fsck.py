@@ -11,7 +11,7 @@ from compat.state.delta.digests import prove_file
 from compat.state.delta.errors import DamagedLog, StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.reading import LogFile, batches
-from compat.state.stores.places import Place
+from compat.state.stores.paths import Place
 
 _COMMIT = re.compile(r"(\d{20})\.(json|checkpoint\.parquet)")
 

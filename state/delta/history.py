@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.reading import LogFile
-from compat.state.regular import open_regular
-from compat.state.stores.places import Place
+from compat.state.safe_open import open_regular
+from compat.state.stores.paths import Place
 
 MOST_COMMITS = 5000
 """Older commits are not looked at."""

@@ -33,7 +33,7 @@ from compat.state.delta.slices import Source, cut, in_order, read_slice
 from compat.state.stores.ahead import fetched_ahead
 from compat.state.stores.local import make_folder
 from compat.state.stores.options import table_options
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.paths import Place, place_of
 
 EPOCH_TRANSACTION = "epoch"
 LEADER_TRANSACTION = "leader"

@@ -16,7 +16,7 @@ from compat.state.delta.digests import prove_bytes
 from compat.state.delta.errors import StoreError, in_one_line
 from compat.state.delta.rows import SCHEMA, DataFile
 from compat.state.stores.ahead import fetched_ahead
-from compat.state.stores.places import Place
+from compat.state.stores.paths import Place
 
 BATCH_BYTES = 16 * 1024 * 1024
 """Rows are read in batches of about so many bytes."""

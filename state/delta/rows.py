@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from compat.state.delta.digests import DigestingFile
 from compat.state.delta.errors import unwritable
 from compat.state.stores.local import sync
-from compat.state.stores.places import place_of
+from compat.state.stores.paths import place_of
 
 NO_KEY_GROUP = -1
 """The key group of rows that belong to an operator rather than to a key."""

@@ -23,7 +23,7 @@ from compat.state.delta.reading import LogFile
 from compat.state.delta.rows import DataFile
 from compat.state.delta.slices import Slice, read_slice
 from compat.state.delta.work import HERE, Workers
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.paths import Place, place_of
 
 METADATA = "_savepoint.json"
 PLAN = "plan.json"
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class LogState:
     """The state of a log as it was when it was looked at: its files, which do not change, and their epoch."""
 
     table: Place
@@ -43,7 +43,7 @@ class State:
     files: tuple[LogFile, ...]
 
     @classmethod
-    def of(cls, log: SnapshotLog) -> State:
+    def of(cls, log: SnapshotLog) -> LogState:
         """The present one."""
         return cls(log.place, log.epoch, tuple(log.files()))
 
@@ -54,7 +54,7 @@ class State:
 
 
 def write_savepoint(
-    state: State,
+    state: LogState,
     path: str | Path | Place,
     description: Mapping[str, Any],
     plan: Mapping[str, Any] | None = None,

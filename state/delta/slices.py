@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from compat.state.delta.reading import Fetched, LogFile, RowGroup, ahead, batches, opened, row_groups
 from compat.state.delta.rows import NO_KEY_GROUP, limits, together
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.paths import Place, place_of
 
 SLICE_BYTES = 128 * 1024 * 1024
 """About the bytes of a slice in memory, where it has several key groups; to merge and write it takes five times as much."""

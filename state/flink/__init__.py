@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from compat.state.flink.headers import BackendHeader, StateMeta, Unreadable
     from compat.state.flink.inspection import inspect, inspect_savepoint
     from compat.state.flink.metadata import parse_metadata, read_metadata
-    from compat.state.flink.model import MasterState, OperatorState, Properties, Savepoint, SubtaskState
     from compat.state.flink.remapping import (
         Remapped,
         StateCopy,
@@ -48,6 +47,7 @@ if TYPE_CHECKING:
     )
     from compat.state.flink.rewriting import Draft, NewId, read_draft
     from compat.state.flink.samples import sample_values
+    from compat.state.flink.savepoint import MasterState, OperatorState, Properties, Savepoint, SubtaskState
     from compat.state.flink.snapshots import SerializerSnapshot
     from compat.state.flink.state_entries import EntryKind, StateEntry, StoredState, Undecoded, entries, stored_states
     from compat.state.flink.states import HeaderReader, OperatorStates, find_operator, read_states
@@ -125,7 +125,7 @@ _HOMES = {
     "inspection": "inspect inspect_savepoint",
     "lists": "Versioned read_versioned",
     "metadata": "parse_metadata read_metadata",
-    "model": "MasterState OperatorState Properties Savepoint SubtaskState",
+    "savepoint": "MasterState OperatorState Properties Savepoint SubtaskState",
     "remapping": "Remapped StateCopy require_free self_contained with_references write_folder",
     "rewriting": "Draft NewId read_draft",
     "samples": "sample_values",

@@ -13,7 +13,7 @@ from compat.state.flink.errors import SavepointError
 from compat.state.flink.formats import RESTORES, KeyedFormat, Restores
 from compat.state.flink.handles import Changelog, Incremental, Keyed, KeyGroups
 from compat.state.flink.measure import Layout, layout
-from compat.state.flink.model import OperatorState, Savepoint
+from compat.state.flink.savepoint import OperatorState, Savepoint
 from compat.state.flink.states import HeaderReader, with_headers
 
 _OWN = {Layout.SCAN: KeyedFormat.ROCKSDB_SCAN, Layout.HEAP: KeyedFormat.HEAP, None: KeyedFormat.UNTOLD}

@@ -13,7 +13,7 @@ from itertools import groupby
 
 from compat.state.flink.handles import KeyGroups
 from compat.state.flink.measure import OtherLayout, entries
-from compat.state.flink.model import Savepoint
+from compat.state.flink.savepoint import Savepoint
 from compat.state.flink.streams import read_window
 
 _ANOTHER_STATE_FOLLOWS = 0x80

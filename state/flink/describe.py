@@ -28,7 +28,7 @@ from compat.state.flink.handles import (
     Stream,
 )
 from compat.state.flink.headers import BackendHeader, StateMeta
-from compat.state.flink.model import MasterState, Properties, SubtaskState
+from compat.state.flink.savepoint import MasterState, Properties, SubtaskState
 from compat.state.flink.snapshots import SerializerSnapshot
 from compat.state.flink.states import HeaderReader
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from compat.state.flink.binary import ByteReader
-from compat.state.flink.model import OperatorState
+from compat.state.flink.savepoint import OperatorState
 
 VERSION = 1
 """The version of both serializers, in all versions of Flink from 1.12 on."""

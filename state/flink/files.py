@@ -20,7 +20,7 @@ from compat.state.flink.handles import (
     Stream,
 )
 from compat.state.flink.locate import LOCAL, REMOTE, Location, locate
-from compat.state.flink.model import OperatorState, Savepoint
+from compat.state.flink.savepoint import OperatorState, Savepoint
 
 
 @dataclass(frozen=True, slots=True)

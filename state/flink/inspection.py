@@ -13,7 +13,7 @@ from compat.state.flink.describe import (
 )
 from compat.state.flink.files import NeededFile
 from compat.state.flink.metadata import MAGIC, read_metadata
-from compat.state.flink.model import OperatorState, Savepoint
+from compat.state.flink.savepoint import OperatorState, Savepoint
 from compat.state.flink.states import HeaderReader
 from compat.state.flink.summary import OperatorSummary, Summary, summarize
 

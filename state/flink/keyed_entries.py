@@ -19,7 +19,7 @@ from compat.state.flink.errors import UnreadableValue
 from compat.state.flink.handles import Incremental, KeyGroups
 from compat.state.flink.headers import BackendHeader, StateMeta
 from compat.state.flink.measure import Layout, layout
-from compat.state.flink.model import Savepoint
+from compat.state.flink.savepoint import Savepoint
 from compat.state.flink.snappy import read_frames
 from compat.state.flink.snapshots import SerializerSnapshot
 from compat.state.flink.sst_files import TableFile, merged

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.handles import OperatorStream
-from compat.state.flink.model import OperatorState, Savepoint
+from compat.state.flink.savepoint import OperatorState, Savepoint
 from compat.state.flink.states import HeaderReader
 from compat.state.flink.streams import read_window
 

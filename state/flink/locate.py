@@ -12,7 +12,7 @@ import os
 from dataclasses import dataclass
 
 from compat.state.flink.handles import RelativeFile, Segment, StateFile
-from compat.state.flink.model import Savepoint
+from compat.state.flink.savepoint import Savepoint
 from compat.state.flink.storage import LOCAL_FILES, Storage
 
 LOCAL = "local"

@@ -16,7 +16,7 @@ from enum import Enum
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.handles import InlineBytes, KeyGroups, OperatorStream
 from compat.state.flink.headers import BackendHeader
-from compat.state.flink.model import Savepoint
+from compat.state.flink.savepoint import Savepoint
 from compat.state.flink.streams import read_window
 
 MEASURED_FILES = 1 << 26

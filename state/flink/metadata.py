@@ -14,7 +14,7 @@ from compat.state.flink.errors import (
     UnknownVersion,
     UnreadableSavepoint,
 )
-from compat.state.flink.model import Contents, Savepoint
+from compat.state.flink.savepoint import Contents, Savepoint
 from compat.state.flink.storage import LOCAL_FILES, Storage
 
 METADATA_FILE = "_metadata"

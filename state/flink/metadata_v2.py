@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from compat.state.flink.binary import ByteReader
-from compat.state.flink.model import Contents, OperatorState, SubtaskState
 from compat.state.flink.operators import check_index, read_contents, read_identity, read_subtask
+from compat.state.flink.savepoint import Contents, OperatorState, SubtaskState
 
 _SMALLEST_SUBTASK = 26
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from compat.state.flink.binary import ByteReader
-from compat.state.flink.model import Contents, OperatorState
 from compat.state.flink.operator_handles import read_channel
 from compat.state.flink.operators import read_contents, read_modern_operator
+from compat.state.flink.savepoint import Contents, OperatorState
 
 
 def read(reader: ByteReader) -> Contents:

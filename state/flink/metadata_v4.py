@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.metadata_v3 import read_operator
-from compat.state.flink.model import Contents
 from compat.state.flink.operators import read_contents
 from compat.state.flink.properties import recognise_properties
+from compat.state.flink.savepoint import Contents
 
 
 def read(reader: ByteReader) -> Contents:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from compat.state.flink.binary import ByteReader, Part
-from compat.state.flink.model import Contents, OperatorState
 from compat.state.flink.operator_handles import ChannelReader, read_channel
 from compat.state.flink.operators import read_contents, read_modern_operator
 from compat.state.flink.properties import recognise_properties
+from compat.state.flink.savepoint import Contents, OperatorState
 
 
 def read(reader: ByteReader) -> Contents:

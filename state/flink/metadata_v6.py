@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.metadata_v5 import read_named_operator
-from compat.state.flink.model import Contents
 from compat.state.flink.operator_handles import read_tagged_channel
 from compat.state.flink.operators import read_contents
 from compat.state.flink.properties import recognise_properties
+from compat.state.flink.savepoint import Contents
 
 
 def read(reader: ByteReader) -> Contents:

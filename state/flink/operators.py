@@ -10,8 +10,8 @@ from collections.abc import Callable
 from compat.state.flink.binary import ByteReader, Part
 from compat.state.flink.handles import InlineBytes
 from compat.state.flink.keyed_handles import read_keyed
-from compat.state.flink.model import Contents, MasterState, OperatorState, Properties, SubtaskState
 from compat.state.flink.operator_handles import ChannelReader, read_channels, read_optional_operator_stream
+from compat.state.flink.savepoint import Contents, MasterState, OperatorState, Properties, SubtaskState
 from compat.state.flink.stream_handles import read_stream
 from compat.state.key_groups import HIGHEST_MAX_PARALLELISM
 

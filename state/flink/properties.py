@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.java_objects import JavaEnum, JavaObject, JavaValue, read_java_object
-from compat.state.flink.model import Properties
+from compat.state.flink.savepoint import Properties
 
 _PACKAGE = "org.apache.flink.runtime.checkpoint."
 _SAVEPOINT, _CHECKPOINT = "SavepointType", "CheckpointType"

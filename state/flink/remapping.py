@@ -20,8 +20,8 @@ from compat.state.flink.errors import MissingStateFile, NotWritten, RefusedState
 from compat.state.flink.handles import RelativeFile, StateFile
 from compat.state.flink.locate import LOCAL, REFUSED, Location, locate
 from compat.state.flink.metadata import METADATA_FILE
-from compat.state.flink.model import Savepoint
 from compat.state.flink.rewriting import Draft, FileHandle, NewId, rewrite
+from compat.state.flink.savepoint import Savepoint
 from compat.state.flink.storage import LOCAL_FILES, Storage
 
 _PIECE = 1 << 24

@@ -138,7 +138,7 @@ def _storage(path: str) -> tuple[Any, str]:
 def _own_storage(path: str) -> tuple[Any, str] | None:
     """The same by the library of jobs on Spark; None where that has none for the storage, or is not installed."""
     from compat.state.delta.errors import StoreError
-    from compat.state.stores.places import place_of
+    from compat.state.stores.paths import place_of
 
     try:
         place = place_of(path) if is_place(path) else None

@@ -14,7 +14,7 @@ from compat.state.flink.binary import ByteReader, Part, Place
 from compat.state.flink.errors import DamagedSavepoint, IdConflict, UnknownOperator
 from compat.state.flink.handles import RelativeFile, StateFile
 from compat.state.flink.metadata import METADATA_FILE, parse_reader, read_all
-from compat.state.flink.model import OperatorState, Savepoint
+from compat.state.flink.savepoint import OperatorState, Savepoint
 from compat.state.flink.storage import LOCAL_FILES
 from compat.state.flink.stream_handles import read_file
 from compat.state.flink.writing import write_file, write_utf

@@ -7,7 +7,7 @@ import struct
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.handles import KeyGroups
 from compat.state.flink.measure import OtherLayout, entries
-from compat.state.flink.model import OperatorState, Savepoint
+from compat.state.flink.savepoint import OperatorState, Savepoint
 from compat.state.flink.states import HeaderReader
 from compat.state.flink.streams import read_window
 

@@ -20,7 +20,7 @@ from compat.state.flink.binary import ByteReader
 from compat.state.flink.checksums import masked_crc32c, xxh3
 from compat.state.flink.errors import UnreadableTable
 from compat.state.flink.handles import Stream
-from compat.state.flink.model import Savepoint
+from compat.state.flink.savepoint import Savepoint
 from compat.state.flink.snappy import decompress
 from compat.state.flink.streams import read_window
 

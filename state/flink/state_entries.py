@@ -30,12 +30,12 @@ from compat.state.flink.keyed_entries import (
     read_tables,
     unreadable_in_heap,
 )
-from compat.state.flink.model import OperatorState, Savepoint, SubtaskState
 from compat.state.flink.operator_entries import read_broadcast, read_list
 from compat.state.flink.raw_timers import raw_timers, timer_services
+from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
 from compat.state.flink.states import HeaderReader
 from compat.state.flink.values import Undecodable, decoder_of
-from compat.state.names import PYTHON_PREFIX
+from compat.state.names import EVENT_TIMERS, PROCESSING_TIMERS, PYTHON_PREFIX
 from compat.state.types import TypeInformation, Types
 
 __all__ = ["EntryKind", "StateEntry", "StoredState", "Undecoded", "entries", "stored_states"]
@@ -226,7 +226,6 @@ def _operator_entries(
                 yield StateEntry(state, subtask.index, None, None, None, None, value)
 
 
-_EVENT, _PROCESSING = "_timer_state/event_", "_timer_state/processing_"
 _MODES = {"SPLIT_DISTRIBUTE": EntryKind.SPLIT, "UNION": EntryKind.UNION, "BROADCAST": EntryKind.BROADCAST}
 
 
@@ -270,7 +269,7 @@ def _raw_states(savepoint: Savepoint, operator: OperatorState, handle: Keyed) ->
 
 def _timer_state(service: str, *, event_time: bool) -> str:
     """The name of the state that the timers of a service are elsewhere."""
-    return f"{_EVENT if event_time else _PROCESSING}{service}"
+    return f"{EVENT_TIMERS if event_time else PROCESSING_TIMERS}{service}"
 
 
 def _problem(operator: OperatorState, name: str, kind: EntryKind, problem: str) -> StoredState:
@@ -309,7 +308,7 @@ _ASYNCHRONOUS = "it is state of the second API in files of its backend, whose ke
 
 def _kind(meta: StateMeta) -> EntryKind:
     if meta.type == "PRIORITY_QUEUE":
-        return EntryKind.EVENT_TIMER if meta.name.startswith(_EVENT) else EntryKind.PROCESSING_TIMER
+        return EntryKind.EVENT_TIMER if meta.name.startswith(EVENT_TIMERS) else EntryKind.PROCESSING_TIMER
     found = (meta.option("KEYED_STATE_TYPE") or "VALUE").lower()
     return EntryKind(found) if found in set(EntryKind) else EntryKind.VALUE
 

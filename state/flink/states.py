@@ -20,7 +20,7 @@ from compat.state.flink.handles import (
     Stream,
 )
 from compat.state.flink.headers import BackendHeader, StateMeta, read_keyed_header, read_operator_header
-from compat.state.flink.model import OperatorState, Savepoint
+from compat.state.flink.savepoint import OperatorState, Savepoint
 from compat.state.flink.snapshots import SerializerSnapshot
 from compat.state.flink.streams import read_window
 

@@ -7,7 +7,7 @@ import stat
 from dataclasses import dataclass
 from typing import Protocol
 
-from compat.state.regular import open_regular
+from compat.state.safe_open import open_regular
 
 
 class Storage(Protocol):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointTooLarge
 from compat.state.flink.handles import Stream
-from compat.state.flink.model import Savepoint
+from compat.state.flink.savepoint import Savepoint
 from compat.state.flink.streams import read_window
 
 PIECE = 1 << 20

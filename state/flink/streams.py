@@ -5,7 +5,7 @@ from __future__ import annotations
 from compat.state.flink.errors import MissingStateFile, RefusedStateFile, UnreadableSavepoint
 from compat.state.flink.handles import EmptySegment, InlineBytes, KeyGroups, Segment, Stream
 from compat.state.flink.locate import LOCAL, REFUSED, SHORT, locate
-from compat.state.flink.model import Savepoint
+from compat.state.flink.savepoint import Savepoint
 
 
 def read_window(savepoint: Savepoint, stream: Stream, start: int, length: int) -> bytes:

@@ -9,7 +9,7 @@ from compat.state.flink.errors import SavepointError
 from compat.state.flink.files import NeededFile, list_files
 from compat.state.flink.handles import Changelog, Keyed, KeyGroups, OperatorStream
 from compat.state.flink.measure import Budget, Measured, measure_keyed, measure_operator
-from compat.state.flink.model import OperatorState, Savepoint
+from compat.state.flink.savepoint import OperatorState, Savepoint
 from compat.state.flink.states import HeaderReader, with_headers
 
 

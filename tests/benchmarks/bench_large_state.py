@@ -29,7 +29,7 @@ from compat.compiler.spark.driver.workers import SparkWorkers
 from compat.state.delta.compaction import decide
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import BYTES, SCHEMA, Kind, write_table
-from compat.state.delta.savepoint import State, import_snapshot, write_savepoint
+from compat.state.delta.savepoint import LogState, import_snapshot, write_savepoint
 
 sys.path.insert(0, str(Path(__file__).parent))
 from bench_large import _sizes
@@ -112,7 +112,7 @@ def main() -> None:
             assert compaction.commit(log, compaction.done(workers=workers), {"token": f"t{EPOCHS}"})
             log.clean(1)
         with _step("savepoint"):
-            path = write_savepoint(State.of(log), folder / "savepoint", {}, None, workers)
+            path = write_savepoint(LogState.of(log), folder / "savepoint", {}, None, workers)
         target = SnapshotLog.create(folder / "target")
         with _step("restore"):
             saved = SnapshotLog.open(path)

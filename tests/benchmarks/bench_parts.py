@@ -92,7 +92,7 @@ def measure_parts() -> Parts:
 def run_job(job: str, what: str, records: int, keys: int, epoch_records: int) -> list[float]:
     """Run a job in this process; gives the processor seconds of each of its epochs but the first, which opens all."""
     from compat.compiler.datastream.program import Program, start
-    from compat.compiler.garbage import collect_rarely
+    from compat.compiler.gc_policy import collect_rarely
     from compat.compiler.spark.driver.executor import InProcessExecutor
     from compat.compiler.spark.driver.options import RunOptions
     from compat.compiler.spark.task.epochs import InProcessRunner

@@ -6,7 +6,10 @@ import hashlib
 from typing import Any
 
 from compat.check.findings import Fate, Finding, Fix, Level, MappingRow, Report, Verdict
-from compat.plan.facts import Operator, Program, SourceLine, State, StateKind, StateScope
+from compat.plan.facts import Program
+from compat.state.model.operators import Operator
+from compat.state.model.source_line import SourceLine
+from compat.state.model.states import State, StateKind, StateScope
 
 OLD_FILE, NEW_FILE = "word_count_v1.py", "word_count_v2.py"
 SOURCES = {

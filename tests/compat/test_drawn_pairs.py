@@ -51,7 +51,7 @@ def in_python(folder: Path) -> Iterator[tuple[str, str, Report | Undecided]]:
 def built(kind: str, flink: Any, java: Any, wanted: int | None = None) -> Iterator[tuple[dict[str, Any], Pair]]:
     """The pairs in Java or SQL as Flink builds them, a few in each JVM."""
     from compat.loader.jvm.answers import answers_of
-    from compat.loader.jvm.model import JarProgram, Restore, SqlScript
+    from compat.loader.jvm.messages import JarProgram, Restore, SqlScript
     from compat.loader.jvm.process import JvmOptions, build_all
 
     def program(one: dict[str, Any], side: str) -> JarProgram | SqlScript:

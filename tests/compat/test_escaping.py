@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from compat.check.findings import Fate, Level, MappingRow, Report, Verdict
 from compat.escaping import fence, github_property, markdown, no_command, visible
-from compat.plan.facts import SourceLine
 from compat.report import FORMATS, Failure, ReportContext, Undecided
+from compat.state.model.source_line import SourceLine
 from compat.view.page import static
 from tests.compat.builders import finding, operator, program, report
 

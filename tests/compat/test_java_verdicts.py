@@ -39,7 +39,7 @@ def names(version: str) -> list[str]:
 def built(version: str, java: Any) -> Iterator[tuple[str, Pair]]:
     """The pairs of a version, a few of them in each JVM."""
     from compat.loader.jvm.answers import answers_of
-    from compat.loader.jvm.model import Restore
+    from compat.loader.jvm.messages import Restore
     from compat.loader.jvm.process import JvmOptions, build_all
 
     before, _, after = version.partition("-to-")

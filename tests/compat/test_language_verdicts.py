@@ -30,7 +30,7 @@ def pairs(case: tuple[str, str], java: Any) -> dict[str, Pair]:
     """The pairs of a language, built by one version of Flink: the old programs in one JVM, the new ones in another."""
     from compat.loader.jvm.answers import answers_of
     from compat.loader.jvm.errors import JvmError
-    from compat.loader.jvm.model import JarProgram, Restore
+    from compat.loader.jvm.messages import JarProgram, Restore
     from compat.loader.jvm.process import JvmOptions, build_all
 
     version, name = case

@@ -13,8 +13,8 @@ from compat.compiler.configuration import CHECKPOINT_INTERVAL
 from compat.compiler.errors import ErrorCode
 from compat.loader.topology import plan_of
 from compat.plan.facts import Program
-from compat.plan.model import Plan, Refused
 from compat.refusals import refused
+from compat.state.model.job import Plan, Refused
 from tests.compat.pairs.identity import two
 from tests.compat.pairs.programs import value
 

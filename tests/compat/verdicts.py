@@ -11,10 +11,10 @@ from compat.check.findings import Level, Report, Verdict
 from compat.comparison import Comparison, decide
 from compat.loader.inputs import Input, InputKind
 from compat.plan.facts import facts_of
-from compat.plan.model import Plan, Refused
 from compat.savepoint.load import read_old
 from compat.savepoint.names import Names, of_program
 from compat.sides import Savepoint
+from compat.state.model.job import Plan, Refused
 
 NOT_TOLD = {"CMP415", "CMP713"}
 """Rules that say what a savepoint alone does not tell."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from compat.compiler.executiongraph.generator import generate as generate_execution_graph
-from compat.compiler.executiongraph.model import ExecutionGraph
+from compat.compiler.executiongraph.graph import ExecutionGraph
 from compat.compiler.jobgraph.generator import generate as generate_job_graph
-from compat.compiler.jobgraph.model import JobGraph
+from compat.compiler.jobgraph.graph import JobGraph
 from compat.compiler.streamgraph.generator import generate as generate_stream_graph
-from compat.compiler.streamgraph.model import StreamGraph
+from compat.compiler.streamgraph.graph import StreamGraph
 from compat.compiler.topology.build import build_job
 
 BATCH = {"execution.runtime-mode": "BATCH"}

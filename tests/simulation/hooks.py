@@ -18,15 +18,24 @@ import confluent_kafka.admin
 from confluent_kafka import KafkaError, KafkaException
 
 from compat.compiler.driver import Compilation
-from compat.compiler.garbage import collect_rarely
+from compat.compiler.gc_policy import collect_rarely
 from compat.compiler.job import Job
 from compat.compiler.spark.connectors.files import sink as file_sink
 from compat.compiler.spark.connectors.kafka import cluster as kafka_cluster
 from compat.compiler.spark.connectors.kafka import sink as kafka_sink
 from compat.compiler.spark.connectors.kafka import source as kafka_source
-from compat.compiler.spark.driver import checkpoints, errands, executor, master, remains, restarts, runner, upkeep
+from compat.compiler.spark.driver import (
+    background_work,
+    checkpoints,
+    executor,
+    master,
+    orphan_cleanup,
+    restarts,
+    runner,
+    upkeep,
+)
+from compat.compiler.spark.driver.background_work import Errand
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
-from compat.compiler.spark.driver.errands import Errand
 from compat.compiler.spark.driver.executor import RunningJob, SparkExecutor
 from compat.compiler.spark.driver.master import JobMaster
 from compat.compiler.spark.driver.runner import SparkRunner
@@ -188,7 +197,7 @@ def simulated(world: World, brokers: Brokers, *, large: int, save_after: int) ->
         (restarts, "time", clock),
         (master, "Watch", _Nobody),
         (executor, "threading", SimpleNamespace(Thread=_Thread)),
-        (errands, "threading", SimpleNamespace(Thread=_Thread)),
+        (background_work, "threading", SimpleNamespace(Thread=_Thread)),
         (Errand, "over", property(lambda _: world.has_come_to_its_end())),
         (work, "LARGE", large),
         (upkeep, "time", clock),
@@ -216,7 +225,11 @@ def simulated(world: World, brokers: Brokers, *, large: int, save_after: int) ->
         (JobStore, "lock", lambda *_: _Lease(next(tokens))),
         (JobStore, "starting", lambda *_: nullcontext(lambda: None)),
         (JobStore, "_held", lambda *_, **__: False),
-        (remains, "note", _pointed(world, remains.note, "note of what remains", OSError("The store is away."))),
+        (
+            orphan_cleanup,
+            "note",
+            _pointed(world, orphan_cleanup.note, "note of what remains", OSError("The store is away.")),
+        ),
         (LocalFiles, "move", _pointed(world, LocalFiles.move, "file published")),
         (JobMaster, "_step", _stepped(world, JobMaster._step)),
         (JobMaster, "_sweep", _stands_still(world, JobMaster._sweep)),

@@ -23,7 +23,7 @@ from compat.compiler.datastream import program
 from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.connectors.kafka.clients import Pool
-from compat.compiler.spark.driver import remains
+from compat.compiler.spark.driver import orphan_cleanup
 from compat.compiler.spark.driver.master import TRIES, JobMaster
 from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.driver.store import JobEntry, JobStore
@@ -296,7 +296,7 @@ class Schedule:
 
     def _later_job(self) -> None:
         """Another job starts, long after."""
-        remains.sweep(self.store, time.time() + 2 * remains.PATIENCE)
+        orphan_cleanup.sweep(self.store, time.time() + 2 * orphan_cleanup.PATIENCE)
 
     def _over(self, job_id: str) -> bool:
         return any(job.job_id == job_id and job.ended is not None for job in self._jobs())

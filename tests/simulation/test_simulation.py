@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import pytest
 
-from compat.compiler.spark.driver import master, remains, runner
+from compat.compiler.spark.driver import master, orphan_cleanup, runner
 from compat.compiler.spark.driver.master import TRIES, JobMaster
 from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.task.epochs import Outcome
@@ -149,7 +149,7 @@ def test_what_a_driver_wrote_that_died_behind_the_end_of_its_job_is_swept_when_a
     result = run(79, shape=shape, script=KILLED)
     assert result.trace[:2] == tuple(fault.removeprefix(ONCE_IT_GOES_ON) for fault in KILLED)
     assert not result.wrong, result
-    with patch.object(remains, "sweep", lambda *_: None):
+    with patch.object(orphan_cleanup, "sweep", lambda *_: None):
         (left,) = run(79, shape=shape, script=KILLED).wrong
         assert left.startswith("left behind")
 
@@ -197,7 +197,7 @@ def test_what_an_attempt_leaves_whose_job_is_over_is_swept_when_another_one_star
     result = run(2, shape=stopped, script=LATE)
     assert BEHIND_THE_END in result.trace
     assert not result.wrong, result
-    with patch.object(remains, name, lambda *_: None):
+    with patch.object(orphan_cleanup, name, lambda *_: None):
         (left,) = run(2, shape=stopped, script=LATE).wrong
         assert left.startswith("left behind")
 

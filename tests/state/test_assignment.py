@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compat.state.assignment import Assignment, Claimant, Identity, Recorded, Refusal, assign
+from compat.state.assignment import Assignable, Assignment, Claimant, Identity, Refusal, assign
 
 HASH, ID, NAME = Identity.USER_HASH, Identity.GENERATED_ID, Identity.NAME
 
 
-def recorded(id: str, *, state: bool = True, keyed: bool = True, most: int = 128, **more: Any) -> Recorded:
+def recorded(id: str, *, state: bool = True, keyed: bool = True, most: int = 128, **more: Any) -> Assignable:
     """An operator of a snapshot."""
-    return Recorded(id, state, keyed and state, most, **more)
+    return Assignable(id, state, keyed and state, most, **more)
 
 
 def operator(id: str, user_hash: str | None = None, **more: Any) -> Claimant:
@@ -97,7 +97,7 @@ def test_an_operator_without_state_under_the_user_hash_still_comes_first() -> No
 # Sources that Flink reads anew
 
 
-def replayed(id: str, name: str) -> Recorded:
+def replayed(id: str, name: str) -> Assignable:
     return recorded(id, state=False, replayed=name)
 
 
@@ -117,7 +117,7 @@ def replayed(id: str, name: str) -> Recorded:
          "two of one name"],
 )  # fmt: skip
 def test_positions_of_replayed_sources(
-    old: list[Recorded], new: list[Claimant], handed: list[tuple[str, str, Identity]]
+    old: list[Assignable], new: list[Claimant], handed: list[tuple[str, str, Identity]]
 ) -> None:
     found = assign(old, new)
     assert [(claim.claimant.id, claim.recorded.id, claim.identity) for claim in found.handed] == handed
@@ -127,7 +127,7 @@ def test_positions_of_replayed_sources(
 # Max parallelism
 
 
-def settled(old: list[Recorded], new: list[Claimant]) -> tuple[dict[Any, int], list[tuple[str, Refusal, int]]]:
+def settled(old: list[Assignable], new: list[Claimant]) -> tuple[dict[Any, int], list[tuple[str, Refusal, int]]]:
     found = assign(old, new).max_parallelism
     return dict(found.adopted), [
         (problem.claim.claimant.id, problem.refusal, problem.needed) for problem in found.problems
@@ -154,7 +154,7 @@ def settled(old: list[Recorded], new: list[Claimant]) -> tuple[dict[Any, int], l
          "more subtasks, without state", "more subtasks, set to the same"],
 )  # fmt: skip
 def test_max_parallelism(
-    old: Recorded, new: Claimant, adopted: dict[str, int], problems: list[tuple[str, Refusal, int]]
+    old: Assignable, new: Claimant, adopted: dict[str, int], problems: list[tuple[str, Refusal, int]]
 ) -> None:
     assert settled([old], [new]) == (adopted, problems)
 
@@ -196,7 +196,7 @@ def test_a_source_found_by_its_name_is_not_held_to_a_max_parallelism() -> None:
     ],
     ids=["one", "both keyed", "without state", "operator state", "nothing keyed", "nothing at all"],
 )
-def test_operators_of_one_task(first: Recorded, second: Recorded, adopted: int | None, mixed: list[str]) -> None:
+def test_operators_of_one_task(first: Assignable, second: Assignable, adopted: int | None, mixed: list[str]) -> None:
     tasks, problems = settled([first, second], [operator("a", task="t"), operator("b", task="t")])
     assert tasks == ({} if adopted is None else {"t": adopted})
     assert [id for id, refusal, _ in problems if refusal is Refusal.MIXED] == mixed

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import field
 from typing import Any
 
-from msgspec import Struct, field
+import msgspec
+from msgspec import Struct
 
 from compat.check.sql.aspects import Aspect
-from compat.check.sql.expressions import Call, Expression, Literal, Rex, expression, function_name, short_name
+from compat.check.sql.expressions import (
+    Call,
+    Expression,
+    Literal,
+    Rex,
+    expression,
+    function_name,
+    function_of,
+    short_name,
+)
 from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kept, keys, watermarks
 from compat.check.sql.nodes import ExecNode, field_names, read
 from compat.check.sql.rows import Branch, Lineage, Rows, Traced, at, picked, traced
 from compat.check.sql.windows import Window, Windowing, group_window, window_changes
-from compat.plan.facts import Operator
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 _WRONG = "What it added up so far goes on under the new meaning"
 _STAR = {"COUNT"}
@@ -26,7 +38,7 @@ class AggCall(Struct, frozen=True, rename="camel"):
     internal_name: str = ""
     catalog_name: str = ""
     system_name: str = ""
-    class_name: str = field(name="class", default="")
+    class_name: str = msgspec.field(name="class", default="")
     arg_list: tuple[int, ...] = ()
     filter_arg: int = -1
     distinct: bool = False
@@ -35,12 +47,16 @@ class AggCall(Struct, frozen=True, rename="camel"):
 
 @frozen(kw_only=False)
 class Aggregate:
-    """An aggregate function over expressions; ``inputs`` are its arguments and last the condition of its FILTER."""
+    """An aggregate function over expressions; ``inputs`` are its arguments and last the condition of its FILTER.
+
+    ``name`` is what the query calls it, and ``function`` what it is.
+    """
 
     function: str
     distinct: bool
     ignore_nulls: bool
     inputs: Traced
+    name: str = field(default="", compare=False)
 
     def text(self, lineage: Lineage) -> str:
         """As it is written in SQL."""
@@ -49,7 +65,7 @@ class Aggregate:
     def _text(self, inputs: tuple[Expression, ...], lineage: Lineage) -> str:
         *arguments, condition = inputs
         inner = ", ".join(lineage.text(one) for one in arguments) or ("*" if self.function in _STAR else "")
-        call = f"{short_name(self.function)}({'DISTINCT ' if self.distinct else ''}{inner})"
+        call = f"{short_name(self.name)}({'DISTINCT ' if self.distinct else ''}{inner})"
         if condition == _ALL:
             return call
         if isinstance(condition, Call) and condition.function == "IS TRUE":
@@ -62,14 +78,10 @@ _ALL = Literal("true")
 
 def calls_of(calls: tuple[AggCall, ...], rows: Rows) -> tuple[Aggregate, ...]:
     """The aggregates over the rows."""
+    names = [function_name(one.internal_name, one.catalog_name, one.system_name, one.class_name) for one in calls]
     return tuple(
-        Aggregate(
-            function_name(call.internal_name, call.catalog_name, call.system_name, call.class_name),
-            call.distinct,
-            call.ignore_nulls,
-            traced(rows, _inputs(call)),
-        )
-        for call in calls
+        Aggregate(function_of(name), call.distinct, call.ignore_nulls, traced(rows, _inputs(call)), name)
+        for name, call in zip(names, calls, strict=True)
     )
 
 
@@ -86,7 +98,7 @@ def aggregate_changes(old: tuple[Aggregate, ...], new: tuple[Aggregate, ...], wo
     if old == new:
         return
     was, now = [one.text(words.old) for one in old], [one.text(words.new) for one in new]
-    if sorted(map(repr, old)) == sorted(map(repr, new)):
+    if Counter(old) == Counter(new):
         title = f"the aggregates changed places: {', '.join(was)} became {', '.join(now)}"
     elif len(old) == len(new):
         changed = [(one, two) for one, two, before, after in zip(was, now, old, new, strict=True) if before != after]
@@ -124,7 +136,7 @@ class Grouped:
         yield from aggregate_changes(self.calls, new.calls, words)
         yield from keys(self.by, new.by, words, "the key of its GROUP BY")
         yield from conditions(self.rows, new.rows, words)
-        yield from window_changes(self.window, new.window, words)
+        yield from window_changes(self.window, new.window, words, slices=True)
         if self.window is not None:
             yield from watermarks(self.rows, new.rows, words)
 
@@ -209,6 +221,11 @@ class Range:
         return f"{'ROWS' if self.rows else 'RANGE'} BETWEEN {self.lower} AND {self.upper}"
 
     @property
+    def is_all(self) -> bool:
+        """True for all rows up to the current one."""
+        return (self.lower, self.upper) == ("UNBOUNDED PRECEDING", "CURRENT ROW")
+
+    @property
     def reach(self) -> int | None:
         """How far it looks back."""
         number = self.lower.removesuffix(" PRECEDING").removesuffix(" ms")
@@ -217,13 +234,14 @@ class Range:
 
 @frozen(kw_only=False)
 class Over:
-    """OVER aggregates: they keep the rows that they look back to."""
+    """OVER aggregates: they keep the rows that they look back to, or with ``sums`` what these add up to."""
 
     rows: Rows
     by: Traced
     order: tuple[tuple[Traced, tuple[tuple[bool, bool], ...]], ...]
     ranges: tuple[Range, ...]
     calls: tuple[Aggregate, ...]
+    sums: bool
 
     def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
         """The differences to NEW's OVER."""
@@ -235,22 +253,37 @@ class Over:
             title = f"its ORDER BY was {was} and is {now}"
             yield Difference(Aspect.WINDOW, title, "The rows that it kept are sorted by the old order")
         if self.ranges != new.ranges:
-            yield _range_change(self.ranges, new.ranges)
+            yield self._range_change(new)
         yield from conditions(self.rows, new.rows, words)
         if (self.calls, self.by, self.order) == (new.calls, new.by, new.order):
             yield from kept(self.rows, new.rows, words)
         yield from watermarks(self.rows, new.rows, words)
 
+    def _range_change(self, new: Over) -> Difference:
+        was, now = (", ".join(map(str, one.ranges)) for one in (self, new))
+        title = f"it looked at {was} and looks at {now}"
+        if self.sums and new.sums and all(one.is_all for one in (*self.ranges, *new.ranges)):
+            since = "It kept the sums of all rows so far; rows of one time now have one result each, or one together"
+            return Difference(Aspect.WINDOW, title, "", since)
+        if _is_narrower(self.ranges, new.ranges):
+            since = "It kept more rows than it needs, and drops them with the next one"
+            return Difference(Aspect.WINDOW, title, "", since)
+        return Difference(Aspect.WINDOW, title, "It kept the rows of the old range only, and its sums are over that")
 
-def _range_change(old: tuple[Range, ...], new: tuple[Range, ...]) -> Difference:
-    title = f"it looked at {', '.join(map(str, old))} and looks at {', '.join(map(str, new))}"
-    narrower = len(old) == len(new) and all(
+
+def _is_narrower(old: tuple[Range, ...], new: tuple[Range, ...]) -> bool:
+    """True if each of the ranges of time begins later than before."""
+    return len(old) == len(new) and all(
         not one.rows and not two.rows and one.upper == two.upper and (one.reach or -1) >= (two.reach or 0) > 0
         for one, two in zip(old, new, strict=True)
     )
-    if narrower:
-        return Difference(Aspect.WINDOW, title, "", "It kept more rows than it needs, and drops them with the next one")
-    return Difference(Aspect.WINDOW, title, "It kept the rows of the old range only, and its sums are over that")
+
+
+_SUMS = "accState"
+"""The state of one accumulator for all rows so far, for ROWS as for RANGE where the order is that of a time.
+
+Flink: ``RowTimeUnboundedPrecedingOverFunctionV2``, ``ProcTimeUnboundedPrecedingFunction``. In another order each row has one.
+"""
 
 
 def over(operator: Operator, text: str, lineage: Lineage) -> Meaning:
@@ -274,6 +307,7 @@ def over(operator: Operator, text: str, lineage: Lineage) -> Meaning:
             for group in spec.groups
         ),
         tuple(call for group in spec.groups for call in calls_of(group.agg_calls, with_constants)),
+        any(state.name == _SUMS for state in operator.states or ()),
     )
 
 

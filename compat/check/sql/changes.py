@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import msgspec
@@ -10,42 +10,17 @@ import msgspec
 from compat.check.context import Check
 from compat.check.mapping import Pair
 from compat.check.similarity import recorded
-from compat.check.sql import aggregates, joins, other, ranks
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.descriptions import described
+from compat.check.sql.exec_nodes import meaning_of
 from compat.check.sql.meaning import Difference, Meaning, Words
+from compat.check.sql.options import marks_of
 from compat.check.sql.rows import Lineage
 from compat.check.sql.sources import TableChange, table_changes
-from compat.plan.facts import Operator, Program
+from compat.plan.facts import Program
 from compat.plan.queries import of_query
 from compat.state.frozen import frozen
-
-Reader = Callable[[Operator, str, Lineage], Meaning]
-
-READERS: Mapping[str, Reader] = {
-    "group-aggregate": aggregates.grouped,
-    "global-group-aggregate": aggregates.grouped,
-    "incremental-group-aggregate": aggregates.grouped,
-    "group-window-aggregate": aggregates.grouped,
-    "window-aggregate": aggregates.grouped,
-    "global-window-aggregate": aggregates.grouped,
-    "over-aggregate": aggregates.over,
-    "join": joins.join,
-    "interval-join": joins.join,
-    "temporal-join": joins.join,
-    "window-join": joins.join,
-    "rank": ranks.rank,
-    "limit": ranks.rank,
-    "sort-limit": ranks.rank,
-    "window-rank": ranks.rank,
-    "deduplicate": ranks.deduplication,
-    "window-deduplicate": ranks.deduplication,
-    "changelog-normalize": ranks.normalized,
-    "sink": ranks.materialized,
-    "match": other.pattern,
-    "window-table-function": other.windowed_rows,
-}
-"""What reads the nodes of a kind; others are compared as a whole."""
+from compat.state.model.operators import Operator
 
 
 @frozen(kw_only=False)
@@ -110,7 +85,11 @@ class _Compared:
     def __init__(self, check: Check, tables: tuple[TableChange, ...] = (), *, through: bool = False) -> None:
         olds = {one.pair.old.id: one.old.name for one in tables}
         news = {one.pair.new.id: one.new.name for one in tables}
-        self.words = Words(Lineage(check.old, olds, through=through), Lineage(check.new, news, through=through))
+        before, after = marks_of(*(program.settings.get("table_options") or {} for program in (check.old, check.new)))
+        self.words = Words(
+            Lineage(check.old, olds, through=through, marks=before),
+            Lineage(check.new, news, through=through, marks=after),
+        )
         self._olds, self._news = _Meanings(check.old, self.words.old), _Meanings(check.new, self.words.new)
 
     def change(self, pair: Pair) -> MeaningChange | None:
@@ -177,13 +156,11 @@ class _Meanings:
         return described(operator, self._program)
 
     def _read(self, operator: Operator) -> Meaning | None:
-        if operator.exec_node is None:
+        node, json = self._lineage.node(operator), self._lineage.json(operator)
+        if node is None or json is None:
             return None
         try:
-            node = self._lineage.node(operator)
-            if node is None:
-                return None
-            return READERS.get(node.kind, other.whole)(operator, operator.exec_node, self._lineage)
+            return meaning_of(node.kind, operator, json, self._lineage)
         except (msgspec.MsgspecError, IndexError, RecursionError):
             return None  # of another shape than this version knows: its description is compared
 

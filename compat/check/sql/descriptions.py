@@ -11,9 +11,10 @@ from collections.abc import Iterator
 
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.meaning import Difference, Meaning, Words
-from compat.plan.facts import Operator, Program
+from compat.plan.facts import Program
 from compat.plan.queries import Description, description, of_query
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 _SELECT = re.compile(r"(?P<before>.*?)\bselect=\[(?P<items>.*?)\](?P<after>(?:, \w+=\[.*|))", re.DOTALL)
 _WHERE = re.compile(r"where=\[(?P<condition>.*)\]", re.DOTALL)

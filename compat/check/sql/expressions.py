@@ -1,7 +1,8 @@
 """Expressions of SQL as compiled plans hold them (Flink: ``RexNodeJsonSerializer``), with their columns traced to their origin.
 
 Two expressions are equal if they mean the same by simple rules: operands of ``=``, ``AND``, ``+`` and the like in another
-order, comparisons written the other way round, and nested ``AND`` are no difference.
+order, comparisons written the other way round, ``> 20`` and ``>= 21`` of whole numbers, ``IF`` and ``CASE``, one class under
+two names of a function, and nested ``AND`` are no difference. Each is shown as it was written.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from msgspec import Struct, field
+
+from compat.check.sql import ranges
 
 _COMMUTATIVE = frozenset({"=", "<>", "AND", "OR", "+", "*"})
 _FLAT = frozenset({"AND", "OR"})
@@ -40,12 +43,31 @@ class Literal(Struct, frozen=True):
     kind: str = ""
 
 
-class Call(Struct, frozen=True):
-    """A function or operator applied to operands; ``kind`` is the type that a cast is to."""
+class Call(Struct, frozen=True, eq=False):
+    """A function or operator applied to operands; ``kind`` is the type that a cast is to.
+
+    ``under`` are the options that it depends on, where these differ between OLD and NEW. ``written`` is how a query has it that
+    means this; it is no part of what the call is.
+    """
 
     function: str
     operands: tuple[Expression, ...]
     kind: str = ""
+    under: str = ""
+    written: Call | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Call) and self._parts == other._parts
+
+    def __hash__(self) -> int:
+        return hash(self._parts)
+
+    def __repr__(self) -> str:
+        return f"Call{self._parts!r}"
+
+    @property
+    def _parts(self) -> tuple[str, tuple[Expression, ...], str, str]:
+        return self.function, self.operands, self.kind, self.under
 
 
 Expression = Column | Literal | Call
@@ -70,6 +92,7 @@ class Rex(Struct, frozen=True, rename="camel"):
     class_name: str = field(name="class", default="")
     sql_kind: str = ""
     correl: str = ""
+    under: str = ""
 
 
 def expression(rex: Rex, columns: Sequence[Expression]) -> Expression:
@@ -87,8 +110,39 @@ def expression(rex: Rex, columns: Sequence[Expression]) -> Expression:
     )
     if rex.kind == "CALL" and function in _CASTS:
         same = rex.operands and type_text(rex.operands[0].type) == type_text(rex.type)
-        return operands[0] if same else Call(function, operands, type_text(rex.type))
-    return Call(function, operands, rex.name or rex.correl)
+        return operands[0] if same else Call(function, operands, type_text(rex.type), rex.under)
+    if function in _COMPARISONS and _is_whole(rex.operands):
+        return Call(function, operands, _WHOLE, rex.under)
+    if function == "IF" and not _is_text(rex.type):
+        return Call("CASE", operands, written=Call(function, operands))
+    return Call(function, operands, rex.name or rex.correl, rex.under)
+
+
+def places_of(rex: Rex | None) -> Iterator[int]:
+    """The places of the columns that an expression of a plan refers to."""
+    if rex is None:
+        return
+    if rex.kind in ("INPUT_REF", "PATTERN_INPUT_REF"):
+        yield rex.input_index
+    for one in (*rex.operands, rex.expr):
+        yield from places_of(one)
+
+
+_COMPARISONS = frozenset({"<", "<=", ">", ">=", "SEARCH"})
+_WHOLE = "of whole numbers"
+_WHOLE_TYPES = frozenset({"TINYINT", "SMALLINT", "INT", "INTEGER", "BIGINT"})
+_LARGEST = 2**63 - 1
+
+
+def _is_whole(operands: Sequence[Rex]) -> bool:
+    """True for two operands that are whole numbers, of which one is a constant."""
+    types = [type_text(one.type) for one in operands]
+    return len(types) == 2 and _WHOLE_TYPES.issuperset(types) and any(one.kind == "LITERAL" for one in operands)
+
+
+def _is_text(type: Any) -> bool:
+    """True for texts, of which CASE fills up the shorter ones to the length of the longest."""
+    return type_text(type).partition("(")[0] in ("CHAR", "VARCHAR", "BINARY", "VARBINARY")
 
 
 def function_name(internal: str, catalog: str = "", system: str = "", class_name: str = "") -> str:
@@ -97,6 +151,11 @@ def function_name(internal: str, catalog: str = "", system: str = "", class_name
         return internal.removeprefix("$").rpartition("$")[0] or internal
     name = catalog or system
     return f"{name}@{class_name}" if class_name else name
+
+
+def function_of(name: str) -> str:
+    """What a function is, whatever it is called: its class, where that is known (``f@lab.Sum``), else its name."""
+    return name if "@" not in name else name[name.index("@") :]
 
 
 def short_name(function: str) -> str:
@@ -126,14 +185,30 @@ def canonical(given: Expression) -> Expression:
     """The one form of all expressions that mean the same as ``given`` by the rules of this module."""
     if not isinstance(given, Call):
         return given
-    function, operands = given.function, [canonical(one) for one in given.operands]
+    function, operands = function_of(given.function), [canonical(one) for one in given.operands]
     if function in _TURNED and len(operands) == 2:
         function, operands = _TURNED[function], operands[::-1]
+    if function == "<=" and given.kind == _WHOLE:
+        function, operands = _without_the_bound(operands)
+    if function == "SEARCH" and given.kind == _WHOLE and isinstance(operands[1], Literal):
+        operands[1] = Literal(ranges.closed(operands[1].value), operands[1].kind)
     if function in _FLAT:
         operands = [inner for one in operands for inner in _parts(one, function)]
     if function in _COMMUTATIVE:
         operands.sort(key=repr)
-    return Call(function, tuple(operands), given.kind)
+    kind = "" if given.kind == _WHOLE else given.kind
+    return Call(function, tuple(operands), kind, given.under, given.written or given)
+
+
+def _without_the_bound(operands: list[Expression]) -> tuple[str, list[Expression]]:
+    """``21 <= v`` as ``20 < v``, and ``v <= 20`` as ``v < 21``: of whole numbers both are the same."""
+    for place, step in ((0, -1), (1, 1)):
+        bound = operands[place]
+        if isinstance(bound, Literal) and bound.value.lstrip("-").isdigit() and abs(int(bound.value)) < _LARGEST:
+            moved = list(operands)
+            moved[place] = Literal(str(int(bound.value) + step), bound.kind)
+            return "<", moved
+    return "<=", operands
 
 
 def conjuncts(condition: Expression | None) -> Iterator[Expression]:
@@ -150,24 +225,6 @@ def _parts(given: Expression, function: str) -> Iterator[Expression]:
         yield given
 
 
-def renamed(given: Expression, name: Callable[[Column], Expression]) -> Expression:
-    """The expression with another one in place of each of its columns."""
-    if isinstance(given, Column):
-        return name(given)
-    if isinstance(given, Literal):
-        return given
-    return Call(given.function, tuple(renamed(one, name) for one in given.operands), given.kind)
-
-
-def columns_of(given: Expression) -> Iterator[Column]:
-    """The columns that an expression reads."""
-    if isinstance(given, Column):
-        yield given
-    elif isinstance(given, Call):
-        for one in given.operands:
-            yield from columns_of(one)
-
-
 def text(given: Expression, name: Callable[[Column], str]) -> str:
     """The expression as a person writes it; ``name`` says what a column is called."""
     if isinstance(given, Column):
@@ -178,9 +235,15 @@ def text(given: Expression, name: Callable[[Column], str]) -> str:
         return text(given.operands[0], name)
     if given.operands and isinstance(given.operands[0], Literal) and given.operands[0].kind == CONTENT:
         return given.function.rpartition(" ")[2]
-    given = _as_written(given)
+    shown = _call_text(_constant_behind(given.written or given), name)
+    return f"{shown} ({given.under})" if given.under else shown
+
+
+def _call_text(given: Call, name: Callable[[Column], str]) -> str:
     parts = [text(one, name) for one in given.operands]
     nested = [_bracketed(one, part) for one, part in zip(given.operands, parts, strict=True)]
+    if given.function == "SEARCH" and isinstance(sarg := given.operands[1], Literal):
+        return ranges.text(sarg.value, nested[0])
     if given.function in _CASTS:
         return f"{given.function}({parts[0]} AS {given.kind})"
     if given.function in _SPECIAL and len(parts) == 1:
@@ -196,12 +259,12 @@ def text(given: Expression, name: Callable[[Column], str]) -> str:
     return f"{short_name(given.function)}({', '.join(parts)})"
 
 
-def _as_written(given: Call) -> Call:
+def _constant_behind(given: Call) -> Call:
     """A comparison with the constant behind, as people write it."""
     if len(given.operands) != 2 or not isinstance(given.operands[0], Literal) or isinstance(given.operands[1], Literal):
         return given
     turned = _TURNED_BACK.get(given.function)
-    return given if turned is None else Call(turned, given.operands[::-1], given.kind)
+    return given if turned is None else Call(turned, given.operands[::-1], given.kind, given.under)
 
 
 def _bracketed(given: Expression, shown: str) -> str:

@@ -11,8 +11,8 @@ from compat.check.findings import Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.check.sql.aspects import Aspect
-from compat.plan.facts import Operator
 from compat.plan.queries import has_queries, of_query
+from compat.state.model.operators import Operator
 
 if TYPE_CHECKING:
     from compat.check.sql.changes import MeaningChange, SqlChanges

@@ -12,8 +12,8 @@ from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kep
 from compat.check.sql.nodes import ExecNode, read
 from compat.check.sql.rows import Lineage, Rows, Traced, picked, traced
 from compat.check.sql.windows import Window, Windowing, window_changes
-from compat.plan.facts import Operator
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 _KINDS = {
     "INNER": "JOIN",

@@ -1,19 +1,20 @@
-"""Operators that are compared as a whole: MATCH_RECOGNIZE, and those of no family that is told apart."""
+"""MATCH_RECOGNIZE, sessions, sorting, rows in flight, and operators that are compared as a whole."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from msgspec import Struct
 
-from compat.check.sql.aggregates import Partition
+from compat.check.sql.aggregates import Partition, Sorting
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kept, keys
 from compat.check.sql.nodes import ExecNode, read
 from compat.check.sql.rows import Lineage, Rows, Traced, content_of, picked
 from compat.check.sql.windows import Window, Windowing, window_changes
-from compat.plan.facts import Operator
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 
 class _MatchSpec(Struct, frozen=True, rename="camel"):
@@ -60,24 +61,97 @@ class _WindowNode(ExecNode, frozen=True, rename="camel"):
 
 
 @frozen(kw_only=False)
-class WindowedRows:
-    """The rows of windows that grow (SESSION), until they end."""
+class Sessions:
+    """The rows of sessions until these end. ``read`` tells that somebody reads when a session began or ended."""
 
     rows: Rows
+    by: Traced
     window: Window | None
+    read: bool
 
     def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
-        """The differences to NEW's windows."""
-        assert isinstance(new, WindowedRows)
+        """The differences to NEW's sessions."""
+        assert isinstance(new, Sessions)
+        holds = (
+            "" if not new.read else "Sessions that were open are of the old key, and so are their beginnings and ends"
+        )
+        since = "Rows that it kept come out with the sessions of the old key"
+        for one in keys(self.by, new.by, words, "the key of its sessions"):
+            yield replace(one, holds=holds, since=since, output=False)
         yield from conditions(self.rows, new.rows, words)
+        yield from kept(self.rows, new.rows, words)
         yield from window_changes(self.window, new.window, words)
 
 
-def windowed_rows(operator: Operator, text: str, lineage: Lineage) -> Meaning:
-    """What a table function of windows keeps."""
+def sessions(operator: Operator, text: str, lineage: Lineage) -> Meaning:
+    """What sessions keep (Flink: ``UnalignedWindowTableFunctionOperator``); table functions of other windows keep nothing."""
     rows = lineage.sides(operator)[0]
-    windowing = read(text, _WindowNode).windowing
-    return WindowedRows(rows, None if windowing is None else windowing.over(rows))
+    node = read(text, _WindowNode)
+    if node.windowing is None:
+        return Sessions(rows, (), None, read=True)
+    own = range(len(rows[0].columns) if rows else 0, len(node.names))
+    places = lineage.places_read(operator)
+    window = node.windowing.over(rows)
+    return Sessions(rows, picked(rows, node.windowing.keys), window, places is None or not places.isdisjoint(own))
+
+
+class _SortNode(ExecNode, frozen=True, rename="camel"):
+    order_by: Sorting = Sorting()
+
+
+@frozen(kw_only=False)
+class Sorted:
+    """The rows of an ORDER BY until the time has come that it sorts by first, or all rows if that is no time."""
+
+    rows: Rows
+    order: Traced
+    directions: tuple[tuple[bool, bool], ...]
+
+    def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
+        """The differences to NEW's ORDER BY."""
+        assert isinstance(new, Sorted)
+        yield from conditions(self.rows, new.rows, words)
+        yield from kept(self.rows, new.rows, words)
+        if (self.order, self.directions) != (new.order, new.directions):
+            was, now = words.both(self.order, new.order)
+            first = [{one[:1] for one in side.order} for side in (self, new)]
+            holds = "" if first[0] == first[1] else "The rows that it kept are filed by the old time"
+            since = "The rows that it kept are sorted by the new order when they go on"
+            yield Difference(Aspect.RANK, f"its ORDER BY was {was} and is {now}", holds, since)
+
+
+def ordered(operator: Operator, text: str, lineage: Lineage) -> Meaning:
+    """What an ORDER BY keeps (Flink: ``RowTimeSortOperator``, ``ProcTimeSortOperator``, ``StreamSortOperator``)."""
+    rows = lineage.sides(operator)[0]
+    return Sorted(rows, *read(text, _SortNode).order_by.over(rows))
+
+
+@frozen(kw_only=False)
+class InFlight:
+    """Rows whose answer has not come yet: they are asked for anew after the restore."""
+
+    sides: tuple[Rows, ...]
+
+    def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
+        """The differences to the rows that NEW asks for."""
+        assert isinstance(new, InFlight)
+        for one, two in zip(self.sides, new.sides, strict=False):
+            yield from kept(one, two, words, "the rows in flight")
+
+
+def in_flight(operator: Operator, text: str, lineage: Lineage) -> Meaning:
+    """What an operator keeps that asks for something asynchronously (Flink: ``AsyncWaitOperator``)."""
+    return InFlight(tuple(lineage.sides(operator)))
+
+
+class _LookupNode(ExecNode, frozen=True, rename="camel"):
+    require_upsert_materialize: bool = False
+
+
+def looked_up(operator: Operator, text: str, lineage: Lineage) -> Meaning:
+    """What a lookup join keeps: rows in flight, or what it has found for each row (Flink: ``KeyedLookupJoinWrapper``)."""
+    keeps_answers = read(text, _LookupNode).require_upsert_materialize
+    return (whole if keeps_answers else in_flight)(operator, text, lineage)
 
 
 @frozen(kw_only=False)
@@ -99,3 +173,16 @@ def whole(operator: Operator, text: str, lineage: Lineage) -> Meaning:
     sides = tuple(lineage.sides(operator))
     columns = tuple(column for rows in sides for branch in rows[:1] for column in branch.columns)
     return Whole(sides, (content_of(text, columns),))
+
+
+@frozen(kw_only=False)
+class Unlisted:
+    """An operator of a node that a later Flink has, and nobody has looked at."""
+
+    kind: str
+
+    def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
+        """That nothing is known of it, even where all that it says is as before."""
+        assert isinstance(new, Unlisted)
+        title = f"what the operators of a {self.kind} keep is not known"
+        yield Difference(Aspect.UNKNOWN, title, "This version of the check does not know such operators")

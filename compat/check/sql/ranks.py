@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from compat.check.sql.aggregates import Partition, Sorting
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kept, keys, watermarks
 from compat.check.sql.nodes import ExecNode, read
+from compat.check.sql.options import is_limited
 from compat.check.sql.rows import Lineage, Rows, Traced, picked
 from compat.check.sql.windows import Window, Windowing, window_changes
-from compat.plan.facts import Operator
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 _ALL_ROWS = "Retract"
 _MATERIALIZER = "SinkMaterializer"
+_CUT = "table.exec.sink.type-length-enforcer"
 
 
 class _Range(Struct, frozen=True, rename="camel"):
@@ -206,8 +209,70 @@ def normalized(operator: Operator, text: str, lineage: Lineage) -> Meaning:
     return LastRows(rows, picked(rows, read(text, _DeduplicateNode).unique_keys), "its primary key")
 
 
+class _PrimaryKey(Struct, frozen=True):
+    columns: tuple[str, ...] = ()
+
+
+class _Column(Struct, frozen=True, rename="camel"):
+    name: str
+    kind: str = "PHYSICAL"
+    data_type: Any = None
+
+
+class _Schema(Struct, frozen=True, rename="camel"):
+    columns: tuple[_Column, ...] = ()
+    primary_key: _PrimaryKey = _PrimaryKey()
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """The places of the primary key among the columns that are written."""
+        written = [one.name for one in self.columns if one.kind != "COMPUTED"]
+        return tuple(written.index(name) for name in self.primary_key.columns if name in written)
+
+    @property
+    def limited(self) -> bool:
+        """True if some column takes texts or bytes up to a length only."""
+        return any(is_limited(one.data_type) for one in self.columns)
+
+
+class _Resolved(Struct, frozen=True):
+    table_schema: _Schema = msgspec.field(name="schema", default=_Schema())
+
+
+class _Table(Struct, frozen=True, rename="camel"):
+    resolved_table: _Resolved = _Resolved()
+
+
+class _Sink(Struct, frozen=True):
+    table: _Table = _Table()
+
+
 class _SinkNode(ExecNode, frozen=True, rename="camel"):
+    dynamic_table_sink: _Sink = _Sink()
     input_upsert_key: tuple[int, ...] | None = None
+    configuration: Mapping[str, str] = {}
+
+
+@frozen(kw_only=False)
+class Materialized:
+    """The rows that a sink was given for each of its keys. ``unique`` tells which of them a change is of.
+
+    ``cut`` is what becomes of texts that are longer than their column, empty where that cannot be.
+    """
+
+    last: LastRows
+    unique: Traced
+    cut: str
+
+    def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
+        """The differences to what NEW keeps."""
+        assert isinstance(new, Materialized)
+        yield from self.last.differences(new.last, words)
+        if self.last.by == new.last.by:
+            yield from keys(self.unique, new.unique, words, "what is unique in its rows")
+        if self.cut != new.cut:
+            title = f"texts that are longer than their column were kept by {self.cut or 'none'} and are by {new.cut or 'none'}"
+            yield Difference(Aspect.ROWS, title, "A change of a row that it kept is not known as one of that row")
 
 
 @frozen(kw_only=False)
@@ -220,8 +285,12 @@ class Nothing:
 
 
 def materialized(operator: Operator, text: str, lineage: Lineage) -> Meaning:
-    """What a sink with a primary key keeps of the rows that it was given."""
+    """What a sink with a primary key keeps of the rows that it was given (Flink: ``SinkUpsertMaterializer``)."""
     if not operator.name.startswith(_MATERIALIZER):
         return Nothing()
     rows = lineage.sides(operator)[0]
-    return LastRows(rows, picked(rows, read(text, _SinkNode).input_upsert_key or ()), "the key of the rows")
+    node = read(text, _SinkNode)
+    schema = node.dynamic_table_sink.table.resolved_table.table_schema
+    last = LastRows(rows, picked(rows, schema.keys), "the primary key of its table")
+    cut = node.configuration.get(_CUT, "") if schema.limited else ""
+    return Materialized(last, picked(rows, node.input_upsert_key or ()), cut)

@@ -23,12 +23,15 @@ from compat.check.sql.expressions import (
     canonical,
     conjuncts,
     expression,
+    places_of,
     text,
 )
 from compat.check.sql.nodes import ExecNode, read
-from compat.check.sql.sources import table_of
-from compat.plan.facts import Operator, Program
+from compat.check.sql.options import Marks
+from compat.check.sql.sources import identity, table_of
+from compat.plan.facts import Program
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 SOURCES = frozenset({"table-source-scan", "legacy-table-source-scan", "data-stream-scan"})
 """Kinds of nodes that read tables."""
@@ -115,7 +118,14 @@ class Local(ExecNode, frozen=True, rename="camel"):
 class Lineage:
     """Where the rows of each operator of a program come from."""
 
-    def __init__(self, program: Program, tables: Mapping[str, str] | None = None, *, through: bool = False) -> None:
+    def __init__(
+        self,
+        program: Program,
+        tables: Mapping[str, str] | None = None,
+        *,
+        through: bool = False,
+        marks: Marks | None = None,
+    ) -> None:
         """Columns of tables are known by their source's id, or by what ``tables`` gives for it.
 
         Columns that come out of a state are known by their place, and with ``through`` by what they are in the rows that
@@ -124,6 +134,8 @@ class Lineage:
         self._program, self._through = program, through
         self._tables = tables or {}
         self._several = sum(not operator.inputs for operator in program.operators) > 1
+        self._marks = marks or Marks()
+        self._texts: dict[str, str | None] = {}
         self._nodes: dict[str, ExecNode | None] = {}
         self._rows: dict[str, Rows] = {}
 
@@ -132,6 +144,13 @@ class Lineage:
         if operator.id not in self._nodes:
             self._nodes[operator.id] = _node(operator)
         return self._nodes[operator.id]
+
+    def json(self, operator: Operator) -> str | None:
+        """The node of an operator, with marks on what depends on options that differ; None if it has none."""
+        if operator.id not in self._texts:
+            node = operator.exec_node
+            self._texts[operator.id] = None if node is None else self._marks.on(node)
+        return self._texts[operator.id]
 
     def sides(self, operator: Operator) -> list[Rows]:
         """The rows of each input of an operator, inputs of a union together."""
@@ -146,9 +165,26 @@ class Lineage:
         for source in operator.inputs:
             before = self._program.by_id.get(source)
             node = None if before is None else self.node(before)
-            if before is not None and node is not None and node.kind in _LOCAL and before.exec_node is not None:
-                return self.sides(before)[0], read(before.exec_node, Local).grouping
+            if (
+                before is not None
+                and node is not None
+                and node.kind in _LOCAL
+                and (json := self.json(before)) is not None
+            ):
+                return self.sides(before)[0], read(json, Local).grouping
         return None
+
+    def places_read(self, operator: Operator) -> set[int] | None:
+        """The places of an operator's columns that those behind it read; None for all of them."""
+        found = set[int]()
+        for one in self._program.operators:
+            if operator.id not in one.inputs or one.exec_node is None:
+                continue
+            if (node := self.node(one)) is None or node.kind != "calc":
+                return None
+            calc = read(one.exec_node, _Calc)
+            found.update(place for rex in (*calc.projection, calc.condition) for place in places_of(rex))
+        return found
 
     def output_of(self, id: str, count: int) -> Rows:
         """Rows of an operator with state, with so many columns."""
@@ -192,7 +228,7 @@ class Lineage:
         return self._rows[id]
 
     def _traced(self, operator: Operator) -> Rows:
-        node, json = self.node(operator), operator.exec_node
+        node, json = self.node(operator), self.json(operator)
         if node is None or json is None:
             return self._described(operator)
         own = [id for id in operator.inputs if _is_step_of(self._program.by_id.get(id), operator)]
@@ -329,7 +365,11 @@ def _plain(value: Any, columns: Sequence[Expression]) -> Any:
                 return repr(canonical(expression(msgspec.convert(value, Rex), columns)))
             except msgspec.ValidationError:
                 pass
-        return {key: _plain(part, columns) for key, part in value.items() if key != "name"}
+        if value.get("type") == "FieldRef" and 0 <= value.get("index", -1) < len(columns):
+            return repr(canonical(columns[value["index"]]))  # a key of a lookup join
+        options = value.get("options")
+        told = value | {"options": identity(options)} if "schema" in value and isinstance(options, dict) else value
+        return {key: _plain(part, columns) for key, part in told.items() if key != "name"}
     return [_plain(part, columns) for part in value] if isinstance(value, list) else value
 
 

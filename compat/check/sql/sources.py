@@ -11,8 +11,8 @@ from msgspec import Struct
 
 from compat.check.mapping import Pair
 from compat.check.sql.nodes import ExecNode, read
-from compat.plan.facts import Operator
 from compat.state.frozen import frozen
+from compat.state.model.operators import Operator
 
 _SCAN = re.compile(
     r"TableSourceScan\(table=\[\[(?P<name>[^\]]*?)(?:, (?:filter|project|watermark|limit|metadata)=.*)?\]"
@@ -41,6 +41,19 @@ class _Scan(ExecNode, frozen=True, rename="camel"):
     scan_table_source: _Source = _Source()
 
 
+_HOW = re.compile(
+    r"(?:lookup|scan|sink|connection)\..*|(?:.*\.)?(?:user|username|password|secret|secret-key|token|driver)|sink-.*"
+    r"|source\.monitor-interval|.*\b(?:parallelism|max-retries|timeout|cache)(?:[.-].*)?",
+    re.IGNORECASE,
+)
+"""Options that say how and as whom a table is read, and from where on, not which table it is."""
+
+
+def identity(options: Mapping[str, str]) -> dict[str, str]:
+    """The options that tell which table is meant: not those of caches, retries, credentials and starting places."""
+    return {key: value for key, value in options.items() if _HOW.fullmatch(key) is None}
+
+
 @frozen(kw_only=False)
 class Table:
     """A table that a source reads: its name with catalog and database, its options, and its own columns."""
@@ -56,7 +69,8 @@ class Table:
 
     def is_alike(self, other: Table) -> bool:
         """True for the same table under another name."""
-        return bool(self.options) and (self.options, self.columns) == (other.options, other.columns)
+        same = (identity(self.options), self.columns) == (identity(other.options), other.columns)
+        return bool(self.options) and same
 
 
 def table_of(operator: Operator) -> Table | None:

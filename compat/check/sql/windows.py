@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, convert
 
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.meaning import Difference, Words
@@ -28,7 +30,8 @@ class Window:
     """A window: its kind and sizes, the time that it goes by, and whether that is event time.
 
     ``sliced`` tells windows that keep one accumulator for each slice of time, under the slice's end, from windows that are
-    kept by their own bounds (Flink: ``SliceAssigner``, ``TimeWindow``).
+    kept by their own bounds (Flink: ``SliceAssigner``, ``TimeWindow``). ``attached`` tells windows that the rows have already,
+    from a part of the query before: what is kept for them is one number for a window.
     """
 
     kind: str
@@ -36,10 +39,19 @@ class Window:
     event_time: bool
     time: Traced
     sliced: bool
+    attached: bool = False
+    under: str = ""
+
+    @property
+    def lengths(self) -> Mapping[str, timedelta]:
+        """The sizes as lengths of time."""
+        return {name: convert(size, timedelta) for name, size in self.sizes}
 
     def __str__(self) -> str:
         sizes = ", ".join(f"{name} {_duration(size)}" for name, size in self.sizes)
-        return f"{self.kind}({sizes})" + ("" if self.event_time else " of processing time")
+        return " ".join(
+            filter(None, (f"{self.kind}({sizes})", "" if self.event_time else "of processing time", self.under))
+        )
 
 
 class Windowing(Struct, frozen=True, rename="camel"):
@@ -49,11 +61,18 @@ class Windowing(Struct, frozen=True, rename="camel"):
     strategy: str = ""
     time_attribute_index: int = -1
     is_rowtime: bool = True
+    under: str = ""
+
+    @property
+    def keys(self) -> tuple[int, ...]:
+        """The columns of the PARTITION BY of sessions."""
+        return convert(self.window.get("partition_key_indices", ()), tuple[int, ...])
 
     def over(self, rows: Rows) -> Window:
         """The window over the rows. Where only its bounds are left in the rows, its time is told there."""
         time = picked(rows, (self.time_attribute_index,)) if self.time_attribute_index >= 0 else ()
-        return _window(str(self.window.get("type", "")), self.window, self.is_rowtime, time, sliced=True)
+        found = _window(str(self.window.get("type", "")), self.window, self.is_rowtime, time, sliced=True)
+        return replace(found, attached=self.strategy == "WindowAttached", under=self.under)
 
 
 def group_window(window: dict[str, Any], rows: Rows) -> Window:
@@ -65,7 +84,7 @@ def group_window(window: dict[str, Any], rows: Rows) -> Window:
     found = _window(str(window.get("kind", "")), window, event_time, time, sliced=False)
     if window.get("isTimeWindow") is False:
         return Window(f"{found.kind} of rows", found.sizes, event_time, time, sliced=False)
-    return found
+    return replace(found, under=window.get("under", ""))
 
 
 def _window(kind: str, spec: dict[str, Any], event_time: bool, time: Traced, *, sliced: bool) -> Window:
@@ -73,8 +92,13 @@ def _window(kind: str, spec: dict[str, Any], event_time: bool, time: Traced, *, 
     return Window(_NAMES.get(kind, kind), sizes, event_time, time, sliced)
 
 
-def window_changes(old: Window | None, new: Window | None, words: Words) -> Iterator[Difference]:
-    """Whether windows are others, and whether what is kept of the open ones is right for them."""
+def window_changes(
+    old: Window | None, new: Window | None, words: Words, *, slices: bool = False
+) -> Iterator[Difference]:
+    """Whether windows are others, and whether what is kept of the open ones is right for them.
+
+    With ``slices``, what is kept is made of slices of time when a window ends.
+    """
     if old is None or new is None:
         if old is not new:
             yield Difference(Aspect.WINDOW, "it is over a window on one side only", _SLICES)
@@ -86,12 +110,15 @@ def window_changes(old: Window | None, new: Window | None, words: Words) -> Iter
             f"its windows went by {was} and go by {now}",
             "The windows that were open at the savepoint hold rows by the old time",
         )
-    if (old.kind, old.sizes, old.event_time) == (new.kind, new.sizes, new.event_time):
+    if (old.kind, old.sizes, old.event_time, old.under) == (new.kind, new.sizes, new.event_time, new.under):
         return
     title = f"its window was {old} and is {new}"
     if _own_bounds(old, new):
         since = "Windows that are open at the savepoint end as they began; rows in them are not in the new ones"
         yield Difference(Aspect.WINDOW, title, "", since, output=False)
+    elif slices and _fewer_slices(old, new):
+        since = "It kept the slices of time that the smaller windows are made of, and some more, which stay unused"
+        yield Difference(Aspect.WINDOW, title, "", since)
     else:
         yield Difference(Aspect.WINDOW, title, _SLICES)
 
@@ -101,9 +128,22 @@ _SLICES = "The windows that were open at the savepoint were filled by the old ru
 
 def _own_bounds(old: Window, new: Window) -> bool:
     """True if windows that are open go on with the bounds that they have."""
-    if old.kind != new.kind or old.event_time != new.event_time:
+    if (old.kind, old.event_time, old.under) != (new.kind, new.event_time, new.under):
         return False
     return old.kind == "SESSION" or (old.kind == "TUMBLE" and not old.sliced)
+
+
+def _fewer_slices(old: Window, new: Window) -> bool:
+    """True for HOP windows of the same slices, of which the new ones need fewer (Flink: ``HoppingSliceAssigner``).
+
+    A size is a multiple of the slide, so that a slice is as long as the slide.
+    """
+    if not (old.sliced and new.sliced) or old.attached or new.attached:
+        return False
+    if old.kind != "HOP" or (old.kind, old.event_time, old.under) != (new.kind, new.event_time, new.under):
+        return False
+    before, after = old.lengths, new.lengths
+    return after["size"] < before["size"] and all(before.get(one) == after.get(one) for one in ("slide", "offset"))
 
 
 def _duration(text: str) -> str:

@@ -21,7 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from compat.cluster import resources
 from compat.cluster.deployments.records import BACK, NEW, Deployment, Deployments, Step, derived
 from compat.cluster.gate import STATELESS, Candidate, GateClosed, RegistryAway, RegistryGate
-from compat.cluster.places import ClusterFolder
+from compat.cluster.layout import ClusterFolder
 from compat.cluster.records import Action, ClusterJob, FormerJob
 from compat.cluster.registry import Jobs, LeadershipLost
 from compat.cluster.submission import DeploymentRequest, Submission, SubmissionRefused

@@ -11,14 +11,14 @@ from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.operators.metrics import RECORD_COUNTS
 from compat.escaping import code_line
 from compat.plan.facts import facts_of
-from compat.plan.model import Plan
 from compat.plan.reading import PlanError, from_plain
 from compat.report.context import ReportContext
 from compat.service.pages import contents, running
 from compat.service.pages.rendering import clipped, size
 from compat.state.delta.history import Epoch
 from compat.state.frozen import frozen
-from compat.view.model import plan_section
+from compat.state.model.job import Plan
+from compat.view.page_values import plan_section
 
 LOG_SHOWN = 64 * 1024
 """Bytes of a log that a page shows; the interface has more."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from types import FrameType
 
-from compat.compiler.ours import is_library, is_machinery
+from compat.compiler.own_code import is_library, is_machinery
 from compat.loader.absent.table import TABLE_API, root_of
 
 _SERVED = ("pyflink", "compat")

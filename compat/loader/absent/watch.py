@@ -19,7 +19,7 @@ from types import BuiltinFunctionType, CodeType, FrameType, ModuleType
 from typing import Any, NoReturn
 
 from compat.compiler.errors import NeedsPyFlink
-from compat.compiler.ours import is_library, is_machinery
+from compat.compiler.own_code import is_library, is_machinery
 from compat.loader.absent.importing import importers_in_program, is_programs_file
 from compat.loader.absent.sources import Load, Use, source_of
 from compat.loader.absent.table import TABLE_API, needs_planner, root_of

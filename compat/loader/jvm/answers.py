@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from compat.loader.jvm.differences import differences
-from compat.loader.jvm.model import (
+from compat.loader.jvm.messages import (
     Node,
     OperatorRestore,
     Part,

@@ -14,7 +14,7 @@ from compat.loader.jvm.classfile import ABSTRACT, BRIDGE, Call, Instruction, Mem
 from compat.loader.jvm.descriptors import ASKS, Asked, Askings, Below, hands_over, name_of, overriding
 from compat.loader.jvm.fielduses import calls
 from compat.loader.jvm.usercode import classes_of
-from compat.plan.model import More
+from compat.state.model.states import More
 
 _RAW = frozenset({"getRawKeyedOperatorStateOutput", "getRawOperatorStateOutput"})
 _OPENING = frozenset({"<init>", "open", "setup", "setRuntimeContext", "initializeState"})

@@ -21,8 +21,8 @@ from compat.loader.jvm.bridge import (
 )
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.handles import OldOperator
-from compat.loader.jvm.harness import SOURCE, OperatorFailed, harness, open_operator
-from compat.loader.jvm.model import Backend, RestoreFailure, Scope
+from compat.loader.jvm.harness import SOURCE, OperatorFailed, harness, open_operator, operator_of
+from compat.loader.jvm.messages import Backend, RestoreFailure, Scope
 from compat.loader.jvm.partial_matches import check_matches
 from compat.loader.jvm.states import canonical_snapshot, is_unsupported
 from compat.state.flink.binary import ByteReader
@@ -76,7 +76,7 @@ def on_hashmap(operator: Configured, given: Given, loader: Java) -> Java:
     made = harness(operator, loader, given.max_parallelism, flink(_HASHMAP)())
     made.initializeState(given.subtask)
     open_operator(made)
-    check_matches(made.getOperator())
+    check_matches(operator_of(made))
     return made
 
 
@@ -86,7 +86,7 @@ def on_rocksdb(operator: Configured, given: Given, loader: Java, backend: Java) 
     try:
         made.initializeState(given.subtask)
         open_operator(made)
-        check_matches(made.getOperator())
+        check_matches(operator_of(made))
         try:
             return Given(canonical_snapshot(made), given.max_parallelism)
         except jpype.JException as error:
@@ -108,13 +108,13 @@ def restored_values(operator: Configured, given: Given, name: str, loader: Java)
     """The values of one keyed state, read by the serializers that the state's own header names."""
     made = harness(operator, loader, given.max_parallelism, flink(_HASHMAP)())
     made.initializeState(given.subtask)
-    tables = member(made.getOperator().getKeyedStateBackend(), "registeredKVStates")
+    tables = member(operator_of(made).getKeyedStateBackend(), "registeredKVStates")
     return [entry.getState() for entry in tables.get(name)]
 
 
 def held(made: Java) -> Found:
     """What was restored to the heap, timers included."""
-    backend = made.getOperator().getKeyedStateBackend()
+    backend = operator_of(made).getKeyedStateBackend()
     if not is_a(backend, _HEAP):
         return Found(values={})
     tables = member(backend, "registeredKVStates").items()
@@ -144,7 +144,7 @@ def read_versioned(operator: Configured, given: Given, values: Mapping[str, tupl
     made = harness(operator, loader, given.max_parallelism, flink(_HASHMAP)())
     made.initializeState(given.subtask)
     deserialize = flink("core.io.SimpleVersionedSerialization").readVersionAndDeSerialize
-    for state in _versioned_states(made.getOperator()):
+    for state in _versioned_states(operator_of(made)):
         name = str(member(state, "rawState").getStateMetaInfo().getName())
         for value in values.get(name, ()):
             deserialize(member(state, "serializer"), byte_array(value))

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import jpype
 
-from compat.loader.jvm.model import Crash, JavaFrame
+from compat.loader.jvm.messages import Crash, JavaFrame
 
 Java: TypeAlias = Any
 FLINK = "org.apache.flink."

@@ -19,9 +19,10 @@ import msgspec
 
 from compat.loader.descendants import end_all_below, keep_orphans
 from compat.loader.jvm.bridge import Java, array_of, described, flink, java, user_frames
+from compat.loader.jvm.call_sites import Places, capturing_environment
 from compat.loader.jvm.capture import take_jobs
 from compat.loader.jvm.jobs import NoStreamGraph, build_job
-from compat.loader.jvm.model import (
+from compat.loader.jvm.messages import (
     Build,
     Command,
     Crash,
@@ -38,15 +39,14 @@ from compat.loader.jvm.model import (
     Stuck,
     Submitted,
 )
-from compat.loader.jvm.places import Places, capturing_environment
 from compat.loader.jvm.program import crash_of, packaged
 from compat.loader.jvm.pyflink.gateway import Gateway
 from compat.loader.jvm.restore import Built, restore
 from compat.loader.jvm.sql import Session, StatementFailed, modes_of
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.metadata import METADATA_FILE, parse_metadata
-from compat.state.flink.model import Savepoint
 from compat.state.flink.remote import read_savepoint
+from compat.state.flink.savepoint import Savepoint
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[Command] = msgspec.json.Decoder(Command)

@@ -18,7 +18,7 @@ from compat.loader.jvm.singletons import (
     one_only,
 )
 from compat.loader.jvm.usercode import UserClasses, classes_of
-from compat.plan.code import Misread, Writer, WrittenClass, WrittenField
+from compat.state.model.code import Misread, Writer, WrittenClass, WrittenField
 
 _RUNTIME = "api.java.typeutils.runtime."
 _KRYO = f"{_RUNTIME}kryo.KryoSerializer"

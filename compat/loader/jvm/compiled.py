@@ -13,15 +13,15 @@ from types import MappingProxyType
 from compat.compiler.configuration import JobSettings, RuntimeMode
 from compat.compiler.errors import Location, ProgramError
 from compat.compiler.executiongraph.generator import generate as generate_execution_graph
-from compat.compiler.executiongraph.model import ExecutionGraph
+from compat.compiler.executiongraph.graph import ExecutionGraph
 from compat.compiler.jobgraph.generator import generate as generate_job_graph
-from compat.compiler.jobgraph.model import JobGraph
+from compat.compiler.jobgraph.graph import JobGraph
+from compat.compiler.streamgraph.graph import GlobalExchangeMode, StreamEdge, StreamGraph, StreamNode, Task
 from compat.compiler.streamgraph.hashing import generate_hashes
-from compat.compiler.streamgraph.model import GlobalExchangeMode, StreamEdge, StreamGraph, StreamNode, Task
 from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.partitioners import ExchangeMode, Partitioner, Ship
 from compat.loader.jvm.distribution import parsed
-from compat.loader.jvm.model import Edge, Job, Node
+from compat.loader.jvm.messages import Edge, Job, Node
 from compat.loader.jvm.pyflink.plans import kind_of_python
 from compat.state.frozen import frozen
 
@@ -96,6 +96,23 @@ def compiled(job: Job) -> CompiledJob:
 
     Raises Disagreement where they are not what Flink made, and ProgramError where the cluster would not start it.
     """
+    made = graphs_of(job)
+    for node in job.nodes:
+        if made.hashes.get(node.id) != node.generated_id:
+            raise Disagreement(f"The id of {node.name!r} is {node.generated_id}, and not {made.hashes.get(node.id)}.")
+    flinks = {vertex.id: set(vertex.operators) for vertex in job.vertices}
+    ours = {vertex.id: {pair.id for pair in vertex.operators} for vertex in made.job_graph.vertices}
+    if ours != flinks:
+        other = sorted(set(flinks) ^ set(ours)) or sorted(id for id in flinks if flinks[id] != ours[id])
+        raise Disagreement(f"The chains of operators are not Flink's at {', '.join(other)}.")
+    return made
+
+
+def graphs_of(job: Job) -> CompiledJob:
+    """The graphs of a job as our compiler makes them, whatever Flink did.
+
+    Raises Disagreement where it makes none, and ProgramError where the cluster would not start it.
+    """
     settings = _settings(job)
     graph = _stream_graph(job, settings)
     try:
@@ -103,14 +120,6 @@ def compiled(job: Job) -> CompiledJob:
         made = generate_job_graph(graph, hashes)
     except ProgramError as error:
         raise Disagreement(f"Flink takes the job, and our compiler does not: {error}") from error
-    for node in job.nodes:
-        if hashes.get(node.id) != node.generated_id:
-            raise Disagreement(f"The id of {node.name!r} is {node.generated_id}, and not {hashes.get(node.id)}.")
-    flinks = {vertex.id: set(vertex.operators) for vertex in job.vertices}
-    ours = {vertex.id: {pair.id for pair in vertex.operators} for vertex in made.vertices}
-    if ours != flinks:
-        other = sorted(set(flinks) ^ set(ours)) or sorted(id for id in flinks if flinks[id] != ours[id])
-        raise Disagreement(f"The chains of operators are not Flink's at {', '.join(other)}.")
     return CompiledJob(
         settings=settings,
         stream_graph=graph,

@@ -11,7 +11,7 @@ import jpype
 from compat.loader.jvm.bridge import FLINK, Java, class_name, member, text_or_none
 from compat.loader.jvm.bytecode import Walk
 from compat.loader.jvm.usercode import classes_of
-from compat.plan.connectors import (
+from compat.state.model.connectors import (
     Connector,
     DeliveryGuarantee,
     FileSource,

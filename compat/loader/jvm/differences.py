@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from compat.loader.jvm.model import Serializer
+from compat.loader.jvm.messages import Serializer
 from compat.plan.shapes import of_snapshot
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError

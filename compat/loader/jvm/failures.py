@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.jvm.classfile import ClassFile, ClassFileError
 from compat.loader.jvm.errors import JvmError
-from compat.loader.jvm.model import CompiledPlan, Crash, JarProgram, JavaFrame, Program, PyFlinkProgram, SqlScript
+from compat.loader.jvm.messages import CompiledPlan, Crash, JarProgram, JavaFrame, Program, PyFlinkProgram, SqlScript
 from compat.loader.jvm.process import JvmOptions, JvmOutcome
-from compat.plan.facts import SourceLine
+from compat.state.model.source_line import SourceLine
 
 _MAIN = ("main", "([Ljava/lang/String;)V")
 _PUBLIC_STATIC = 0x0009

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import msgspec
 
 from compat.loader.jvm.bridge import Java, class_name, flink, is_a, member, operator_of, text_or_none
+from compat.loader.jvm.call_sites import Places
 from compat.loader.jvm.connectors import connector_of
 from compat.loader.jvm.drawn import drawn_by
 from compat.loader.jvm.keys import selector_of
-from compat.loader.jvm.model import Edge, EdgeId, GraphSettings, JavaFrame, Node, States, Vertex, VertexInput
-from compat.loader.jvm.places import Places
+from compat.loader.jvm.messages import DeclaredStates, Edge, EdgeId, GraphSettings, JavaFrame, Node, Vertex, VertexInput
 from compat.loader.jvm.traits import given_of, traits_of
 from compat.loader.jvm.udfs import functions_of
 from compat.loader.jvm.usercode import classes_of, code_of
@@ -50,7 +50,7 @@ def configured(graph: Java, loader: Java) -> Iterator[Configured]:
 
 
 def nodes(
-    stream_graph: Java, operators: list[Configured], places: Places, states: Mapping[int, States], loader: Java
+    stream_graph: Java, operators: list[Configured], places: Places, states: Mapping[int, DeclaredStates], loader: Java
 ) -> tuple[Node, ...]:
     """The nodes of a StreamGraph by id. ``states`` are by node id; ``loader`` has the classes of the program."""
     by_node = {one.node: one for one in operators}
@@ -59,7 +59,7 @@ def nodes(
     for one in stream_graph.getStreamNodes():
         id = int(one.getId())
         if id in by_node:
-            node = _node(one, by_node[id], lines.get(id), states.get(id, States()))
+            node = _node(one, by_node[id], lines.get(id), states.get(id, DeclaredStates()))
             made.append(msgspec.structs.replace(node, merged=places.merged_into(one), drawn=_drawn(node, loader)))
     return tuple(sorted(made, key=lambda node: node.id))
 
@@ -72,7 +72,7 @@ def _drawn(node: Node, loader: Java) -> str | None:
     return drawn_by(classes_of(loader).seen_from(name), name, node.uid)
 
 
-def _node(node: Java, configured: Configured, place: JavaFrame | None, states: States) -> Node:
+def _node(node: Java, configured: Configured, place: JavaFrame | None, states: DeclaredStates) -> Node:
     factory = node.getOperatorFactory()
     operator = operator_of(factory)
     generated = str(configured.config.getOperatorID())

@@ -25,7 +25,7 @@ from compat.state.flink.handles import (
 )
 from compat.state.flink.headers import StateMeta, read_operator_header
 from compat.state.flink.locate import LOCAL, locate
-from compat.state.flink.model import OperatorState, Savepoint
+from compat.state.flink.savepoint import OperatorState, Savepoint
 from compat.state.flink.states import FIRST_READ, LONGEST_HEADER, with_headers
 from compat.state.flink.storage import LOCAL_FILES
 from compat.state.flink.streams import read_window

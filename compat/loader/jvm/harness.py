@@ -98,9 +98,14 @@ def _worked(started: list[Java]) -> float:
     return max(int(times.getThreadCpuTime(started[0].getId())), 0) / 1e9 if started else 0.0
 
 
+def operator_of(made: Java) -> Java:
+    """The operator in a harness, whose own getter refuses those of several inputs (Flink: ``AbstractStreamOperatorV2``)."""
+    return member(made, "operator")
+
+
 def is_source(made: Java) -> bool:
     """True for a source in its harness: opening it connects to the outside world, and its states are there before that."""
-    return is_a(made.getOperatorFactory(), SOURCE) or is_a(made.getOperator(), _LEGACY_SOURCE)
+    return is_a(made.getOperatorFactory(), SOURCE) or is_a(operator_of(made), _LEGACY_SOURCE)
 
 
 def acts_on_values(operator: Configured, loader: Java) -> bool:
@@ -145,10 +150,10 @@ def open_operator(made: Java) -> str | None:
     Gives why it may keep more than that. A source is left closed: its reader would connect to the outside world. So is what
     would start a Python process. Raises FailedAtFirstRead.
     """
-    if is_source(made) or runs_python(made.getOperator()):
+    if is_source(made) or runs_python(operator_of(made)):
         return None
     made.open()
-    operator = made.getOperator()
+    operator = operator_of(made)
     if is_a(operator, _WINDOWS):
         _declare_triggers_state(made, operator)
     try:

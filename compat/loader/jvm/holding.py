@@ -13,7 +13,7 @@ from compat.loader.jvm.fielduses import FieldUses
 from compat.loader.jvm.harness import keyed_backend
 from compat.loader.jvm.settings import digest_of
 from compat.loader.jvm.usercode import classes_of
-from compat.plan.behaviour import Holding
+from compat.state.model.behaviour import Holding
 
 _STATE = ("api.common.state.State", "api.common.state.v2.State")
 _DEPTH = 3

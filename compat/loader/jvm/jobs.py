@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from compat.compiler.configuration import PARALLELISM
 from compat.loader.jvm.bridge import Java, flink, java, text_or_none
+from compat.loader.jvm.call_sites import Places
 from compat.loader.jvm.graphs import Configured, configured, edges, graph_settings, job_graph, nodes, vertices
 from compat.loader.jvm.harness import Bounds
-from compat.loader.jvm.model import Job, Request, States
-from compat.loader.jvm.places import Places
+from compat.loader.jvm.messages import DeclaredStates, Job, Request
 from compat.loader.jvm.restore import Built
 from compat.loader.jvm.states import Snapshot, empty_savepoint, snapshots
 
@@ -29,7 +30,7 @@ def build_job(pipeline: Java, request: Request, loader: Java, places: Places) ->
     operators = list(configured(graph, loader))
     why = NO_HARNESS if not request.harness else "" if request.call_open else NOT_OPENED
     if why:
-        found = {one.node: Snapshot(states=States(unknown=why)) for one in operators}
+        found = {one.node: Snapshot(states=DeclaredStates(unknown=why)) for one in operators}
     else:
         found = snapshots(operators, Bounds(loader=loader, timeout=request.open_timeout))
     built = Built(
@@ -49,6 +50,7 @@ def build_job(pipeline: Java, request: Request, loader: Java, places: Places) ->
         graph=graph_settings(pipeline),
         options=_options(pipeline),
         savepoint=b"" if why else empty_savepoint(operators, found),
+        parallelism_given=places.parallelism_given or PARALLELISM in request.options,
     )
     return job, built
 

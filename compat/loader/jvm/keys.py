@@ -13,7 +13,7 @@ from compat.loader.jvm.bytecode import Classes, Walk
 from compat.loader.jvm.classes import Written, serializers_in
 from compat.loader.jvm.classfile import Member, Method
 from compat.loader.jvm.usercode import classes_of, code_of, fields_of, is_reference, lambda_of, member_of
-from compat.plan.code import HashCode, Key, UserCode
+from compat.state.model.code import HashCode, Key, UserCode
 
 _RUNTIME = "api.java.typeutils.runtime."
 _SAMPLES = 24

@@ -15,15 +15,15 @@ from compat.loader.jvm.distribution import FlinkPlaces, find_flink
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import check_jar, failed, refused
 from compat.loader.jvm.java import find_java
-from compat.loader.jvm.model import CompiledPlan, JarProgram, Program, PyFlinkProgram, Restore, Restored, SqlScript
+from compat.loader.jvm.messages import CompiledPlan, JarProgram, Program, PyFlinkProgram, Restore, Restored, SqlScript
 from compat.loader.jvm.plans import plan_of, refused_by, refused_of
 from compat.loader.jvm.process import JvmOptions, JvmOutcome, JvmProcess, Setup
 from compat.loader.jvm.pyflink.installed import find_pyflink, flink_of
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.shown import show_path
 from compat.plan.assumed import DEFAULT
-from compat.plan.model import Plan, Refused
 from compat.state.frozen import frozen
+from compat.state.model.job import Plan, Refused
 
 _EXTRA = "pip install 'stream-compat[jvm]'"
 _PYFLINK = "pip install 'stream-compat[pyflink]'"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from msgspec.structs import replace
+
 from compat.compiler.errors import Location, ProgramError
+from compat.loader.jvm.assumed import otherwise_of
 from compat.loader.jvm.compiled import CompiledJob, compiled, kind_of, minor_version
-from compat.loader.jvm.model import Crash, JavaFrame, Job, Node, Serializer, State, Statement, Window
+from compat.loader.jvm.messages import Crash, DeclaredState, JavaFrame, Job, Node, Serializer, SqlStatement, Window
 from compat.loader.jvm.pyflink.plans import python_detail, python_states
 from compat.loader.jvm.queries import of_queries, table_settings
-from compat.plan import model
 from compat.plan.encode import settings_of
 from compat.plan.encode_graphs import execution_graph, job_graph, stream_graph
 from compat.plan.recorded_states import kept_by_flink, recorded_state
@@ -19,6 +21,10 @@ from compat.state.flink import StateMeta
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
+from compat.state.model.job import Plan, Refusal, Refused, Statement
+from compat.state.model.operators import Detail, Merged, Operator
+from compat.state.model.source_line import SourceLine
+from compat.state.model.states import Known, Serializers, State, StateKind, StateScope
 
 _TYPES = {"keyed": "KEY_VALUE", "operator": "OPERATOR", "broadcast": "BROADCAST", "timer": "PRIORITY_QUEUE"}
 _OPTIONS = {"keyed": "KEYED_STATE_TYPE", "operator": "OPERATOR_STATE_DISTRIBUTION_MODE"}
@@ -37,15 +43,21 @@ class _Around:
     made: CompiledJob
     sides: dict[int, int]
     origins: dict[int, frozenset[str]]
-    line: Callable[[JavaFrame], model.SourceLine]
+    line: Callable[[JavaFrame], SourceLine]
 
 
-def plan_of(job: Job, shown: str, show_path: Callable[[str], str] = str) -> model.Plan:
+def plan_of(job: Job, shown: str, show_path: Callable[[str], str] = str) -> Plan:
     """The plan of a job; ``shown`` is what reports call its program, and ``show_path`` gives what they call a file of Python.
 
     Raises Disagreement, and ProgramError where the cluster would not start it.
     """
     made = compiled(job)
+    plan = _plan(job, made, shown, show_path)
+    other = otherwise_of(job, made)
+    return plan if other is None else replace(plan, otherwise=_plan(*other, shown, show_path))
+
+
+def _plan(job: Job, made: CompiledJob, shown: str, show_path: Callable[[str], str]) -> Plan:
     nodes = {node.id: node for node in job.nodes}
     sql = bool(job.statements or job.exec_plan)
     around = _Around(
@@ -54,13 +66,13 @@ def plan_of(job: Job, shown: str, show_path: Callable[[str], str] = str) -> mode
         origins=_origins(nodes, made),
         line=lambda frame: _line(frame, show_path),
     )
-    lines = tuple(model.SourceLine(show_path(one.file) if one.file else shown, one.line) for one in job.statements)
-    return model.Plan(
+    lines = tuple(SourceLine(show_path(one.file) if one.file else shown, one.line) for one in job.statements)
+    return Plan(
         flink=minor_version(job.flink),
         job_name=job.name,
         language="python" if job.python else "sql" if sql else "java",
         statements=tuple(
-            model.Statement(text=one.text, file=line.file, line=line.line)
+            Statement(text=one.text, file=line.file, line=line.line)
             for one, line in zip(job.statements, lines, strict=True)
         ),
         settings={**settings_of(made.settings), **table_settings(job)},
@@ -78,11 +90,11 @@ def plan_of(job: Job, shown: str, show_path: Callable[[str], str] = str) -> mode
     )
 
 
-def refused_of(crash: Crash, flink: str, shown: str, show_path: Callable[[str], str] = str) -> model.Refused:
+def refused_of(crash: Crash, flink: str, shown: str, show_path: Callable[[str], str] = str) -> Refused:
     """A job that Flink refuses, as a plan tells it; ``shown`` and ``show_path`` are as of :func:`plan_of`."""
-    return model.Refused(
+    return Refused(
         flink=minor_version(flink),
-        error=model.Refusal(
+        error=Refusal(
             stage="hashes" if _COLLISION in crash.message else "jobGraph",
             class_name=crash.type,
             message=crash.message,
@@ -91,14 +103,14 @@ def refused_of(crash: Crash, flink: str, shown: str, show_path: Callable[[str], 
     )
 
 
-def refused_by(error: ProgramError, job: Job, show_path: Callable[[str], str] = str) -> model.Refused:
+def refused_by(error: ProgramError, job: Job, show_path: Callable[[str], str] = str) -> Refused:
     """A job that Flink builds and does not start, as a plan tells it."""
     lines = (node.source for node in job.nodes if node.source is not None)
     at = next((one for one in lines if error.location == Location(one.file, one.line)), None)
-    return model.Refused(
+    return Refused(
         flink=minor_version(job.flink),
         job_name=job.name,
-        error=model.Refusal(
+        error=Refusal(
             stage=error.stage,
             class_name=error.kind,
             message=error.message,
@@ -110,11 +122,11 @@ def refused_by(error: ProgramError, job: Job, show_path: Callable[[str], str] = 
     )
 
 
-def _statement_line(statement: Statement | None, shown: str) -> model.SourceLine | None:
-    return None if statement is None else model.SourceLine(shown, statement.line)
+def _statement_line(statement: SqlStatement | None, shown: str) -> SourceLine | None:
+    return None if statement is None else SourceLine(shown, statement.line)
 
 
-def _operator(node: Node, position: int, around: _Around) -> model.Operator:
+def _operator(node: Node, position: int, around: _Around) -> Operator:
     made, line = around.made, around.line
     vertex_id = made.job_graph.vertex_of[node.id]
     vertex = next(one for one in made.execution_graph.vertices if one.id == vertex_id)
@@ -125,7 +137,7 @@ def _operator(node: Node, position: int, around: _Around) -> model.Operator:
         told = python_states(node.python, line)
         detail |= python_detail(node.python, node.operator, told)
         states, unknown = None if node.python.unknown else told, node.python.unknown
-    return model.Operator(
+    return Operator(
         id=node.generated_id,
         user_hash=None if node.user_hash is None else node.user_hash.lower(),
         uid=node.uid,
@@ -147,7 +159,7 @@ def _operator(node: Node, position: int, around: _Around) -> model.Operator:
         states_unknown=unknown or None,
         more=node.states.more,
         merged=tuple(
-            model.Merged(name=one.name, uid=one.uid, source=None if one.source is None else line(one.source))
+            Merged(name=one.name, uid=one.uid, source=None if one.source is None else line(one.source))
             for one in node.merged
         ),
         detail=detail,
@@ -159,16 +171,14 @@ def _operator(node: Node, position: int, around: _Around) -> model.Operator:
     )
 
 
-def _line(frame: JavaFrame, show_path: Callable[[str], str]) -> model.SourceLine:
+def _line(frame: JavaFrame, show_path: Callable[[str], str]) -> SourceLine:
     if not frame.class_name:
-        return model.SourceLine(show_path(frame.file), frame.line)
-    return model.SourceLine(
-        frame.file or frame.class_name, frame.line, class_name=frame.class_name, method=frame.method
-    )
+        return SourceLine(show_path(frame.file), frame.line)
+    return SourceLine(frame.file or frame.class_name, frame.line, class_name=frame.class_name, method=frame.method)
 
 
-def _detail(node: Node, states: tuple[model.State, ...], around: _Around) -> model.Detail:
-    detail: model.Detail = {
+def _detail(node: Node, states: tuple[State, ...], around: _Around) -> Detail:
+    detail: Detail = {
         "chaining_strategy": node.chaining_strategy,
         "slot_sharing_group": node.slot_sharing_group,
         "own_max_parallelism": node.max_parallelism,
@@ -201,7 +211,7 @@ def _detail(node: Node, states: tuple[model.State, ...], around: _Around) -> mod
     return detail
 
 
-def _window_detail(window: Window | None, states: tuple[model.State, ...]) -> model.Detail:
+def _window_detail(window: Window | None, states: tuple[State, ...]) -> Detail:
     """How the windows of an operator are cut and end; of those that SQL makes, and of other operators, the type alone."""
     if window is None:
         namespace = next((state.namespace_type for state in states if state.namespace_type is not None), None)
@@ -238,7 +248,7 @@ def _origins(nodes: Mapping[int, Node], made: CompiledJob) -> dict[int, frozense
     return found
 
 
-def _states(node: Node) -> tuple[model.State, ...] | None:
+def _states(node: Node) -> tuple[State, ...] | None:
     """The states of an operator; None if they are unknown."""
     if node.states.unknown:
         return None
@@ -246,17 +256,18 @@ def _states(node: Node) -> tuple[model.State, ...] | None:
     states = [_state(state, key) for state in node.states.states]
     if node.coordinator:
         states.append(
-            model.State(
+            State(
                 name="coordinator",
-                kind=model.StateKind.COORDINATOR,
-                scope=model.StateScope.OPERATOR,
+                kind=StateKind.COORDINATOR,
+                scope=StateScope.OPERATOR,
                 built_in=True,
+                known=Known.BUILT_IN,
             )
         )
     return tuple(states)
 
 
-def _state(state: State, key: Serializer | None) -> model.State:
+def _state(state: DeclaredState, key: Serializer | None) -> State:
     meta = StateMeta(
         name=state.name,
         type=_TYPES[state.scope],
@@ -264,20 +275,22 @@ def _state(state: State, key: Serializer | None) -> model.State:
         serializers=tuple((part, _read(serializer)) for part, serializer in state.serializers.items()),
     )
     told = recorded_state(meta, None)
-    keyed = told.scope is model.StateScope.KEYED
+    keyed = told.scope is StateScope.KEYED
     ttl = None if state.use is None else state.use.ttl
-    return model.State(
+    by_flink = kept_by_flink(told, state.name)
+    return State(
         name=state.name,
-        kind=told.kind or model.StateKind.VALUE,
+        kind=told.kind or StateKind.VALUE,
         scope=told.scope,
         type=None if told.value is None else str(told.value),
         key_type=_type_of(key) if keyed and key is not None else None,
         namespace_type=None if told.namespace is None else str(told.namespace),
         ttl=ttl if ttl is not None else 0 if told.ttl else None,
-        built_in=kept_by_flink(told, state.name),
+        built_in=by_flink,
+        known=Known.BUILT_IN if by_flink else Known.OPENED,
         function=None if state.use is None else state.use.function,
         classes=state.classes,
-        serializers=model.Serializers(
+        serializers=Serializers(
             key=_written(key if keyed else state.serializers.get("KEY_SERIALIZER")),
             namespace=_written(state.serializers.get("NAMESPACE_SERIALIZER")),
             value=_written(state.serializers.get("VALUE_SERIALIZER")),

@@ -21,7 +21,7 @@ from compat.loader.interpreter import Interpreter
 from compat.loader.jvm.archive import archive_for
 from compat.loader.jvm.distribution import FlinkDistribution
 from compat.loader.jvm.java import Java
-from compat.loader.jvm.model import (
+from compat.loader.jvm.messages import (
     Build,
     Crash,
     Ended,

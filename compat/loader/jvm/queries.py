@@ -9,8 +9,10 @@ from typing import Any
 
 from msgspec import structs
 
-from compat.loader.jvm.model import Job, Node, Statement
-from compat.plan import model
+from compat.loader.jvm.messages import Job, Node, SqlStatement
+from compat.state.model.job import Settings
+from compat.state.model.operators import Detail, Operator
+from compat.state.model.source_line import SourceLine
 
 _DESCRIBED = re.compile(r"(?:\[(?P<number>\d+)\]:)?(?P<kind>[A-Z]\w*)[\[(].*", re.DOTALL)
 _NAMED = re.compile(r"(?P<kind>[A-Z]\w*)[\[(].*", re.DOTALL)
@@ -24,9 +26,7 @@ _ENDS = ("source", "legacy_source", "sink_writer", "sink_committer", "sink_globa
 _RUNTIME = "org.apache.flink.table."
 
 
-def of_queries(
-    job: Job, places: Sequence[model.SourceLine], operators: tuple[model.Operator, ...]
-) -> tuple[model.Operator, ...]:
+def of_queries(job: Job, places: Sequence[SourceLine], operators: tuple[Operator, ...]) -> tuple[Operator, ...]:
     """The operators of a job with what is known of those that queries made; ``places`` are those of the job's statements.
 
     A program may mix queries with the DataStream API, whose operators are left alone.
@@ -60,20 +60,20 @@ def _is_planned(node: Node) -> bool:
     return match["number"] is not None or node.operator.startswith(_RUNTIME) or function.startswith(_RUNTIME)
 
 
-def table_settings(job: Job) -> model.Settings:
+def table_settings(job: Job) -> Settings:
     """The options of the planner, of a job in SQL."""
     if not (job.statements or job.exec_plan):
         return {}
     return {"table_options": {key: value for key, value in sorted(job.options.items()) if key.startswith("table.")}}
 
 
-def _kind(operator: model.Operator, node: Node) -> str:
+def _kind(operator: Operator, node: Node) -> str:
     """Flink's word for the operator in a query. The class that runs it is chosen by the planner, and says less."""
     match = _NAMED.fullmatch(node.name) or _DESCRIBED.fullmatch(node.description)
     return operator.kind if operator.kind in _ENDS or match is None else match["kind"]
 
 
-def _detail(operator: model.Operator) -> model.Detail:
+def _detail(operator: Operator) -> Detail:
     """The names of operators of queries have numbers that any edit moves, and their functions are Flink's."""
     detail = operator.detail.copy()
     detail["unnamed"] = True
@@ -114,7 +114,7 @@ def _by_description(nodes: Iterable[Node]) -> dict[str, list[Node]]:
     return found
 
 
-def _lines(job: Job, places: Sequence[model.SourceLine]) -> dict[int, model.SourceLine]:
+def _lines(job: Job, places: Sequence[SourceLine]) -> dict[int, SourceLine]:
     """The line of the first statement that needs an operator, by its node.
 
     A statement is known by the table that it writes to, one of several into one table by its place.
@@ -122,7 +122,7 @@ def _lines(job: Job, places: Sequence[model.SourceLine]) -> dict[int, model.Sour
     inputs = {node.id: tuple(edge.source for edge in node.inputs) for node in job.nodes}
     place_of = dict(zip(job.statements, places, strict=True))
     left = list(job.statements)
-    lines: dict[int, model.SourceLine] = {}
+    lines: dict[int, SourceLine] = {}
     for node in sorted(job.nodes, key=lambda one: one.id):
         table = _SINK_TABLE.search(node.description)
         statement = None if table is None else _into(table["name"], left)
@@ -142,7 +142,7 @@ def _lines(job: Job, places: Sequence[model.SourceLine]) -> dict[int, model.Sour
     return lines
 
 
-def _into(table: str, statements: list[Statement]) -> Statement | None:
+def _into(table: str, statements: list[SqlStatement]) -> SqlStatement | None:
     """The first statement that writes to a table, which is named with its catalog and database."""
     for statement in statements:
         target = _TARGET.search(statement.text)

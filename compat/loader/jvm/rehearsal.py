@@ -28,11 +28,11 @@ from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.handles import Header, OldOperator, header_of, key_groups, keyed_header, native_files, subtask
 from compat.loader.jvm.harness import Bounds, OperatorFailed, bounded
 from compat.loader.jvm.locating import Located, locate
-from compat.loader.jvm.model import Backend, Limit, Moment, Rehearsal, Scope, StateReading
+from compat.loader.jvm.messages import Backend, Limit, Moment, Rehearsal, Scope, StateReading
 from compat.loader.jvm.states import canonical_snapshot, is_unsupported, scope_of
 from compat.state.flink.contents import Entry, Group, Place, places, read_groups, without
 from compat.state.flink.handles import Changelog, Incremental, Keyed, KeyGroups
-from compat.state.flink.model import OperatorState, Savepoint
+from compat.state.flink.savepoint import OperatorState, Savepoint
 from compat.state.flink.states import FIRST_READ, with_headers
 
 T = TypeVar("T")

@@ -23,7 +23,7 @@ from compat.loader.jvm.distribution import parsed
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.handles import OldOperator, emptied, without_values
 from compat.loader.jvm.harness import Bounds, FailedAtFirstRead, OperatorFailed, acts_on_values, bounded
-from compat.loader.jvm.model import (
+from compat.loader.jvm.messages import (
     Backend,
     Limit,
     OperatorRestore,
@@ -39,7 +39,7 @@ from compat.loader.jvm.rehearsal import Allowance, Rehearsing
 from compat.loader.jvm.samples import Sampling
 from compat.loader.jvm.states import COMPOSITE, Infos, Snapshot, infos, serializer_of
 from compat.state.flink.errors import SavepointError
-from compat.state.flink.model import OperatorState, Savepoint
+from compat.state.flink.savepoint import OperatorState, Savepoint
 
 _NEW_ASKS_OLD = (1, 19)
 _POJO = "api.java.typeutils.runtime.PojoSerializerSnapshot"

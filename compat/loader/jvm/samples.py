@@ -18,7 +18,7 @@ from compat.loader.jvm.bridge import Java, bytes_of, class_name, flink, is_a, ja
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.handles import Header, OldOperator, key_groups, subtask
 from compat.loader.jvm.harness import Bounds, OperatorFailed, bounded
-from compat.loader.jvm.model import Backend, Moment, RestoreFailure, StateReading
+from compat.loader.jvm.messages import Backend, Moment, RestoreFailure, StateReading
 from compat.loader.jvm.states import Infos, canonical_snapshot, scope_of
 from compat.state.flink.contents import Entry, group_of
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import jpype
 
 from compat.loader.jvm.bridge import Java, java
-from compat.plan.code import Misread
+from compat.state.model.code import Misread
 
 _STATIC, _FINAL = 0x0008, 0x0010
 _FIELDS = ("MODULE$", "INSTANCE")

@@ -11,7 +11,7 @@ import jpype
 from compat.loader.jvm import sql_script
 from compat.loader.jvm.bridge import Java, causes, flink, member, set_member, text_or_none
 from compat.loader.jvm.capture import configuration
-from compat.loader.jvm.model import CompiledPlan, Crash, Request, SqlScript, Statement
+from compat.loader.jvm.messages import CompiledPlan, Crash, Request, SqlScript, SqlStatement
 from compat.loader.jvm.node_numbers import NodeNumbers
 from compat.loader.jvm.program import crash_of
 
@@ -35,7 +35,7 @@ class Session:
 
     def __init__(self, request: Request, loader: Java, modes: dict[str, str]) -> None:
         self.plan: Callable[[], str | None] = lambda: None
-        self.statements: tuple[Statement, ...] = ()
+        self.statements: tuple[SqlStatement, ...] = ()
         self._ask = False
         self._request = request
         self._initial = {**request.options, **modes}
@@ -45,7 +45,7 @@ class Session:
         for key, value in self._initial.items():
             self._environment.getConfig().set(key, value)
         self._compiled: dict[str, str] = {}
-        self._inserts: dict[str, tuple[Statement, ...]] = {}
+        self._inserts: dict[str, tuple[SqlStatement, ...]] = {}
         NodeNumbers(self._environment).restart()
 
     @property
@@ -70,7 +70,7 @@ class Session:
         self.plan = lambda: plan.text
         self._load(plan.text).execute()
 
-    def _run(self, statement: Statement, folder: Path) -> None:
+    def _run(self, statement: SqlStatement, folder: Path) -> None:
         text = statement.text
         config = self._environment.getConfig()
         if (option := sql_script.setting(text)) is not None:
@@ -85,15 +85,15 @@ class Session:
             numbers = NodeNumbers(self._environment)
             plans = sql_script.submits(text) or sql_script.is_query(text)
             self.plan = lambda: numbers.as_before(lambda: self._compile(text)) if plans else None
-            self._environment.executeSql(text)
+            self._environment.executeSql(sql_script.executable(text))
 
-    def _planned(self, planned: sql_script.PlanStatement, statement: Statement, folder: Path) -> None:
+    def _planned(self, planned: sql_script.PlanStatement, statement: SqlStatement, folder: Path) -> None:
         """Plans are compiled in memory: a check leaves the user's files alone."""
         there = next((path for path in (Path(planned.path), folder / planned.path) if path.is_file()), None)
         if planned.statement is not None and not (planned.keep and there is not None):
             self._compiled[planned.path] = self._compiled_plan(planned.statement)
             before = statement.text[: statement.text.index(planned.statement)].count("\n")
-            inner = Statement(text=planned.statement, line=statement.line + before, end_line=statement.line + before)
+            inner = SqlStatement(text=planned.statement, line=statement.line + before, end_line=statement.line + before)
             self._inserts[planned.path] = tuple(sql_script.members(inner))
         if planned.execute:
             text = self._compiled.get(planned.path) or (there or Path(planned.path)).read_text(encoding="utf-8")
@@ -122,7 +122,7 @@ class Session:
         """The plan of an INSERT or a statement set, or of a query as if its rows were written to a table."""
         if sql_script.is_query(text):
             return self._query_plan(text)
-        inserts = sql_script.members(Statement(text=text, line=1, end_line=1))
+        inserts = sql_script.members(SqlStatement(text=text, line=1, end_line=1))
         together = self._environment.createStatementSet()
         for insert in inserts:
             together.addInsertSql(insert.text)
@@ -153,7 +153,7 @@ def modes_of(script: SqlScript) -> dict[str, str]:
     return {key: value for key, value in (pair for pair in pairs if pair is not None) if key == _MODE}
 
 
-def _crash(error: Java, statement: Statement, version: str) -> Crash:
+def _crash(error: Java, statement: SqlStatement, version: str) -> Crash:
     """The error in a statement: Flink says it in the innermost of its exceptions."""
     found = crash_of(error, None, version)
     messages = [said for one in causes(error) if (said := text_or_none(one.getMessage()))]

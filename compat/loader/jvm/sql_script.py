@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from compat.loader.jvm.model import Statement
+from compat.loader.jvm.messages import SqlStatement
 
 _TOKEN = re.compile(
     r"""(?P<comment>--[^\n]*|/\*(?!\+).*?(?:\*/|\Z))
@@ -20,6 +20,7 @@ _TOKEN = re.compile(
 )
 _SET_OPENS = (("EXECUTE", "STATEMENT", "SET", "BEGIN"), ("BEGIN", "STATEMENT", "SET"))
 _SET_BEGINS = re.compile(r"\s*(?:(?:EXECUTE\s+)?STATEMENT\s+SET\s+BEGIN|BEGIN\s+STATEMENT\s+SET\s*;)", re.IGNORECASE)
+_CLIENTS_SET = re.compile(r"^\s*BEGIN\s+STATEMENT\s+SET\s*;", re.IGNORECASE)
 _SET = re.compile(
     r"""^SET\s+(?:'(?P<quoted>(?:[^']|'')+)'|(?P<plain>[^\s'=]+))\s*=\s*
         (?:'(?P<text>(?:[^']|'')*)'|(?P<word>[^'\s].*))$""",
@@ -34,9 +35,9 @@ _COMPILE = re.compile(
 _EXECUTE = re.compile(r"^EXECUTE\s+PLAN\s+'(?P<path>(?:[^']|'')+)'$", re.IGNORECASE)
 
 
-def statements(text: str) -> list[Statement]:
+def statements(text: str) -> list[SqlStatement]:
     """The statements of a script, without comments, each with its first and last line from 1."""
-    found: list[Statement] = []
+    found: list[SqlStatement] = []
     pieces: list[str] = []
     words: list[str] = []
     line = first = last = 1
@@ -74,13 +75,13 @@ def _opening(words: list[str]) -> int:
     return next((len(opening) for opening in _SET_OPENS if tuple(words[: len(opening)]) == opening), 0)
 
 
-def _statement(pieces: list[str], first: int, last: int) -> Iterator[Statement]:
+def _statement(pieces: list[str], first: int, last: int) -> Iterator[SqlStatement]:
     text = "".join(pieces).strip()
     if text:
-        yield Statement(text=text, line=first, end_line=last)
+        yield SqlStatement(text=text, line=first, end_line=last)
 
 
-def members(statement: Statement) -> list[Statement]:
+def members(statement: SqlStatement) -> list[SqlStatement]:
     """The INSERTs of a statement set with their own lines; the statement itself where it is none."""
     text = statement.text
     words = _SET_BEGINS.match(text)
@@ -89,8 +90,17 @@ def members(statement: Statement) -> list[Statement]:
     before = statement.line + text[: words.end()].count("\n") - 1
     inner = re.sub(r"END\s*;?\s*$", "", text[words.end() :], flags=re.IGNORECASE)
     return [
-        Statement(text=one.text, line=one.line + before, end_line=one.end_line + before) for one in statements(inner)
+        SqlStatement(text=one.text, line=one.line + before, end_line=one.end_line + before) for one in statements(inner)
     ]
+
+
+def executable(text: str) -> str:
+    """A statement as a table environment takes it.
+
+    ``BEGIN STATEMENT SET; …; END;`` is known to the SQL client alone, which runs it as ``EXECUTE STATEMENT SET`` (Flink:
+    ``CliClient``, ``BeginStatementSetOperation``).
+    """
+    return _CLIENTS_SET.sub("EXECUTE STATEMENT SET BEGIN ", text)
 
 
 def setting(text: str) -> tuple[str, str] | None:

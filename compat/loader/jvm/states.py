@@ -24,10 +24,11 @@ from compat.loader.jvm.harness import (
     is_source,
     keyed_backend,
     open_operator,
+    operator_of,
 )
 from compat.loader.jvm.holding import holding_of
 from compat.loader.jvm.keys import key_of
-from compat.loader.jvm.model import Scope, Serializer, State, States, StateUse
+from compat.loader.jvm.messages import DeclaredState, DeclaredStates, Scope, Serializer, StateUse
 from compat.loader.jvm.pyflink.operators import runs_python, unknown_states
 from compat.loader.jvm.usercode import code_of, reached
 
@@ -51,7 +52,7 @@ _SCOPES: dict[str, Scope] = {
 class Snapshot:
     """An operator's states, and the ``OperatorSubtaskState`` of Flink that holds them; None where it could not be made."""
 
-    states: States
+    states: DeclaredStates
     subtask: Java = None
 
 
@@ -62,7 +63,7 @@ def snapshots(operators: Iterable[Configured], bounds: Bounds) -> dict[int, Snap
         try:
             found[operator.node] = bounded(lambda one=operator: _empty(one, bounds.loader), bounds, "open()")  # type: ignore[misc]
         except OperatorFailed as error:
-            found[operator.node] = Snapshot(states=States(unknown=str(error)))
+            found[operator.node] = Snapshot(states=DeclaredStates(unknown=str(error)))
     return found
 
 
@@ -70,23 +71,23 @@ def _empty(operator: Configured, loader: Java) -> Snapshot:
     """The snapshot of an operator that has seen nothing, in the canonical format where Flink has one."""
     task = harness(operator, loader, default_max_parallelism(operator))
     task.initializeEmptyState()
-    if runs_python(task.getOperator()):
-        return Snapshot(states=_of_python(operator, task.getOperator(), loader))
+    if runs_python(operator_of(task)):
+        return Snapshot(states=_of_python(operator, operator_of(task), loader))
     why: str | None = None
     if is_source(task):
-        subtask, uses, holding = _operator_state(task.getOperator()), {}, None
-        later = later_of(task.getOperator())
+        subtask, uses, holding = _operator_state(operator_of(task)), {}, None
+        later = later_of(operator_of(task))
         why = later.why or ("it asks for state when records come" if later.asked else None)
     else:
         try:
             why = open_operator(task)
         except FailedAtFirstRead as error:
             why = f"what it asks for when records come cannot be declared: {error}"
-        subtask, uses = _snapshot(task), dict(_uses(task.getOperator()))
-        holding = holding_of(task.getOperator())
+        subtask, uses = _snapshot(task), dict(_uses(operator_of(task)))
+        holding = holding_of(operator_of(task))
     found = infos(subtask, loader)
     told = _told(found)
-    made = _made(task.getOperator())
+    made = _made(operator_of(task))
     states = tuple(
         msgspec.structs.replace(
             one,
@@ -102,10 +103,10 @@ def _empty(operator: Configured, loader: Java) -> Snapshot:
     )
 
 
-def _of_python(operator: Configured, made: Java, loader: Java) -> States:
+def _of_python(operator: Configured, made: Java, loader: Java) -> DeclaredStates:
     """What is known of the states of an operator that runs Python, which is not opened: the type of its keys."""
     key = operator.config.getStateKeySerializer(loader)
-    return States(
+    return DeclaredStates(
         key_serializer=None if key is None else serializer_of(key.snapshotConfiguration()),
         unknown=unknown_states(made, key is not None),
     )
@@ -221,14 +222,14 @@ def infos(subtask: Java, loader: Java) -> Infos:
     return found
 
 
-def read_states(subtask: Java, loader: Java) -> States:
+def read_states(subtask: Java, loader: Java) -> DeclaredStates:
     """The states of an ``OperatorSubtaskState``."""
     return _told(infos(subtask, loader))
 
 
-def _told(found: Infos) -> States:
+def _told(found: Infos) -> DeclaredStates:
     states = (_state(scope, name, info) for (scope, name), info in found.states.items())
-    return States(states=tuple(states), key_serializer=None if found.key is None else serializer_of(found.key))
+    return DeclaredStates(states=tuple(states), key_serializer=None if found.key is None else serializer_of(found.key))
 
 
 def _header(handle: Java, proxy: Java) -> Java:
@@ -240,9 +241,9 @@ def _header(handle: Java, proxy: Java) -> Java:
     return proxy
 
 
-def _state(scope: Scope, name: str, info: Java) -> State:
+def _state(scope: Scope, name: str, info: Java) -> DeclaredState:
     snapshots_by_part = info.getSerializerSnapshotsImmutable()
-    return State(
+    return DeclaredState(
         name=name,
         scope=scope,
         kind=Infos.kind(info),

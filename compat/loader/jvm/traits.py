@@ -7,10 +7,10 @@ import jpype
 from compat.loader.jvm.bridge import FLINK, Java, class_name, is_a, member
 from compat.loader.jvm.classfile import Member
 from compat.loader.jvm.fielduses import calls
-from compat.loader.jvm.model import Traits, Window, WindowFunction
+from compat.loader.jvm.messages import Traits, Window, WindowFunction
 from compat.loader.jvm.settings import digest_of, settings_text
 from compat.loader.jvm.usercode import classes_of, code_of, lambda_of
-from compat.plan.behaviour import Pattern, Stage
+from compat.state.model.behaviour import Pattern, Stage
 
 _ASYNCHRONOUS = (
     "runtime.asyncprocessing.operators.AbstractAsyncStateStreamOperator",

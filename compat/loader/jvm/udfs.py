@@ -10,7 +10,7 @@ import jpype
 from compat.loader.jvm.bridge import FLINK, Java, class_name, is_a, java
 from compat.loader.jvm.bytecode import Walk
 from compat.loader.jvm.usercode import classes_of, code_of, fields_of
-from compat.plan.code import UserCode
+from compat.state.model.code import UserCode
 
 _TABLE = f"{FLINK}table."
 _GENERATED = "table.runtime.generated.GeneratedClass"

@@ -15,7 +15,7 @@ import jpype
 from compat.loader.jvm.bridge import FLINK, Java, bytes_of, class_name, flink, is_a, java
 from compat.loader.jvm.bytecode import Classes, Walk
 from compat.loader.jvm.classfile import ClassFile, ClassFileError, Member
-from compat.plan.code import Captured, UserCode
+from compat.state.model.code import Captured, UserCode
 
 _LIBRARIES = tuple(
     (

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from compat.check.findings import Fix
-from compat.plan.facts import Program, SourceLine, facts_of
-from compat.plan.model import Settings
+from compat.plan.facts import Program, facts_of
 from compat.plan.reading import PlanError
 from compat.report import summary
 from compat.report.context import ReportContext
@@ -17,8 +16,10 @@ from compat.service.pages.rendering import render
 from compat.service.records import Check, CheckSide, Version
 from compat.service.registry import NotFound, Registry
 from compat.service.snapshots import accepted, snapshot_program
+from compat.state.model.job import Settings
+from compat.state.model.source_line import SourceLine
 from compat.view.layers import Side
-from compat.view.model import document_section, failure_section, plan_section
+from compat.view.page_values import document_section, failure_section, plan_section
 
 CONTEXT = ReportContext(sources={})
 """The service holds plans, not programs: what it shows of them are the lines that the plans carry."""

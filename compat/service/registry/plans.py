@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from compat.plan import model
 from compat.plan.reading import read
 from compat.service.database import AnyRow, Database
 from compat.service.database.tables import plans
 from compat.service.records import Plan
 from compat.service.registry.errors import NotFound
 from compat.service.registry.packing import unpack
+from compat.state.model.job import Plan as JobPlan
+from compat.state.model.job import Refused
 
 DESCRIPTION = (plans.c.digest, plans.c.job_name, plans.c.flink, plans.c.operators, plans.c.size)
 
@@ -40,7 +41,7 @@ class Plans:
             raise NotFound(f"There is no plan {digest}.")
         return plan_of(row)
 
-    def document(self, digest: str) -> model.Plan | model.Refused:
+    def document(self, digest: str) -> JobPlan | Refused:
         """The plan itself. Raises NotFound."""
         return read(self.text(digest))
 

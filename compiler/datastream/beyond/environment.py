@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from compat.compiler.datastream.beyond.noting import beyond
-from compat.compiler.transformations.model import Transformation
+from compat.compiler.transformations.kinds import Transformation
 from compat.compiler.transformations.pipeline import Pipeline
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from compat.compiler.datastream._connected import ConnectedStreams
 from compat.compiler.datastream._location import here
 from compat.compiler.datastream._stream import DataStream
 from compat.compiler.errors import unsupported
-from compat.compiler.transformations.model import CoFeedback, Feedback, Transformation
+from compat.compiler.transformations.kinds import CoFeedback, Feedback, Transformation
 from compat.compiler.transformations.pipeline import Pipeline
 
 __all__ = ["ConnectedIterativeStreams", "IterativeStream"]

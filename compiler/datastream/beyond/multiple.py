@@ -8,7 +8,7 @@ from compat.compiler.datastream import _build
 from compat.compiler.datastream._location import here
 from compat.compiler.datastream._stream import DataStream
 from compat.compiler.errors import unsupported
-from compat.compiler.transformations.model import (
+from compat.compiler.transformations.kinds import (
     KeyedMultipleInputTransformation,
     MultipleInputTransformation,
 )

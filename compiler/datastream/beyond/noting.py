@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 from compat.compiler.datastream._location import here
 from compat.compiler.datastream._marks import Marked
 from compat.compiler.datastream.program import current_program
-from compat.compiler.ours import is_machinery
+from compat.compiler.own_code import is_machinery
 
 Member = TypeVar("Member")
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from compat.compiler.datastream.functions import JavaFunctionWrapper
 from compat.compiler.errors import illegal_argument
-from compat.compiler.transformations.model import SinkStep, SinkTopology
+from compat.compiler.transformations.kinds import SinkStep, SinkTopology
 from compat.compiler.transformations.operators import SinkCommitter, SinkWriter
 from compat.state.types import TypeInformation, Types
 

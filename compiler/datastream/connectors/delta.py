@@ -7,7 +7,7 @@ from typing import Any
 
 from compat.compiler.datastream.connectors.base import Builder, Sink, Source, committer, writer
 from compat.compiler.errors import illegal_argument
-from compat.compiler.transformations.model import SinkTopology
+from compat.compiler.transformations.kinds import SinkTopology
 from compat.state.types import RowTypeInfo, TypeInformation
 
 __all__ = ["DeltaSink", "DeltaSinkBuilder", "DeltaSource", "DeltaSourceBuilder"]

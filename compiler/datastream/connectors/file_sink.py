@@ -22,7 +22,7 @@ from compat.compiler.datastream.connectors.file_settings import (
 )
 from compat.compiler.datastream.functions import SinkFunction
 from compat.compiler.transformations import operators as ops
-from compat.compiler.transformations.model import SinkStep, SinkTopology
+from compat.compiler.transformations.kinds import SinkStep, SinkTopology
 from compat.compiler.transformations.partitioners import FORWARD, REBALANCE, Partitioner
 from compat.state.types import ExternalTypeInfo, OpaqueTypeInfo
 

@@ -17,7 +17,7 @@ from compat.compiler.datastream.connectors.base import (
     writer,
 )
 from compat.compiler.errors import illegal_argument, illegal_state
-from compat.compiler.transformations.model import SinkTopology
+from compat.compiler.transformations.kinds import SinkTopology
 from compat.state.types import Types
 
 _LONGEST_TRANSACTIONAL_ID_PREFIX = 64_000

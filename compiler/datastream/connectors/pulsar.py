@@ -15,7 +15,7 @@ from compat.compiler.datastream.connectors.pulsar_settings import (
     TopicRoutingMode,
 )
 from compat.compiler.errors import illegal_argument, illegal_state
-from compat.compiler.transformations.model import SinkTopology
+from compat.compiler.transformations.kinds import SinkTopology
 
 __all__ = [
     "MessageDelayer",

@@ -17,7 +17,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from compat.state.delta.errors import StoreError, unwritable
 from compat.state.delta.files import prove_files
-from compat.state.stores.places import place_of
+from compat.state.stores.paths import place_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,13 +25,13 @@ from compat.compiler.job import Job
 from compat.compiler.spark.connectors.sinks import ProvingCommitter
 from compat.compiler.spark.connectors.splits import CacheDamaged, Read, Split, SplitEnumerator
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan
-from compat.compiler.transformations.model import CacheTransformation, LegacySink, Source
-from compat.compiler.transformations.model import Sink as SinkTransformation
+from compat.compiler.transformations.kinds import CacheTransformation, LegacySink, Source
+from compat.compiler.transformations.kinds import Sink as SinkTransformation
 from compat.compiler.transformations.operators import CacheWrite, SinkWriter
 from compat.compiler.transformations.operators import Source as SourceOperator
 from compat.compiler.transformations.pipeline import IdCounter, Pipeline
 from compat.state.serializers import dump
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.paths import Place, place_of
 
 _MANIFEST = "manifest.json"
 _RECORDS = ".records"

@@ -18,7 +18,7 @@ from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.published import Collected, Printed, SentBack, Written
 from compat.compiler.spark.task.stream_task import TaskReport, subtask_name
-from compat.compiler.streamgraph.model import Task
+from compat.compiler.streamgraph.graph import Task
 from compat.state.delta.compaction import COMPACT_AFTER, Compaction, decide
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog

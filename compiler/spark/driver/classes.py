@@ -17,7 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from compat.compiler.ours import ROOT
+from compat.compiler.own_code import ROOT
 from compat.compiler.spark.driver.java import class_archive, drop_old_archives
 from compat.state.delta.errors import StoreError
 

@@ -44,7 +44,7 @@ from compat.compiler.spark.resources import Machines
 from compat.compiler.spark.task.epochs import EpochRunner, InProcessRunner
 from compat.compiler.spark.task.hosts import HostedRunner
 from compat.state.delta.work import HERE, Workers
-from compat.state.stores.places import Place
+from compat.state.stores.paths import Place
 
 _END = object()
 

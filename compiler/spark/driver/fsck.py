@@ -11,7 +11,7 @@ from compat.state.delta.errors import DamagedLog, StoreError
 from compat.state.delta.fsck import Verified, verify
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.savepoint import METADATA, PLAN, read_description
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.paths import Place, place_of
 
 _JOB, _SAVEPOINT = "job", "savepoint"
 

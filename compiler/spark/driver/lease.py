@@ -28,7 +28,7 @@ from dataclasses import asdict, dataclass, replace
 
 from compat.state.delta.errors import StoreError, Superseded, unwritable
 from compat.state.delta.in_use import boot_id
-from compat.state.stores.places import Place
+from compat.state.stores.paths import Place
 
 LEASE_SECONDS = 15.0
 """So long after a driver's last sign of life somebody else may drive its job."""

@@ -22,15 +22,15 @@ from compat.compiler.executiongraph.executions import Executions
 from compat.compiler.executiongraph.states import ExecutionState, JobStatus, next_job_status
 from compat.compiler.spark.connectors.sinks import Committer, ProvingCommitter, committer_of, folder_of, prove_output
 from compat.compiler.spark.connectors.splits import Split
-from compat.compiler.spark.driver import next_epoch, remains
+from compat.compiler.spark.driver import next_epoch, orphan_cleanup
 from compat.compiler.spark.driver.caches import NotTheSame, reads_cache
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator, new_token
 from compat.compiler.spark.driver.dependencies import Ships
 from compat.compiler.spark.driver.directories import checkpoint_directory
+from compat.compiler.spark.driver.epoch_sizing import FIRST, Pace
 from compat.compiler.spark.driver.job_metrics import Measured
 from compat.compiler.spark.driver.lease import Lease, StoreUnsure
 from compat.compiler.spark.driver.options import Listener, RunOptions, source_of
-from compat.compiler.spark.driver.pace import FIRST, Pace
 from compat.compiler.spark.driver.restarts import RestartStrategy
 from compat.compiler.spark.driver.restore import (
     Restoration,
@@ -55,7 +55,7 @@ from compat.compiler.transformations.operators import LegacySink, SinkWriter
 from compat.state.delta.errors import StoreError, Superseded, unwritable
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.work import Workers
-from compat.state.stores.places import Place
+from compat.state.stores.paths import Place
 
 _RETAINED = "execution.checkpointing.num-retained"
 _ENTRY_SECONDS = 1.0
@@ -254,7 +254,7 @@ class JobMaster:
             with suppress(StoreError):
                 self.store.sweep(time.time())
             with suppress(OSError):
-                remains.sweep(self.store, time.time())
+                orphan_cleanup.sweep(self.store, time.time())
 
     def _leased(self) -> Lease:
         """The right to drive the job. Raises StoreError where another process has it."""
@@ -934,10 +934,10 @@ class JobMaster:
             if isinstance(spec.operator, LegacySink | SinkWriter)
         ]
         found = tuple(dict.fromkeys(folder for folder in sinks if folder is not None))
-        noted = remains.Remains(job_id=self.job_id, state=self.coordinator.log.path, sinks=found)
+        noted = orphan_cleanup.Remains(job_id=self.job_id, state=self.coordinator.log.path, sinks=found)
         for left in reversed(range(TRIES)):
             try:
-                remains.note(self.store, noted)
+                orphan_cleanup.note(self.store, noted)
                 return
             except OSError:  # it must not hide why the job ends
                 time.sleep(_A_MOMENT if left else 0.0)

@@ -8,7 +8,7 @@ from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
 from compat.compiler.spark.task.elements import Records
 from compat.compiler.spark.task.work import IterationWork, Work, WorkOfSubtask
-from compat.compiler.streamgraph.model import Task
+from compat.compiler.streamgraph.graph import Task
 
 
 def is_due(coordinator: CheckpointCoordinator) -> bool:

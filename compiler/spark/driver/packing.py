@@ -21,7 +21,7 @@ from importlib import metadata
 from pathlib import Path
 
 from compat.compiler.errors import ProgramError
-from compat.compiler.ours import PACKAGE
+from compat.compiler.own_code import PACKAGE
 from compat.compiler.spark.driver.java import cache_folder
 
 FOLDER = "environment"

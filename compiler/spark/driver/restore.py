@@ -19,8 +19,8 @@ from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.driver.restored import Restored, restored, tally, total
 from compat.compiler.spark.driver.store import JobStore, prove_not_behind, state_of
 from compat.compiler.spark.plan import PhysicalPlan, with_max_parallelism
-from compat.compiler.streamgraph.model import Task
-from compat.state.assignment import Claimant, MaxParallelismProblem, Recorded, Refusal, assign
+from compat.compiler.streamgraph.graph import Task
+from compat.state.assignment import Assignable, Claimant, MaxParallelismProblem, Refusal, assign
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.reading import ahead, batches
@@ -29,7 +29,7 @@ from compat.state.delta.savepoint import METADATA, PLAN, Migrations, import_snap
 from compat.state.delta.work import HERE, Workers, is_large
 from compat.state.flink.errors import NotASavepoint, SavepointError
 from compat.state.flink.remote import is_remote, read_savepoint
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.paths import Place, place_of
 
 _METADATA_OF_FLINK = "_metadata"
 
@@ -56,9 +56,9 @@ class SavedOperator:
     replayed: bool = False
 
     @property
-    def recorded(self) -> Recorded:
+    def recorded(self) -> Assignable:
         """The facts about the operator that a restore asks for."""
-        return Recorded(
+        return Assignable(
             id=self.id,
             has_state=self.stateful and not self.replayed,
             keyed=self.keyed,
@@ -333,7 +333,7 @@ def _prepare_from_flink(path: str, plan: PhysicalPlan, new_plan: dict[str, Any],
     except SavepointError as error:
         raise StoreError(str(error)) from error
     recorded = (
-        Recorded(
+        Assignable(
             id=operator.id,
             has_state=operator.has_state,
             keyed=any(subtask.managed_keyed is not None for subtask in operator.subtasks),

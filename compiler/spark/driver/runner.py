@@ -13,10 +13,10 @@ from typing import Any
 
 from compat.compiler.datastream.served import served
 from compat.compiler.executiongraph.states import ExecutionState
-from compat.compiler.garbage import collect_rarely
+from compat.compiler.gc_policy import collect_rarely
 from compat.compiler.spark.driver.listening import Listening
+from compat.compiler.spark.driver.locality import Places
 from compat.compiler.spark.driver.options import Assigned
-from compat.compiler.spark.driver.places import Places
 from compat.compiler.spark.driver.session import MissingJava, Spark, reason_of
 from compat.compiler.spark.driver.workers import tag_of
 from compat.compiler.spark.plan import PhysicalPlan

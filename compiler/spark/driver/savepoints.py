@@ -12,16 +12,16 @@ from compat.compiler.spark.driver.directories import savepoint_directory
 from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.state.delta.errors import StoreError, unwritable
-from compat.state.delta.savepoint import METADATA, State, write_savepoint
+from compat.state.delta.savepoint import METADATA, LogState, write_savepoint
 from compat.state.delta.work import HERE, Workers
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.paths import Place, place_of
 
 
 @dataclass(frozen=True, slots=True)
 class Savepoint:
     """A savepoint to be written: what, where, and what is said of it."""
 
-    state: State
+    state: LogState
     target: Place
     description: Mapping[str, Any]
     plan: Mapping[str, Any] | None
@@ -51,7 +51,7 @@ def savepoint_of(
         "epoch": coordinator.epoch,
         "time": time.time(),
     }
-    return Savepoint(State.of(coordinator.log), target, description, plan_json)
+    return Savepoint(LogState.of(coordinator.log), target, description, plan_json)
 
 
 def _refuse_within_another(folder: Place) -> None:

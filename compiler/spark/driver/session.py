@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from compat.compiler.control_group import cores
-from compat.compiler.ours import ROOT
+from compat.compiler.own_code import ROOT
 from compat.compiler.spark.driver.classes import sharing
 from compat.compiler.spark.driver.java import java_home
 from compat.compiler.spark.driver.machines import sized

@@ -10,7 +10,7 @@ from typing import Any
 
 from compat.compiler.spark.connectors.sources import SourceWork, Split, enumerator_of
 from compat.compiler.spark.connectors.splits import NOTHING_LEFT
-from compat.compiler.spark.driver.pace import Pace
+from compat.compiler.spark.driver.epoch_sizing import Pace
 from compat.compiler.spark.operators.base import NO_RECORD, user_error
 from compat.compiler.spark.plan import OperatorSpec, TaskSpec
 from compat.state.delta.errors import StoreError

@@ -24,7 +24,7 @@ from compat.compiler.executiongraph.states import ExecutionState, JobStatus
 from compat.compiler.spark.driver import lease
 from compat.compiler.spark.driver.lease import Held, Lease, LeaseLost
 from compat.state.delta.errors import DamagedLog, StoreError, Superseded, unwritable
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.paths import Place, place_of
 from compat.state.stores.schemes import is_remote, without_scheme
 
 if TYPE_CHECKING:

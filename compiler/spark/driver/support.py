@@ -18,7 +18,7 @@ from compat.compiler.spark.driver.directories import (
 from compat.compiler.spark.operators.factory import Runnable
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, TaskSpec
 from compat.compiler.spark.state.memory import budget_of
-from compat.compiler.streamgraph.model import Task
+from compat.compiler.streamgraph.graph import Task
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import Operator
 from compat.state.stores.schemes import why_no_place

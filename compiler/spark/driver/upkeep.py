@@ -10,8 +10,8 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from compat.compiler.spark.driver.background_work import Errand
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
-from compat.compiler.spark.driver.errands import Errand
 from compat.compiler.spark.driver.savepoints import Savepoint
 from compat.state.delta.compaction import Compaction
 from compat.state.delta.errors import StoreError

@@ -15,7 +15,7 @@ from compat.compiler.spark.connectors.splits import Split
 from compat.compiler.spark.flink.errors import Untranslatable
 from compat.state.delta.errors import StoreError
 from compat.state.flink.file_splits import FileSplit, Pending
-from compat.state.stores.places import place_of
+from compat.state.stores.paths import place_of
 
 _BY_BYTES = frozenset({"text", "json", "csv"})
 """The formats whose positions are bytes; those of the others are records."""

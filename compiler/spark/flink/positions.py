@@ -19,7 +19,7 @@ from compat.compiler.spark.flink.file_positions import positions
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.file_splits import enumerator_of, read_pending, read_split
-from compat.state.flink.model import OperatorState
+from compat.state.flink.savepoint import OperatorState
 
 _VERSION = 1
 _NUMBERS = frozenset({"number-sequence", "data-generator"})

@@ -14,15 +14,15 @@ from compat.compiler.spark.flink.positions import splits_of
 from compat.compiler.spark.flink.sinks import OF_SINKS, require_nothing_to_publish
 from compat.compiler.spark.flink.states import BroadcastStates, KeyedStates, name_of
 from compat.compiler.spark.plan import OperatorSpec
-from compat.compiler.streamgraph.model import Task
+from compat.compiler.streamgraph.graph import Task
 from compat.compiler.transformations import operators as ops
 from compat.state import names
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import NO_KEY_GROUP, DataFile, Kind, Row, write_rows
 from compat.state.flink.errors import SavepointError
-from compat.state.flink.model import Savepoint
+from compat.state.flink.savepoint import Savepoint
 from compat.state.flink.state_entries import EntryKind, StateEntry, StoredState, entries, stored_states
-from compat.state.stores.places import Place
+from compat.state.stores.paths import Place
 
 _ROWS, _BYTES = 100_000, 64 * 1024 * 1024
 """Rows that are written into one file, and bytes of them, at most."""

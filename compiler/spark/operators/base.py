@@ -215,7 +215,7 @@ def user_error(operator: str, record: Any, error: BaseException) -> UserFunction
     """The failure of the program's own code, with its traceback cut to the program's frames."""
     import traceback
 
-    from compat.compiler.ours import is_our_file
+    from compat.compiler.own_code import is_our_file
 
     if isinstance(error, UserFunctionError):
         return error

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from compat.state.stores.places import place_of
+from compat.state.stores.paths import place_of
 from compat.state.stores.schemes import is_remote
 from compat.state.tar import tarfile
 

@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from compat.compiler.datastream.common.job_id import is_job_id
-from compat.compiler.garbage import collect_rarely
-from compat.compiler.ours import ROOT
+from compat.compiler.gc_policy import collect_rarely
+from compat.compiler.own_code import ROOT
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.compiler.spark.task.elements import Buffer
 from compat.compiler.spark.task.environment import NO_ENVIRONMENT, Environment, EnvironmentFailed, Shipped

@@ -34,7 +34,7 @@ from compat.compiler.spark.task.published import Published
 from compat.compiler.spark.task.stowage import payloads
 from compat.compiler.spark.task.valve import WatermarkValve
 from compat.compiler.spark.task.work import IterationWork, WorkOfSubtask
-from compat.compiler.streamgraph.model import Task
+from compat.compiler.streamgraph.graph import Task
 from compat.state.delta.replica import Position
 from compat.state.delta.rows import DataFile, Row
 from compat.state.serializers import dump, load

@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import Any
 
 from compat.compiler.streamgraph.translators import cache, iterations, operators, sinks, sources, virtual
-from compat.compiler.transformations import model
+from compat.compiler.transformations import kinds
 
-TRANSLATORS: dict[type[model.Transformation], Any] = {
-    model.Source: sources.translate_source,
-    model.LegacySource: sources.translate_legacy_source,
-    model.OneInputTransformation: operators.translate_one_input,
-    model.ReduceTransformation: operators.translate_reduce,
-    model.TimestampsAndWatermarks: operators.translate_timestamps,
-    model.TwoInputTransformation: operators.translate_two_input,
-    model.MultipleInputTransformation: operators.translate_multiple_input,
-    model.KeyedMultipleInputTransformation: operators.translate_multiple_input,
-    model.BroadcastStateTransformation: operators.translate_broadcast_state,
-    model.KeyedBroadcastStateTransformation: operators.translate_broadcast_state,
-    model.LegacySink: sinks.translate_legacy_sink,
-    model.Sink: sinks.translate_sink,
+TRANSLATORS: dict[type[kinds.Transformation], Any] = {
+    kinds.Source: sources.translate_source,
+    kinds.LegacySource: sources.translate_legacy_source,
+    kinds.OneInputTransformation: operators.translate_one_input,
+    kinds.ReduceTransformation: operators.translate_reduce,
+    kinds.TimestampsAndWatermarks: operators.translate_timestamps,
+    kinds.TwoInputTransformation: operators.translate_two_input,
+    kinds.MultipleInputTransformation: operators.translate_multiple_input,
+    kinds.KeyedMultipleInputTransformation: operators.translate_multiple_input,
+    kinds.BroadcastStateTransformation: operators.translate_broadcast_state,
+    kinds.KeyedBroadcastStateTransformation: operators.translate_broadcast_state,
+    kinds.LegacySink: sinks.translate_legacy_sink,
+    kinds.Sink: sinks.translate_sink,
     sinks.GlobalCommitter: sinks.translate_global_committer,
-    model.CacheTransformation: cache.translate_cache,
-    model.Union: virtual.translate_union,
-    model.Partition: virtual.translate_partition,
-    model.SideOutput: virtual.translate_side_output,
-    model.Feedback: iterations.translate_feedback,
-    model.CoFeedback: iterations.translate_co_feedback,
+    kinds.CacheTransformation: cache.translate_cache,
+    kinds.Union: virtual.translate_union,
+    kinds.Partition: virtual.translate_partition,
+    kinds.SideOutput: virtual.translate_side_output,
+    kinds.Feedback: iterations.translate_feedback,
+    kinds.CoFeedback: iterations.translate_co_feedback,
 }

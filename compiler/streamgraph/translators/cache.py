@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from compat.compiler.streamgraph.model import StreamNode, Task
+from compat.compiler.streamgraph.graph import StreamNode, Task
 from compat.compiler.streamgraph.translators.context import Context
-from compat.compiler.transformations.model import CacheTransformation
+from compat.compiler.transformations.kinds import CacheTransformation
 from compat.compiler.transformations.operators import CacheWrite, ChainingStrategy
 
 

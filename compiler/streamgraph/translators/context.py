@@ -8,8 +8,8 @@ from typing import Any
 
 from compat.compiler.configuration import JobSettings
 from compat.compiler.streamgraph.builder import GraphBuilder
-from compat.compiler.streamgraph.model import StreamNode, Task
-from compat.compiler.transformations.model import PhysicalTransformation, SideOutput, Transformation
+from compat.compiler.streamgraph.graph import StreamNode, Task
+from compat.compiler.transformations.kinds import PhysicalTransformation, SideOutput, Transformation
 from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.pipeline import Pipeline
 

@@ -6,9 +6,9 @@ Flink 1.x: ``StreamGraphGenerator.transformFeedback`` and ``transformCoFeedback`
 from __future__ import annotations
 
 from compat.compiler.errors import illegal_state, unsupported
-from compat.compiler.streamgraph.model import StreamNode, Task
+from compat.compiler.streamgraph.graph import StreamNode, Task
 from compat.compiler.streamgraph.translators.context import Context
-from compat.compiler.transformations.model import CoFeedback, Feedback
+from compat.compiler.transformations.kinds import CoFeedback, Feedback
 
 
 def translate_feedback(iteration: Feedback, context: Context) -> tuple[int, ...]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from compat.compiler.streamgraph.model import Task
+from compat.compiler.streamgraph.graph import Task
 from compat.compiler.streamgraph.translators.context import Context
-from compat.compiler.transformations.model import (
+from compat.compiler.transformations.kinds import (
     BroadcastStateTransformation,
     KeyedBroadcastStateTransformation,
     KeyedMultipleInputTransformation,

@@ -6,9 +6,9 @@ A sink of the second kind is expanded into the operators of its topology while t
 from __future__ import annotations
 
 from compat.compiler.errors import illegal_state, unsupported
-from compat.compiler.streamgraph.model import Task
+from compat.compiler.streamgraph.graph import Task
 from compat.compiler.streamgraph.translators.context import Context
-from compat.compiler.transformations.model import (
+from compat.compiler.transformations.kinds import (
     LegacySink,
     OneInputTransformation,
     Partition,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from compat.compiler.streamgraph.model import Task
+from compat.compiler.streamgraph.graph import Task
 from compat.compiler.streamgraph.translators.context import Context
-from compat.compiler.transformations.model import LegacySource, Source
+from compat.compiler.transformations.kinds import LegacySource, Source
 
 
 def translate_source(source: Source, context: Context) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from compat.compiler.streamgraph.builder import VirtualNode
 from compat.compiler.streamgraph.translators.context import Context
-from compat.compiler.transformations.model import Partition, SideOutput, Union
+from compat.compiler.transformations.kinds import Partition, SideOutput, Union
 from compat.compiler.transformations.partitioners import ExchangeMode
 
 

@@ -13,9 +13,9 @@ from compat.check.decision import check
 from compat.check.findings import Fate, MappingRow, Report, Verdict
 from compat.loader.topology import plan_of
 from compat.plan.facts import facts_of
-from compat.plan.model import Plan
 from compat.report import ReportContext, render
 from compat.report.html import render_plans
+from compat.state.model.job import Plan
 from tests.compat.builders import operator, program, report
 
 OLD = ("count", "sum")

@@ -198,6 +198,14 @@ def test_help_and_zoom(open_page: Any, address: str) -> None:
     assert page.locator(".sheet").bounding_box()["width"] == pytest.approx(before, abs=1)
 
 
+def test_the_ledger_opens(open_page: Any, address: str) -> None:
+    page = open_page(address + "#/0/tables/stream")
+    assert page.locator("table.ledger").is_hidden()
+    page.get_by_text("What was looked at:").click()
+    assert page.locator("table.ledger").is_visible()
+    assert page.locator("table.ledger tbody tr").count() > 1
+
+
 def test_an_address_opens_its_view(open_page: Any, address: str) -> None:
     page = open_page(address + "#/0/tables/stream?at=old:1&finding=1")
     assert page.locator("table.mapping").is_visible()

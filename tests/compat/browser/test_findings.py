@@ -11,11 +11,11 @@ import pytest
 from msgspec.structs import replace
 
 from compat.check.findings import Verdict
-from compat.plan.code import UserCode
-from compat.plan.facts import SourceLine
 from compat.plan.lines import with_lines
-from compat.plan.model import Plan
 from compat.plan.reading import from_plain
+from compat.state.model.code import UserCode
+from compat.state.model.job import Plan
+from compat.state.model.source_line import SourceLine
 from tests.compat.browser.conftest import settle
 from tests.compat.browser.samples import branches, check_page, plan, plan_page, report_page
 from tests.compat.browser.test_accessibility import serious

@@ -91,8 +91,9 @@ env.execute()
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Rules of somebody else, and a program."""
-    (tmp_path / "more").mkdir()
-    (tmp_path / "more" / "cmp399.py").write_text(RULE.lstrip(), encoding="utf-8")
+    (tmp_path / "more" / "haunted").mkdir(parents=True)
+    (tmp_path / "more" / "haunted" / "__init__.py").touch()
+    (tmp_path / "more" / "haunted" / "cmp399.py").write_text(RULE.lstrip(), encoding="utf-8")
     (tmp_path / "job.py").write_text(PROGRAM, encoding="utf-8")
     return tmp_path
 

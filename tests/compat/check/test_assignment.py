@@ -10,11 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compat.check.mapping import StateMapping, map_state
-from compat.compiler.executiongraph.model import ExecutionGraph
+from compat.compiler.executiongraph.graph import ExecutionGraph
 from compat.compiler.spark.driver.restore import RestoreRefused, SavedOperator, map_operators
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, Stage, TaskSpec
-from compat.compiler.streamgraph.model import Task
-from compat.plan.facts import Operator, Program
+from compat.compiler.streamgraph.graph import Task
+from compat.plan.facts import Program
+from compat.state.model.operators import Operator
 from tests.compat.builders import hash_of, operator, program, value_state
 from tests.compat.topologies.judging import Record, some
 from tests.compat.topologies.judging import facts as facts_of_topology

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from compat.cli import main
 from compat.loader.process import load_one
 from compat.loader.request import Loaded, Request
-from compat.plan.model import Plan
+from compat.state.model.job import Plan
 
 CACHE = "RuntimeContext.get_distributed_cache"
 DELTA = "pyflink.datastream.connectors.delta.DeltaSource"

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from compat.check.connectors import other_form
-from compat.plan.connectors import (
+from compat.savepoint.connectors import NumbersLeft, OtherLeft
+from compat.state.model.connectors import (
     DeliveryGuarantee,
     FileSource,
     KafkaOffsets,
@@ -17,7 +18,6 @@ from compat.plan.connectors import (
     OtherSink,
     OtherSource,
 )
-from compat.savepoint.connectors import NumbersLeft, OtherLeft
 from tests.compat.builders import operator
 
 KAFKA = KafkaSource(topics=("t",), starting=KafkaOffsets(rule=OffsetRule.EARLIEST))

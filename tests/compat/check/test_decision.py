@@ -11,8 +11,8 @@ from compat.check.context import CheckOptions
 from compat.check.decision import check, with_findings, with_queries
 from compat.check.findings import Account, Fate, Level, Report, Verdict
 from compat.check.mapping import BY_GENERATED_ID, BY_UID, BY_USER_HASH, map_state
-from compat.plan.facts import Operator
 from compat.state.assignment import Refusal
+from compat.state.model.operators import Operator
 from tests.compat.builders import finding, hash_of, operator, program, value_state
 
 STATELESS = {"states": (), "has_state": False}

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
+from compat.check.catalogue import RULES
 from compat.check.context import Check, CheckOptions
 from compat.check.evidence import gaps, of_state, of_the_rest
 from compat.check.findings import Evidence, Gap, Proof, Witness
 from compat.check.mapping import Pair, map_state
 from compat.loader.jvm.answers import Answer, Answers, StateChange
-from compat.loader.jvm.model import Rehearsal, StateReading
-from compat.plan.code import UserCode, WrittenClass
-from compat.plan.facts import Operator, State, StateKind, StateScope
-from compat.plan.model import More, Serializers
-from compat.state.names import WINDOW_CONTENTS
+from compat.loader.jvm.messages import Rehearsal, StateReading
+from compat.state.model.code import UserCode, WrittenClass
+from compat.state.model.operators import Operator
+from compat.state.model.states import More, Serializers, State, StateKind, StateScope
+from compat.state.names import END_OF_INPUT, WINDOW_CONTENTS
 from tests.compat.builders import operator, program, value_state
 
 N = value_state("n")
@@ -201,6 +203,7 @@ VALUES = Rehearsal(states=(StateReading(scope="keyed", name="n", backend="rocksd
         (Answer(rehearsal=VALUES), N, Witness.VALUES),
         (Answer(rehearsal=VALUES, migrations=(UNTOLD,)), N, Witness.VALUES),
         (Answer(rehearsal=VALUES, migrations=(UNTOLD,)), value_state("m"), Witness.FLINK),
+        (Answer(rehearsal=VALUES), state(StateKind.LIST, scope=StateScope.OPERATOR), Witness.FLINK),
         (Answer(rehearsal=Rehearsal(), migrations=(TOLD,)), N, Witness.FLINK),
         (Answer(rehearsal=Rehearsal(), migrations=(TOLD,)), WRITTEN["fields"], Witness.FLINK),
         (Answer(rehearsal=Rehearsal(), migrations=(TOLD,)), WRITTEN["code"], "migration"),
@@ -251,7 +254,7 @@ def test_the_rest_is_kept_where_the_code_is_the_same(
     found = of_the_rest(Pair(before, after, "uid"))
     assert (cause(found) if isinstance(found, Gap) else found and found.witness) == told
     check = checked(before, after)
-    assert [gap.cause for _, _, gap in gaps(check)] == ([told] if told == "more" else [])
+    assert [gap.cause for _, _, gap in gaps(check, [])] == ([told] if told == "more" else [])
 
 
 def test_the_code_is_what_was_compared_of_the_rest() -> None:
@@ -265,6 +268,43 @@ def test_gaps_are_those_of_operators_that_keep_their_state_and_whose_states_are_
         operator("Count", uid="u", states=(N,)),
     )
     unknown = operator("Count", uid="u", states=None)
-    assert [(state, gap.cause) for _, state, gap in gaps(checked(untyped, known))] == [(untyped.states[0], "type OLD")]
+    assert [(state, gap.cause) for _, state, gap in gaps(checked(untyped, known), [])] == [
+        (untyped.states[0], "type OLD")
+    ]
     for old, new in ((untyped, unknown), (unknown, known), (operator("Count", uid="v"), known)):
-        assert list(gaps(checked(old, new))) == []
+        assert list(gaps(checked(old, new), [])) == []
+
+
+def test_a_state_that_new_lacks_is_a_gap_until_a_rule_tells_of_it() -> None:
+    old, new = operator("Count", uid="u", states=(N,)), operator("Count", uid="u", states=())
+    check = checked(old, new)
+    assert [gap.cause for _, _, gap in gaps(check, [])] == ["gone"]
+    told = check.finding(RULES["CMP401"], "n is gone", consequence="", reason="", old=old, state="n")
+    assert list(gaps(check, [told])) == []
+
+
+TIMERS = state(StateKind.TIMERS, name="_timer_state/user-timers", built_in=True)
+
+
+@pytest.mark.parametrize(
+    ("queue", "found"),
+    [
+        ("_timer_state/processing_user-timers", True),
+        ("_timer_state/event_user-timers", True),
+        ("_timer_state/other", False),
+    ],
+)
+def test_timers_are_found_by_their_service(queue: str, found: bool) -> None:
+    other = state(StateKind.TIMERS, name=queue, built_in=True)
+    assert (proof(other, TIMERS) is not None) == (proof(TIMERS, other) is not None) == found
+
+
+def test_timers_that_are_never_set_are_not_missed() -> None:
+    assert proof(TIMERS, before={"detail": {"timers": True}}) is None
+    assert compared(proof(TIMERS, before={"detail": {"timers": False}})) == ("operator's code",)
+
+
+def test_flink_goes_on_without_the_mark_of_an_end() -> None:
+    mark = state(StateKind.LIST, name=END_OF_INPUT, scope=StateScope.OPERATOR, key_type=None, built_in=True)
+    assert compared(proof(mark)) == ("operator's code",)
+    assert proof(msgspec.structs.replace(mark, built_in=False)) is None

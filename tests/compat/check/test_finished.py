@@ -6,8 +6,8 @@ import pytest
 
 from compat.check.decision import check
 from compat.check.findings import Level
-from compat.plan.connectors import FileSource
 from compat.plan.facts import Vertex
+from compat.state.model.connectors import FileSource
 from tests.compat.builders import hash_of, operator, program
 
 RUNNING, PARTLY, FULLY = None, "partly", "fully"

@@ -15,7 +15,9 @@ from compat.check.decision import check
 from compat.check.findings import Fate, Report, Verdict
 from compat.check.ledger import verdict
 from compat.plan.facts import facts_of
-from compat.plan.model import More, Operator, Plan, State
+from compat.state.model.job import Plan
+from compat.state.model.operators import Operator
+from compat.state.model.states import More, State
 from tests.compat.pairs.judging import plans_of
 from tests.compat.pairs.table import PAIRS
 

@@ -22,13 +22,14 @@ from compat.check.identity import (
 )
 from compat.check.mapping import BY_GENERATED_ID, Pair, map_state
 from compat.comparison import Comparison, compare
-from compat.plan.code import Captured, UserCode
-from compat.plan.facts import Operator, State, StateKind, StateScope
 from compat.plan.recorded_states import RecordedState
 from compat.plan.shapes import Shape
 from compat.savepoint import facts
 from compat.savepoint.recorded import Recorded, RecordedOperator
 from compat.state import names as framework
+from compat.state.model.code import Captured, UserCode
+from compat.state.model.operators import Operator
+from compat.state.model.states import State, StateKind, StateScope
 from tests.compat.builders import operator, program, value_state
 from tests.compat.topologies.judging import Record, some, wrong
 from tests.compat.topologies.judging import facts as facts_of_topology

@@ -6,7 +6,7 @@ import pytest
 
 from compat.check.findings import Level
 from compat.check.ignores import IgnoredRule, apply_ignored_rules, apply_ignores, comments
-from compat.plan.facts import SourceLine
+from compat.state.model.source_line import SourceLine
 from tests.compat.builders import finding, operator
 
 LINE_1 = SourceLine("new.py", 1)

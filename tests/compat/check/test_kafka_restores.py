@@ -13,7 +13,7 @@ import pytest
 
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import LoadOptions
-from compat.plan.connectors import DeliveryGuarantee, KafkaSink, TransactionNaming
+from compat.state.model.connectors import DeliveryGuarantee, KafkaSink, TransactionNaming
 from tests.compat.check.test_kafka_rules import told, writer
 from tests.compat.pairs.judging import CLUSTER, Judged, judge_all
 from tests.compat.pairs.kafka_jobs import ALL, CASES, NAMED, Case, End, Meanwhile

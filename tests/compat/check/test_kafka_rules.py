@@ -12,7 +12,8 @@ from compat.check import kafka
 from compat.check.context import CheckOptions
 from compat.check.decision import check
 from compat.check.findings import Finding, Level
-from compat.plan.connectors import (
+from compat.plan.facts import Program
+from compat.state.model.connectors import (
     DeliveryGuarantee,
     KafkaOffsets,
     KafkaPartition,
@@ -21,7 +22,6 @@ from compat.plan.connectors import (
     OffsetRule,
     TransactionNaming,
 )
-from compat.plan.facts import Program
 from tests.compat.builders import operator, program
 from tests.compat.pairs.connectors import CONNECTORS
 from tests.compat.pairs.record_kafka import RECORDS, VERSIONS

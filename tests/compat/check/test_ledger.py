@@ -11,9 +11,9 @@ from compat.check.findings import Account, Fate, Finding, Level, MappingRow, Ver
 from compat.check.ledger import ledger, verdict
 from compat.check.mapping import map_state
 from compat.loader.jvm.answers import Answer, Answers
-from compat.loader.jvm.model import Rehearsal
-from compat.plan.facts import Operator
-from compat.plan.model import More
+from compat.loader.jvm.messages import Rehearsal
+from compat.state.model.operators import Operator
+from compat.state.model.states import More
 from tests.compat.builders import finding, operator, program, value_state
 
 A, B = value_state("a"), value_state("b")
@@ -77,10 +77,12 @@ def test_a_state_has_the_fate_of_the_worst_that_is_told_of_it(
     assert not any(one.gap or one.open for one in found)
 
 
-@pytest.mark.parametrize(("findings", "rule"), [([], ""), ([DROPPED_A], "CMP401")])
-def test_a_state_that_new_does_not_declare_is_dropped(findings: list[Finding], rule: str) -> None:
+@pytest.mark.parametrize(("findings", "fate", "rule"), [([], Fate.UNKNOWN, ""), ([DROPPED_A], Fate.DROPPED, "CMP401")])
+def test_a_state_that_new_does_not_declare_is_dropped_where_a_rule_says_so(
+    findings: list[Finding], fate: Fate, rule: str
+) -> None:
     of_a, of_b = accounts(*findings, new=operator("Count", uid="u", states=(B,)))
-    assert (of_a.fate, of_a.rule, of_a.evidence, of_a.open) == (Fate.DROPPED, rule, None, False)
+    assert (of_a.fate, of_a.rule, of_a.evidence, of_a.open) == (fate, rule, None, not findings)
     assert of_b.fate is Fate.RESTORED
 
 

@@ -9,8 +9,8 @@ import pytest
 from compat.check.context import CheckOptions
 from compat.check.decision import check
 from compat.check.findings import Fate, Finding, Level, Verdict
-from compat.plan.connectors import DeliveryGuarantee, KafkaSink
 from compat.plan.facts import Snapshot
+from compat.state.model.connectors import DeliveryGuarantee, KafkaSink
 from tests.compat.builders import operator, program
 
 IGNORING = {"execution.state-recovery.ignore-unclaimed-state": True}

@@ -6,7 +6,7 @@ import pytest
 
 from compat.check.decision import check
 from compat.check.findings import Level
-from compat.plan.facts import State, StateKind, StateScope
+from compat.state.model.states import State, StateKind, StateScope
 from compat.state.types import Types
 from tests.compat.builders import operator, program
 

@@ -20,8 +20,8 @@ from compat.check.similarity import (
     state_names,
     values_of,
 )
-from compat.plan.code import Captured, UserCode
-from compat.plan.facts import Operator
+from compat.state.model.code import Captured, UserCode
+from compat.state.model.operators import Operator
 from tests.compat.builders import operator, program, value_state
 
 N, WINDOW = value_state("n"), value_state("window-contents", built_in=True)

@@ -12,7 +12,8 @@ from compat.check.context import CheckOptions
 from compat.check.decision import check
 from compat.check.findings import Finding, Level, Verdict
 from compat.plan.as_run import KEPT_BY, STORE
-from compat.plan.facts import Snapshot, State, StateKind, StateScope
+from compat.plan.facts import Snapshot
+from compat.state.model.states import State, StateKind, StateScope
 from tests.compat.builders import operator, program, value_state
 
 PYTHON = {"detail": {"python": "keyed_process"}}

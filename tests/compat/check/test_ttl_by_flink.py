@@ -7,8 +7,8 @@ import pytest
 from compat.check.context import CheckOptions
 from compat.check.decision import check
 from compat.loader.jvm.answers import Answer, Answers, RestoreProblem, StateChange
-from compat.loader.jvm.model import Rehearsal, RestoreFailure
-from compat.plan.facts import State, StateKind, StateScope
+from compat.loader.jvm.messages import Rehearsal, RestoreFailure
+from compat.state.model.states import State, StateKind, StateScope
 from tests.compat.builders import operator, program
 
 FAILURE = RestoreFailure(type="org.apache.flink.util.StateMigrationException", message="must not be incompatible")

@@ -14,9 +14,10 @@ import pytest
 from compat.check.decision import check
 from compat.check.findings import Finding
 from compat.plan.as_run import KEPT_BY, STORE
-from compat.plan.facts import Operator, Program, Snapshot
+from compat.plan.facts import Program, Snapshot
 from compat.savepoint import facts
 from compat.savepoint.recorded import read
+from compat.state.model.operators import Operator
 from tests.compat.builders import operator, program
 
 JAVA = Path(__file__).parents[2] / "golden" / "java"

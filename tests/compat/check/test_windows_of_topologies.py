@@ -10,7 +10,7 @@ from compat.check.decision import check
 from compat.check.findings import Level
 from compat.loader.topology import plan_of
 from compat.plan.facts import Program, facts_of
-from compat.plan.model import Plan
+from compat.state.model.job import Plan
 
 
 def program(window: str, function: str) -> Program:

@@ -16,8 +16,8 @@ from compat.check.story import tell
 from compat.compiler.streamgraph.hashing import uid_hash
 from compat.loader.topology import plan_of
 from compat.plan.facts import Program, facts_of
-from compat.plan.model import Plan
 from compat.plan.reading import from_plain
+from compat.state.model.job import Plan
 from tests.compat.service.running import plan
 from tests.counting import calls_of
 

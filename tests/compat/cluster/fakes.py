@@ -13,8 +13,8 @@ import pytest
 
 from compat.cluster import dispatcher as dispatchers
 from compat.cluster.dispatcher import ClusterSettings, Dispatcher
+from compat.cluster.layout import ClusterFolder
 from compat.cluster.leadership import become_leader
-from compat.cluster.places import ClusterFolder
 from compat.cluster.registry import Jobs
 from compat.cluster.submission import Submission
 from compat.service.database import Database

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from compat.cluster.layout import ClusterFolder
 from compat.cluster.leadership import dispatcher_process
-from compat.cluster.places import ClusterFolder
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from compat.cluster.app import create_app
 from compat.cluster.dispatcher import ClusterSettings, Dispatcher
 from compat.cluster.gate import RegistryGate
-from compat.cluster.places import ClusterFolder
+from compat.cluster.layout import ClusterFolder
 from compat.cluster.registry import Jobs
 from compat.cluster.submission import Submission
 from compat.service.database import Database

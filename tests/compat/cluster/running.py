@@ -13,8 +13,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from compat.cluster.client import Cluster, JobSummary
+from compat.cluster.layout import ClusterFolder
 from compat.cluster.leadership import dispatcher_process
-from compat.cluster.places import ClusterFolder
 from tests.compiler.spark.crashes import below, processes, write_program
 
 PATIENCE = 300.0

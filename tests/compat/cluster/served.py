@@ -19,7 +19,7 @@ import uvicorn
 
 from compat.cluster.app import create_app
 from compat.cluster.dispatcher import ClusterSettings, Dispatcher
-from compat.cluster.places import ClusterFolder
+from compat.cluster.layout import ClusterFolder
 from compat.cluster.records import Action, ClusterJob
 from compat.cluster.registry import Jobs
 from compat.cluster.submission import Submission

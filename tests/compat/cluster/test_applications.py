@@ -21,7 +21,7 @@ from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.resources import GroupNeeds
 from compat.compiler.spark.task.environment import Shipped
 from compat.compiler.transformations.resources import ResourceSpec
-from compat.state.stores.places import place_of
+from compat.state.stores.paths import place_of
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_an_application_fails_with_its_job(
 def test_what_travels_is_laid_out_where_all_machines_see_it(tmp_path: Path) -> None:
     from compat.cluster.submission import packed
     from compat.state.stores.hdfs import HadoopFiles
-    from compat.state.stores.places import Place
+    from compat.state.stores.paths import Place
     from tests.hadoop.double import NameNode
 
     (tmp_path / "files" / "file-0").mkdir(parents=True)

@@ -13,7 +13,7 @@ from compat.cluster import directories as module
 from compat.cluster import dispatcher
 from compat.cluster.directories import Directories, refuse_unseen
 from compat.cluster.dispatcher import ClusterSettings
-from compat.cluster.places import ClusterFolder
+from compat.cluster.layout import ClusterFolder
 from compat.cluster.records import Action
 from compat.cluster.submission import Submission
 from compat.compiler.errors import ProgramError

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from sqlalchemy.exc import OperationalError
 
+from compat.cluster.layout import ClusterFolder
 from compat.cluster.leadership import Led, become_leader, dispatcher_process
-from compat.cluster.places import ClusterFolder
 from compat.cluster.records import Action
 from compat.cluster.registry import MOST_FAILURES, Jobs, LeadershipLost, UnknownJob
 from compat.compiler.executiongraph.states import JobStatus
@@ -140,7 +140,7 @@ def test_a_second_dispatcher_is_refused_while_the_first_lives(folder: ClusterFol
 _LEADS = """
 import contextlib, sys, time
 from compat.cluster.leadership import become_leader
-from compat.cluster.places import ClusterFolder
+from compat.cluster.layout import ClusterFolder
 from compat.cluster.registry import Jobs
 from compat.service.database import Database
 folder, jobs = ClusterFolder(sys.argv[1]), Jobs(Database(sys.argv[2]))

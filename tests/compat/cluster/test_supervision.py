@@ -168,7 +168,7 @@ _HANGS = """
 import sys, threading
 from types import SimpleNamespace
 from compat.cluster import master
-from compat.cluster.places import ClusterFolder
+from compat.cluster.layout import ClusterFolder
 from compat.compiler.spark.driver.options import Assigned
 master._SECONDS = 0.1
 process = master.JobProcess(ClusterFolder(sys.argv[1]), Assigned(sys.argv[2], 1), "pool")

@@ -18,9 +18,9 @@ from compat.fix.edits import collect
 from compat.fix.repair import repair
 from compat.loader.topology import entry_locations, plan_of
 from compat.plan.facts import Program, facts_of
-from compat.plan.model import Plan
 from compat.report import following
 from compat.report.context import ReportContext
+from compat.state.model.job import Plan
 
 Spec = dict[str, Any]
 

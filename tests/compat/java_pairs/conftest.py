@@ -9,7 +9,7 @@ from tests.compat.java_pairs.programs import JAVA_PAIRS
 @pytest.fixture(scope="session")
 def plans(flink, java):
     """The plans of both versions of each pair, by name."""
-    from compat.loader.jvm.model import JarProgram
+    from compat.loader.jvm.messages import JarProgram
     from compat.loader.jvm.plans import plan_of
     from compat.loader.jvm.process import JvmOptions, build_all
 

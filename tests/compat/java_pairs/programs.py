@@ -775,7 +775,18 @@ FILES = [
     ),
 ]
 
-JAVA_PAIRS = [*IDENTITY, *DRAWN, *QUERIES, *INPUTS, *MORE, *STATES, *TIMERS, *WINDOWS, *PATTERNS, *FILES]
+_COUNTED = 'end(s.map(v -> v).map(v -> v){}.keyBy(new Mod(3)).process(new Count("a")).map(v -> v));'
+PARALLELISM = [
+    JavaPair(name="map_in_one", old=_COUNTED.format(""), new=_COUNTED.format(".setParallelism(1)")),
+    JavaPair(
+        name="parallelism_given",
+        old="env.setParallelism(1); " + _COUNTED.format(""),
+        new="env.setParallelism(1); " + _COUNTED.format(".setParallelism(1)"),
+    ),
+]
+"""What hangs on the parallelism that the cluster gives, and what does not."""
+
+JAVA_PAIRS = [*IDENTITY, *DRAWN, *QUERIES, *INPUTS, *MORE, *STATES, *TIMERS, *WINDOWS, *PATTERNS, *FILES, *PARALLELISM]
 
 JAVA_NEAR_MISSES = {
     "CMP108": ("uid_drawn_random_by_a_helper", "uid_computed"),

@@ -9,7 +9,7 @@ from compat.check.context import CheckOptions
 from compat.check.decision import check
 from compat.check.findings import Level
 from compat.plan.facts import facts_of
-from compat.plan.model import Plan
+from compat.state.model.job import Plan
 from tests.compat.java_pairs.build import DIGEST, JARS
 from tests.compat.java_pairs.model import digest
 from tests.compat.java_pairs.programs import JAVA_NEAR_MISSES, JAVA_PAIRS, PARTS

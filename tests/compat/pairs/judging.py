@@ -11,7 +11,7 @@ from compat.comparison import Comparison, compare, decide
 from compat.loader.inputs import LoadOptions
 from compat.loader.process import finish, start
 from compat.loader.request import Request
-from compat.plan.model import Plan, Refused
+from compat.state.model.job import Plan, Refused
 from tests.compat.pairs.model import Pair, Saved, Side, Topology
 
 CLUSTER = {"parallelism.default": "2"}

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from compat.check.code_suggestions import NON_RESTORED, REMAP
 from compat.check.findings import Level
-from compat.check.writing import NON_RESTORED, REMAP
 from compat.cli import main
 from compat.fix.edits import SAFE, has_edit
 from tests.compat.pairs.judging import CLUSTER, Judged, comparison_of

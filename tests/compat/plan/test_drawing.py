@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from compat.loader.topology import plan_of
 from compat.plan.drawing import Arrow, Box, Drawing, columns, drawing
-from compat.plan.model import Plan
 from compat.plan.reading import from_plain
 from compat.plan.svg import svg
 from compat.plan.text import dot, text
 from compat.plan.writing import plain
+from compat.state.model.job import Plan
 
 SVG = "{http://www.w3.org/2000/svg}"
 LAYERS = ("stream", "job", "execution")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from compat.plan.facts import SourceLine
 from compat.plan.lines import WIDEST, lines_of, places, with_lines
-from compat.plan.model import Merged, Plan
 from compat.plan.reading import from_plain, read
 from compat.plan.writing import dump, plain
+from compat.state.model.job import Plan
+from compat.state.model.operators import Merged
+from compat.state.model.source_line import SourceLine
 from tests.compat.browser.samples import plan
 from tests.compat.builders import value_state
 

@@ -18,23 +18,14 @@ from compat.compiler.configuration import FILE_MERGING, PYTHON_CHAINING, PYTHON_
 from compat.loader.topology import plan_of
 from compat.plan.as_run import KEPT_BY
 from compat.plan.facts import facts_of
-from compat.plan.model import (
-    Merged,
-    Operator,
-    Plan,
-    Refused,
-    Serializers,
-    Settings,
-    SourceLine,
-    State,
-    StateKind,
-    Statement,
-    StateScope,
-)
 from compat.plan.reading import PlanError, from_plain, read
 from compat.plan.writing import dump, encoded, plain
+from compat.state.model.job import FORMAT, Plan, Refused, Settings, Statement
+from compat.state.model.operators import Merged, Operator
+from compat.state.model.source_line import SourceLine
+from compat.state.model.states import Serializers, State, StateKind, StateScope
 
-KEPT = sorted((Path(__file__).parent / "version_0_1_0").glob("*.json"))
+KEPT = sorted(Path(__file__).parent.glob("format_*/*.json"))
 VALIDATOR = jsonschema.Draft202012Validator(schemas.load("plan"))
 OPS = [
     {"id": "in", "kind": "source"},
@@ -46,7 +37,7 @@ OPS = [
 
 
 @pytest.mark.parametrize("path", KEPT, ids=lambda path: path.stem)
-def test_a_plan_of_version_0_1_0_is_read_and_written_as_it_was(path: Path) -> None:
+def test_a_plan_of_each_format_is_read_and_written_as_it_was(path: Path) -> None:
     text = path.read_bytes()
 
     assert dump(read(text)).encode("utf-8") == text
@@ -57,8 +48,9 @@ def test_a_plan_of_version_0_1_0_is_read_and_written_as_it_was(path: Path) -> No
 def test_there_are_kept_plans_of_each_kind() -> None:
     kinds = [type(read(path.read_bytes())) for path in KEPT]
 
-    assert kinds.count(Refused) == 2
-    assert kinds.count(Plan) == len(KEPT) - 2
+    assert kinds.count(Refused) == 3
+    assert kinds.count(Plan) == len(KEPT) - 3
+    assert {json.loads(path.read_text(encoding="utf-8"))["format"] for path in KEPT} == set(range(1, FORMAT + 1))
 
 
 def changed(**fields: Any) -> bytes:
@@ -97,7 +89,8 @@ def changed(**fields: Any) -> bytes:
         ({"stream_graph__edges__0__chainable": None}, "stream_graph.edges[0].chainable"),
         ({"job_graph__vertices__0__inputs": {}}, "job_graph.vertices[0].inputs"),
         ({"execution_graph": None}, "execution_graph"),
-        ({"format": 2}, "format"),
+        ({"format": 0}, "format"),
+        ({"format": FORMAT + 1}, "format"),
         ({"format": "1"}, "format"),
         ({"format": True}, "format"),
         ({"format": ...}, "format"),

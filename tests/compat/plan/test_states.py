@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 
 from compat.loader.topology import plan_of
-from compat.plan.model import Operator, Plan, StateKind
+from compat.state.model.job import Plan
+from compat.state.model.operators import Operator
+from compat.state.model.states import StateKind
 from compat.state.names import JAVA_GLOBAL_WINDOW, WINDOW_TIMERS
 
 TIME = "TimeWindow"

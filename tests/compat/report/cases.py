@@ -20,8 +20,9 @@ from compat.check.findings import (
     Witness,
 )
 from compat.loader.failure import Failure, Side
-from compat.plan.facts import SourceLine, State, StateKind, StateScope
 from compat.report import ReportContext, Undecided
+from compat.state.model.source_line import SourceLine
+from compat.state.model.states import State, StateKind, StateScope
 from tests.compat.builders import NEW_FILE, OLD_FILE, SOURCES, finding, moved_report, operator, report
 
 CONTEXT = ReportContext(sources=SOURCES, cwd=Path("/work tree"))

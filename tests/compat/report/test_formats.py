@@ -14,11 +14,11 @@ import jsonschema
 import pytest
 
 from compat import schemas
-from compat.check.findings import Level, Verdict
-from compat.plan.facts import SourceLine
+from compat.check.findings import Fate, Level, Verdict
 from compat.report import FORMATS, ReportContext, Undecided, UnknownFormatError, render
 from compat.report.following import next_step
-from compat.report.places import uri
+from compat.report.locations import uri
+from compat.state.model.source_line import SourceLine
 from tests.compat.builders import SOURCES, finding, moved_report, program, report
 from tests.compat.report.cases import CASES, CONTEXT
 
@@ -32,6 +32,21 @@ def test_json_follows_its_schema(case: str) -> None:
     validator = jsonschema.Draft202012Validator(schemas.load("report"))
     validator.check_schema(validator.schema)
     validator.validate(loaded("json", case))
+
+
+def test_a_long_ledger_says_what_it_leaves_out() -> None:
+    outcome = CASES["compatible"]
+    account = outcome.accounts[0]
+    missing = replace(account, evidence=None, fate=Fate.UNKNOWN, gap="not told")
+    context = replace(CONTEXT, verbose=True)
+    for accounts, left_out in (
+        ([account] * 1_000 + [missing], "and 1,000 states more; --format json has all"),
+        ([missing] * 101, "and 1 state more; --format json has all"),
+        ([account] * 100, None),
+    ):
+        text = FORMATS["text"](replace(outcome, accounts=tuple(accounts)), context)
+        assert ("states more" in text or "state more" in text) == (left_out is not None)
+        assert left_out is None or left_out in text
 
 
 def test_several_checks_in_one_document() -> None:

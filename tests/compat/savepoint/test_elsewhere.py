@@ -10,12 +10,12 @@ from click.testing import CliRunner, Result
 
 from compat.cli import main
 from compat.loader.inputs import opened, read_plan
-from compat.plan.model import Plan
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import Kind, Row, write_rows
 from compat.state.flink import SavepointError, inspect, inspect_savepoint
 from compat.state.flink.remote import read_savepoint
-from compat.state.stores.places import Place, place_of
+from compat.state.model.job import Plan
+from compat.state.stores.paths import Place, place_of
 from compat.tables import read_table
 from tests.compat.savepoint.golden import SAVEPOINTS, saved
 

@@ -11,10 +11,11 @@ from compat.check.context import CheckOptions
 from compat.check.decision import check as decide
 from compat.check.findings import Level, Report, Verdict
 from compat.loader.inputs import LoadOptions, load, opened
-from compat.plan.facts import StateKind, facts_of
+from compat.plan.facts import facts_of
 from compat.plan.shapes import Shape
 from compat.savepoint import facts
 from compat.savepoint.recorded import read
+from compat.state.model.states import StateKind
 from compat.state.names import JAVA_GLOBAL_WINDOW
 from tests.compat.savepoint.conftest import CLUSTER, saved
 

@@ -12,13 +12,14 @@ from compat.check.decision import check
 from compat.check.findings import Fate, Level, Report, Verdict
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import LoadOptions, load, opened
-from compat.plan.facts import StateKind, StateScope, facts_of
-from compat.plan.model import Plan
+from compat.plan.facts import facts_of
 from compat.plan.recorded_states import RecordedState
 from compat.plan.shapes import Shape
 from compat.savepoint import facts
 from compat.savepoint.recorded import Recorded, RecordedOperator
 from compat.state.flink.formats import KeyedFormat
+from compat.state.model.job import Plan
+from compat.state.model.states import StateKind, StateScope
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "heap_timers"
 JOB = GOLDEN / "job.py"

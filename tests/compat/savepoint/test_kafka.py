@@ -9,7 +9,12 @@ from msgspec.structs import replace
 
 from compat.check.decision import check
 from compat.check.findings import Finding, Level
-from compat.plan.connectors import (
+from compat.savepoint import facts
+from compat.savepoint.connectors import kafka_splits, kafka_writers
+from compat.savepoint.recorded import recorded
+from compat.state import names as framework
+from compat.state.flink import HeaderReader, Versioned, parse_metadata, read_metadata, read_versioned
+from compat.state.model.connectors import (
     Connector,
     DeliveryGuarantee,
     KafkaOffsets,
@@ -18,12 +23,7 @@ from compat.plan.connectors import (
     OffsetRule,
     TransactionNaming,
 )
-from compat.plan.facts import State, StateKind, StateScope
-from compat.savepoint import facts
-from compat.savepoint.connectors import kafka_splits, kafka_writers
-from compat.savepoint.recorded import recorded
-from compat.state import names as framework
-from compat.state.flink import HeaderReader, Versioned, parse_metadata, read_metadata, read_versioned
+from compat.state.model.states import State, StateKind, StateScope
 from tests.compat.builders import operator, program
 from tests.compat.pairs.record_kafka import RECORDS, VERSIONS
 from tests.compat.savepoint.conftest import saved

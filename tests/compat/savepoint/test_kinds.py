@@ -8,13 +8,14 @@ import pytest
 
 from compat.check.decision import check
 from compat.loader.inputs import LoadOptions, load, opened
-from compat.plan.facts import Program, StateKind, StateScope, facts_of
-from compat.plan.model import Plan
+from compat.plan.facts import Program, facts_of
 from compat.plan.recorded_states import RecordedState
 from compat.plan.shapes import Shape
 from compat.savepoint import facts
 from compat.savepoint.recorded import Recorded, RecordedOperator
 from compat.state import names as framework
+from compat.state.model.job import Plan
+from compat.state.model.states import StateKind, StateScope
 
 LONG = Shape("Long")
 OWN = RecordedState("s", StateKind.VALUE, StateScope.KEYED, LONG)

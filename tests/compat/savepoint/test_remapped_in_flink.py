@@ -59,7 +59,7 @@ def test_flink_handed_state_to_the_wrong_operators_before_they_changed_places() 
 def test_flinks_operators_restore_it(version: str, tmp_path: Path) -> None:
     from compat.loader.jvm.errors import JvmError
     from compat.loader.jvm.java import find_java
-    from compat.loader.jvm.model import JarProgram, Restore
+    from compat.loader.jvm.messages import JarProgram, Restore
     from compat.loader.jvm.process import JvmOptions
     from tests.compat.loader.jvm.support import built, flink_of
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from compat.plan.connectors import FileSource
 from compat.savepoint.connectors import FilesLeft, NumbersLeft, OtherLeft, source_left
 from compat.savepoint.recorded import read
 from compat.state.flink.lists import Versioned
-from compat.state.flink.model import InlineBytes, OperatorState
+from compat.state.flink.savepoint import InlineBytes, OperatorState
+from compat.state.model.connectors import FileSource
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 LOOKED_ONCE = FileSource(paths=("in",), looks_for_more=False)

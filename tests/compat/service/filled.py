@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 from compat.state.delta.log import SnapshotLog
-from compat.state.delta.savepoint import State, write_savepoint
+from compat.state.delta.savepoint import LogState, write_savepoint
 from tests.compat.service.running import OLD, RENUMBERED, ROOT, Running, plan, serve
 from tests.compat.service.stores import job_store
 
@@ -26,7 +26,7 @@ def filled(folder: Path, *options: str) -> Running:
     )
     log = SnapshotLog.open(str(store / "jobs" / "6f2c" / "state"))
     write_savepoint(
-        State.of(log), store / "savepoints" / "savepoint-6f2c", {"job_id": "6f2c", "epoch": log.epoch}, plan(*OLD)
+        LogState.of(log), store / "savepoints" / "savepoint-6f2c", {"job_id": "6f2c", "epoch": log.epoch}, plan(*OLD)
     )
     shutil.copytree(SAVEPOINT, store / "flink" / "windows")
     broken = store / "flink" / "broken"

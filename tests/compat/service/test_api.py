@@ -163,6 +163,16 @@ def test_two_plans(service):
     assert service.client().get(f"/checks/{made['check']['id']}").json() == made
 
 
+def test_what_hangs_on_the_parallelism_of_the_cluster_is_unknown(service, job):
+    hanging = plan(*OLD) | {"otherwise": plan(*RENUMBERED)}
+    found = check(service, old={"plan": plan(*OLD)}, new={"plan": hanging}).json()
+    assert (found["check"]["verdict"], found["report"]["findings"][0]["rule"]) == ("unknown", "CMP306")
+    service.push(job, *OLD)
+    service.promote(job)
+    for old, verdict in (({"job": job}, "unknown"), ({"plan": hanging}, "compatible")):
+        assert check(service, old=old, new={"plan": hanging}).json()["check"]["verdict"] == verdict
+
+
 def test_a_plan_against_what_runs_and_against_a_version(service, job):
     service.push(job, *OLD)
     service.push(job, *RENUMBERED)

@@ -26,7 +26,7 @@ from compat.service.records import savepoint_json
 from compat.service.registry import Registry
 from compat.service.registry.packing import unpack
 from compat.service.settings import Folder
-from compat.state.stores.places import place_of
+from compat.state.stores.paths import place_of
 from tests.compat.service.reviews import deployment, encoded, review
 from tests.compat.service.running import OLD, RENUMBERED, plan, serve
 

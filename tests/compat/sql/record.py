@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import structs
 
 from compat.loader.jvm.java import find_java
-from compat.loader.jvm.model import SqlScript
+from compat.loader.jvm.messages import SqlScript
 from compat.loader.jvm.plans import plan_of
 from compat.loader.jvm.process import JvmOptions, build_all
 from compat.plan.reading import from_plain

@@ -797,7 +797,9 @@ pair("unnest_same", KV, UNNEST.format("v, v2"), UNNEST.format("v, v2"))
 pair("unnest_changed", KV, UNNEST.format("v, v2"), UNNEST.format("v, v"), AGGREGATE)
 SORTED = "SELECT k, {} FROM a ORDER BY ts"
 pair("sorted_same", KV, SORTED.format("v"), SORTED.format("v"))
-pair("sorted_column", KV, SORTED.format("v"), SORTED.format("v2"), "CMP713", "unknown")
+pair("sorted_column", KV, SORTED.format("v"), SORTED.format("v2"), ROWS)
+pair("sorted_further", KV, SORTED.format("v"), f"{SORTED.format('v')}, v", TOP, "warning", columns_new=KV)
+pair("sorted_otherwise", KV, f"{SORTED.format('v')}, v", f"{SORTED.format('v')}, v DESC", TOP, "warning")
 pair(
     "union_distinct",
     "k INT",
@@ -998,3 +1000,190 @@ jobs(
     AGGREGATE,
 )
 jobs("query_beside_an_insert", (A, O1, "SELECT COUNT(*) FROM a", FIRST), (A, O1, FIRST, "SELECT 1"))
+
+
+# what another plan restores rightly, and its near misses
+UNBOUNDED = "{} BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
+ROWS_SO_FAR, RANGE_SO_FAR = UNBOUNDED.format("ROWS"), UNBOUNDED.format("RANGE")
+pair("over_all_rows", KV, over(bounds=ROWS_SO_FAR), over(bounds=RANGE_SO_FAR), WINDOW, "warning")
+pair(
+    "over_all_rows_processing_time",
+    KV,
+    over(order="pt", bounds=ROWS_SO_FAR),
+    over(order="pt", bounds=RANGE_SO_FAR),
+    WINDOW,
+    "warning",
+)
+pair("over_all_rows_by_value", KV, over(order="v2", bounds=ROWS_SO_FAR), over(order="v2", bounds=RANGE_SO_FAR), WINDOW)
+pair("over_some_rows", KV, over(bounds="ROWS BETWEEN 2 PRECEDING AND CURRENT ROW"), over(bounds=RANGE_SO_FAR), WINDOW)
+pair(
+    "over_all_rows_kept",
+    KV,
+    f"SELECT k, SUM(s) FROM ({over(bounds=ROWS_SO_FAR)}) AS t (k, s) GROUP BY k",
+    f"SELECT k, SUM(s) FROM ({over(bounds=RANGE_SO_FAR)}) AS t (k, s) GROUP BY k",
+    WINDOW,
+)
+SLIDE, HOURS_4, HOURS_2 = "1' HOUR", "4' HOUR", "2' HOUR"
+pair("hop_smaller", KV, window("HOP", (SLIDE, HOURS_4)), window("HOP", (SLIDE, HOURS_2)), WINDOW, "warning")
+pair("hop_larger", KV, window("HOP", (SLIDE, HOURS_2)), window("HOP", (SLIDE, HOURS_4)), WINDOW)
+pair("hop_smaller_slide", KV, window("HOP", (HOURS_2, HOURS_4)), window("HOP", (SLIDE, HOURS_2)), WINDOW)
+HOP_TOP = WINDOW_TOP.replace("TUMBLE", "HOP").replace("INTERVAL '{size}'", "INTERVAL '1' MINUTE, INTERVAL '{size}'")
+pair(
+    "hop_smaller_top_n",
+    RANKED,
+    HOP_TOP.format(order="v", size=4, n=3),
+    HOP_TOP.format(order="v", size=2, n=3),
+    WINDOW,
+)
+LARGE = "SELECT k, SUM(v) FROM a WHERE {} GROUP BY k"
+pair("larger_than", KV, LARGE.format("v > 20"), LARGE.format("v >= 21"))
+pair("smaller_than", KV, LARGE.format("v <= 20"), LARGE.format("21 > v"))
+pair("larger_than_by_one", KV, LARGE.format("v > 20"), LARGE.format("v >= 20"), ROWS)
+pair("larger_than_of_fractions", KV, LARGE.format("v / 2.0 > 20"), LARGE.format("v / 2.0 >= 21"), ROWS)
+pair("between", KV, LARGE.format("v BETWEEN 21 AND 30"), LARGE.format("v > 20 AND v < 31"))
+pair("between_by_one", KV, LARGE.format("v BETWEEN 21 AND 30"), LARGE.format("v > 20 AND v < 30"), ROWS)
+CHOICE = "SELECT k, SUM({}) FROM a GROUP BY k"
+pair("case_if", KV, CHOICE.format("CASE WHEN k2 > 1 THEN v ELSE 0 END"), CHOICE.format("IF(k2 > 1, v, 0)"))
+pair(
+    "case_if_turned",
+    KV,
+    CHOICE.format("CASE WHEN k2 > 1 THEN v ELSE 0 END"),
+    CHOICE.format("IF(k2 > 1, 0, v)"),
+    AGGREGATE,
+)
+jobs(
+    "set_of_the_client",
+    (A, O1, O2, statement_set(FIRST, SECOND)),
+    (A, O1, O2, statement_set(FIRST, SECOND).replace("EXECUTE STATEMENT SET\nBEGIN", "BEGIN STATEMENT SET;")),
+)
+
+# several inputs at once
+C = B.replace("TABLE b", "TABLE c")
+MULTI_JOIN = "SET 'table.optimizer.multi-join.enabled' = 'true'"
+THREE = "SELECT a.id, b.v, c.v2 FROM a JOIN b ON a.k = b.k JOIN c ON b.k = c.k"
+JOINED = "i BIGINT, j BIGINT, l BIGINT"
+
+
+def multi_join(name, new, rule="", level=""):
+    """A pair of joins of three tables in one operator."""
+    pair(f"multi_join_{name}", JOINED, THREE, new, rule, level, before=(MULTI_JOIN, A, B, C))
+
+
+multi_join("same", THREE.replace("a.id", "a.id + 1"))
+multi_join("where", f"{THREE} WHERE a.v > 20", ROWS)
+multi_join("column", THREE.replace("b.v", "b.v2"), ROWS)
+multi_join("key", THREE.replace("b.k = c.k", "b.k = c.k2"), KEYS)
+multi_join("kind", THREE.replace("JOIN c", "LEFT JOIN c"), JOIN, "warning")
+multi_join("condition", f"{THREE} AND b.v > c.v2", JOIN, "warning")
+multi_join("condition_on_other_columns", f"{THREE} AND b.v > c.v", ROWS)
+
+# sessions whose rows are kept until they end
+SESSION = "SELECT id, {columns} FROM TABLE(SESSION(TABLE {table} PARTITION BY {by}, DESCRIPTOR(ts), INTERVAL '{size}' MINUTE))"
+
+
+def session(columns="v", table="a", by="k", size=1):
+    """The rows of sessions."""
+    return SESSION.format(columns=columns, table=table, by=by, size=size)
+
+
+VIEWS = (
+    A,
+    "CREATE VIEW w1 AS SELECT id, k, v, v2, ts FROM a",
+    "CREATE VIEW w2 AS SELECT id, k, v2 AS v, v AS v2, ts FROM a",
+)
+STARTED = {"columns": "k, k2, window_start"}
+TIMED_ROWS = "i BIGINT, k INT, k2 INT, w TIMESTAMP(3)"
+pair("session_same", "i BIGINT, j BIGINT", session(), session(columns="v + 1"))
+pair("session_gap", "i BIGINT, j BIGINT", session(), session(size=2), WINDOW, "warning")
+pair("session_key", TIMED_ROWS, session(**STARTED), session(**STARTED, by="k2"), KEYS)
+pair(
+    "session_key_of_rows_alone",
+    "i BIGINT, k INT, k2 INT",
+    session(columns="k, k2"),
+    session(columns="k, k2", by="k2"),
+    KEYS,
+    "warning",
+)
+pair("session_rows", "i BIGINT, j BIGINT", session(table="w1"), session(table="w2"), ROWS, before=VIEWS)
+pair(
+    "session_rows_kept_further",
+    KVV,
+    f"SELECT k, COUNT(k2), COUNT(id) FROM ({session(columns='k, k2')}) GROUP BY k",
+    f"SELECT k, COUNT(k2), COUNT(id) FROM ({session(columns='k, k2', by='k2')}) GROUP BY k",
+    KEYS,
+    "warning",
+)
+
+# the rows that a sink was given, by its key
+TWO_KEYS = "k INT NOT NULL, k2 INT NOT NULL, n BIGINT, PRIMARY KEY ({}) NOT ENFORCED"
+GIVEN = "SELECT COALESCE(k, 0), COALESCE(m, 0), s FROM (SELECT k, SUM(v) AS s, MAX(k2) AS m FROM a GROUP BY k)"
+pair("sink_key", TWO_KEYS.format("k"), GIVEN, GIVEN, KEYS, before=(FORCED, A), columns_new=TWO_KEYS.format("k2"))
+pair("sink_key_same", TWO_KEYS.format("k2"), GIVEN, GIVEN, before=(FORCED, A))
+
+# options that change what expressions mean
+INSTANTS = (
+    "CREATE TABLE l (id BIGINT, k INT, v BIGINT, flag BOOLEAN, name STRING, ts TIMESTAMP_LTZ(3), "
+    f"WATERMARK FOR ts AS ts - INTERVAL '1' SECOND) WITH ({SEQUENCE})"
+)
+ZONE = "SET 'table.local-time-zone' = '{}'"
+CASTS = "SET 'table.exec.legacy-cast-behaviour' = '{}'"
+
+
+IN_UTC, IN_INDIA = ZONE.format("UTC"), ZONE.format("Asia/Kolkata")
+
+
+def under(name, columns, query, rule="", level="", old=IN_UTC, new=IN_INDIA):
+    """A query under two values of an option."""
+    before, before_new = ((INSTANTS,) if option is None else (option, INSTANTS) for option in (old, new))
+    pair(name, columns, query, query, rule, level, before=before, before_new=before_new)
+
+
+HOUR_OF = "SELECT DATE_FORMAT(ts, 'HH'), COUNT(*) FROM l GROUP BY DATE_FORMAT(ts, 'HH')"
+LATEST = "SELECT k, MAX(CAST(ts AS TIMESTAMP(3))) FROM l GROUP BY k"
+under("zone_key", "h STRING, n BIGINT", HOUR_OF, KEYS)
+under("zone_value", "k INT, t TIMESTAMP(3)", LATEST, AGGREGATE)
+under("zone_where", KV, "SELECT k, SUM(v) FROM l WHERE EXTRACT(HOUR FROM ts) > 5 GROUP BY k", ROWS)
+under("zone_window", KV, window(table="l"), WINDOW)
+under("zone_untouched", "k INT, n BIGINT, t TIMESTAMP_LTZ(3)", "SELECT k, SUM(v), MAX(ts) FROM l GROUP BY k")
+under(
+    "zone_behind",
+    "k INT, h STRING",
+    "SELECT k, DATE_FORMAT(m, 'HH') FROM (SELECT k, MAX(ts) AS m FROM l GROUP BY k)",
+    "CMP712",
+    "warning",
+)
+under("zone_of_the_cluster", "h STRING, n BIGINT", HOUR_OF, "CMP712", "unknown", new=None)
+under("zone_untouched_of_the_cluster", KV, "SELECT k, SUM(v) FROM l GROUP BY k", new=None)
+OLD_CASTS = {"old": CASTS.format("ENABLED"), "new": None}
+FLAGS = "SELECT CAST(flag AS STRING), COUNT(*) FROM l GROUP BY CAST(flag AS STRING)"
+under("casts_key", "s STRING, n BIGINT", FLAGS, KEYS, **OLD_CASTS)
+under("casts_as_by_default", "s STRING, n BIGINT", FLAGS, old=CASTS.format("disabled"), new=None)
+under(
+    "casts_of_numbers",
+    "s STRING, d DOUBLE",
+    "SELECT CAST(k AS STRING), SUM(CAST(v AS DOUBLE)) FROM l GROUP BY CAST(k AS STRING)",
+    **OLD_CASTS,
+)
+under("casts_of_texts", KV, "SELECT k, SUM(CAST(name AS BIGINT)) FROM l GROUP BY k", AGGREGATE, **OLD_CASTS)
+under(
+    "option_of_a_later_flink",
+    KV,
+    SUMS.replace("FROM a", "FROM l"),
+    "CMP712",
+    "unknown",
+    "SET 'table.exec.miracle' = '1'",
+    None,
+)
+under(
+    "option_of_caches",
+    KV,
+    SUMS.replace("FROM a", "FROM l"),
+    old="SET 'table.exec.rank.topn-cache-size' = '1'",
+    new=None,
+)
+ENFORCER = "SET 'table.exec.sink.type-length-enforcer' = '{}'"
+CUT = "k INT, s {}, PRIMARY KEY (k) NOT ENFORCED"
+NAMES = "SELECT k, MAX(name) FROM a GROUP BY k"
+LENGTHS = {"before": (FORCED, ENFORCER.format("IGNORE"), A), "before_new": (FORCED, ENFORCER.format("TRIM_PAD"), A)}
+pair("sink_cuts", CUT.format("VARCHAR(3)"), NAMES, NAMES, ROWS, **LENGTHS)
+pair("sink_cuts_nothing", CUT.format("STRING"), NAMES, NAMES, **LENGTHS)

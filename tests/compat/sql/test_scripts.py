@@ -22,6 +22,13 @@ ANEW = (
 )
 """Pairs that are built by Flink in the tests, too."""
 UNTOLD_BY_DESCRIPTIONS = {
+    "between",
+    "case_if",
+    "casts_of_numbers",
+    "larger_than",
+    "smaller_than",
+    "zone_untouched",
+    "zone_untouched_of_the_cluster",
     "where_written_otherwise",
     "join_same",
     "source_table_renamed",
@@ -141,6 +148,32 @@ def test_an_exchange_is_one_finding():
     [
         ("reordered", ["GroupAggregate[6]: the aggregates changed places: SUM(v), MAX(v2) became MAX(v2), SUM(v)"]),
         ("filter_changed", ["GroupAggregate[6]: SUM(v) FILTER (WHERE v > 10) became SUM(v) FILTER (WHERE v > 20)"]),
+        ("larger_than_by_one", ["GroupAggregate[6]: the rows that it reads were WHERE v > 20 and are WHERE v >= 20"]),
+        (
+            "between_by_one",
+            [
+                "GroupAggregate[6]: the rows that it reads were WHERE v >= 21 AND v <= 30 and are WHERE v > 20 AND v < 30",
+            ],
+        ),
+        (
+            "case_if_turned",
+            ["GroupAggregate[6]: SUM(CASE WHEN k2 > 1 THEN v ELSE 0 END) became SUM(IF(k2 > 1, 0, v))"],
+        ),
+        (
+            "zone_key",
+            [
+                "GroupAggregate[5]: the key of its GROUP BY was DATE_FORMAT(CAST(ts AS TIMESTAMP(3) WITH LOCAL TIME ZONE), "
+                "'HH') (in UTC) and is DATE_FORMAT(CAST(ts AS TIMESTAMP(3) WITH LOCAL TIME ZONE), 'HH') (in Asia/Kolkata)",
+                "the option table.local-time-zone was UTC and is Asia/Kolkata",
+            ],
+        ),
+        (
+            "zone_window",
+            [
+                "GlobalWindowAggregate[6]: its window was TUMBLE(size 2 min) in UTC and is TUMBLE(size 2 min) in Asia/Kolkata",
+                "the option table.local-time-zone was UTC and is Asia/Kolkata",
+            ],
+        ),
         ("where_changed", ["GroupAggregate[6]: the rows that it reads were WHERE v > 10 and are WHERE v > 20"]),
         ("join_other_key", ["Join[11]: it joined on (a.k) = (b.k) and joins on (a.k2) = (b.k)"]),
         ("top_n_larger", ["Rank[6]: it kept the ranks 1 to 3 and is to keep the ranks 1 to 5"]),

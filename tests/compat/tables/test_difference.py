@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from compat.state.types import Types
 from compat.tables import compare
 from compat.tables.difference import Change, ChangedEntry, Difference, compare_snapshots
-from compat.tables.model import TableEntry, TableState
+from compat.tables.snapshots import TableEntry, TableState
 
 STATE = TableState(
     operator="op",

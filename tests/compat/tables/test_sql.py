@@ -6,7 +6,7 @@ import pytest
 
 from compat.state.types import Types
 from compat.tables import query
-from compat.tables.model import TableState
+from compat.tables.snapshots import TableState
 from compat.tables.sql import QueryError, table_names
 
 

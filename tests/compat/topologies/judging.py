@@ -17,7 +17,7 @@ from compat.comparison import Comparison, compare
 from compat.loader.inputs import LoadOptions
 from compat.loader.topology import plan_of
 from compat.plan.facts import Program, facts_of
-from compat.plan.model import Plan
+from compat.state.model.job import Plan
 from tests.compat.restores.judging import OF_ANOTHER_BACKEND, OF_LEFT_STATE, minor
 from tests.compat.topologies.drawing import WITH_TIMERS
 

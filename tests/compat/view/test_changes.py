@@ -12,12 +12,12 @@ from compat.check.decision import check
 from compat.check.findings import Fate, Level, MappingRow, Verdict
 from compat.loader.topology import plan_of
 from compat.plan.facts import facts_of
-from compat.plan.model import Plan
 from compat.report import ReportContext
 from compat.report.json_report import as_dict
+from compat.state.model.job import Plan
 from compat.view.changes import changed_boxes
 from compat.view.layers import Side, joint_layers
-from compat.view.model import check_section, plan_section
+from compat.view.page_values import check_section, plan_section
 from tests.compat.builders import finding, operator, program, report, value_state
 from tests.compat.report.cases import CONTEXT
 

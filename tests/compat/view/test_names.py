@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compat.check.findings import Verdict
-from compat.view.model import check_section
 from compat.view.names import shortened
+from compat.view.page_values import check_section
 from tests.compat.builders import program, report
 from tests.compat.report.cases import CONTEXT
 

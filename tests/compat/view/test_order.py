@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from compat.check.findings import Fate, Level, Verdict
-from compat.view.model import check_section
 from compat.view.order import FATES, groups_in_order
+from compat.view.page_values import check_section
 from tests.compat.browser.samples import all_fates
 from tests.compat.builders import finding, operator, program, report
 from tests.compat.report.cases import CONTEXT

@@ -5,13 +5,13 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from compat.check.findings import Fix, Verdict
-from compat.plan.code import UserCode
-from compat.plan.facts import SourceLine
 from compat.plan.lines import with_lines
-from compat.plan.model import Statement
 from compat.report import ReportContext
+from compat.state.model.code import UserCode
+from compat.state.model.job import Statement
+from compat.state.model.source_line import SourceLine
 from compat.view.layers import Side
-from compat.view.model import check_section
+from compat.view.page_values import check_section
 from compat.view.sides import side_values
 from compat.view.sources import LONGEST_STATEMENT, Sources
 from tests.compat.browser.samples import plan

@@ -16,7 +16,7 @@ from compat.compiler.datastream.program import Program, running
 from compat.compiler.datastream.served import serve
 from compat.compiler.job import Job
 from compat.compiler.streamgraph.generator import generate
-from compat.compiler.streamgraph.model import StreamGraph
+from compat.compiler.streamgraph.graph import StreamGraph
 from compat.compiler.transformations.pipeline import Pipeline
 
 GOLDEN = Path(__file__).parents[2] / "golden"

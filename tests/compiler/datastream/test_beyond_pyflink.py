@@ -12,7 +12,7 @@ from compat.compiler.datastream.data_stream import DataStream
 from compat.compiler.datastream.program import current_program
 from compat.compiler.datastream.window import CountEvictor
 from compat.compiler.errors import ProgramError
-from compat.compiler.transformations.model import (
+from compat.compiler.transformations.kinds import (
     CoFeedback,
     Feedback,
     KeyedMultipleInputTransformation,

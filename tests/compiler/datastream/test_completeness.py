@@ -23,7 +23,7 @@ from compat.compiler.errors import NeedsPyFlink
 from compat.compiler.versions import FLINK_VERSIONS
 from compat.loader.process import load_one
 from compat.loader.request import Loaded, Request
-from compat.plan.model import Plan
+from compat.state.model.job import Plan
 from compat.state.rows import Row, RowKind
 from compat.state.time import Duration, Instant, Time
 from compat.state.types import BasicType

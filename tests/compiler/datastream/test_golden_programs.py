@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from compat.compiler.errors import FlinkError, ProgramError
-from compat.compiler.transformations.model import (
+from compat.compiler.transformations.kinds import (
     BroadcastStateTransformation,
     KeyedBroadcastStateTransformation,
     LegacySink,

@@ -171,7 +171,7 @@ def test_no_executor() -> None:
 
 
 def test_an_id_hash_only_for_sinks_of_the_old_kind(stream: DataStream) -> None:
-    from compat.compiler.transformations.model import SinkStep, SinkTopology
+    from compat.compiler.transformations.kinds import SinkStep, SinkTopology
     from compat.compiler.transformations.operators import SinkWriter
 
     class Anything:

@@ -15,7 +15,7 @@ from compat.compiler.datastream.program import Program, running
 from compat.compiler.datastream.served import in_programs_words, recorded, serve, served, versions_with
 from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
 from compat.compiler.datastream.window import TimeWindow
-from compat.compiler.ours import PACKAGE
+from compat.compiler.own_code import PACKAGE
 from compat.state.rows import RowKind
 
 

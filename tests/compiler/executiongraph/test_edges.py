@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compat.compiler.executiongraph.edges import EdgeGroup
-from compat.compiler.jobgraph.model import DistributionPattern
+from compat.compiler.jobgraph.graph import DistributionPattern
 
 ALL, POINTWISE = DistributionPattern.ALL_TO_ALL, DistributionPattern.POINTWISE
 

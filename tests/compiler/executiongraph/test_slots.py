@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.compiler.executiongraph.model import ExecutionGraph
+from compat.compiler.executiongraph.graph import ExecutionGraph
 from tests.compiler.graphs import BATCH, execution_graph, op
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from compat.compiler.jobgraph.generator import generate
-from compat.compiler.jobgraph.model import JobVertex
+from compat.compiler.jobgraph.graph import JobVertex
 from compat.compiler.transformations.resources import UNKNOWN, ResourceSpec
 from tests.compiler.graphs import op, stream_graph
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from compat.compiler.errors import FlinkError
-from compat.compiler.jobgraph.model import DistributionPattern, JobGraph, JobVertex, ResultPartitionType, StreamConfig
+from compat.compiler.jobgraph.graph import DistributionPattern, JobGraph, JobVertex, ResultPartitionType, StreamConfig
 from tests.compiler.graphs import BATCH, job_graph, op
 
 WORDS = [

@@ -187,7 +187,7 @@ def written(place: str) -> dict[str, Counter[tuple[int, ...]]]:
     from deltalake import DeltaTable
 
     from compat.state.stores.options import table_options
-    from compat.state.stores.places import place_of
+    from compat.state.stores.paths import place_of
 
     path = f"{place}/table"
     table = DeltaTable(path, storage_options=table_options(path)).to_pyarrow_table().to_pylist()

@@ -14,7 +14,7 @@ from pyspark import cloudpickle
 
 from compat.compiler.spark.driver import runner
 from compat.compiler.spark.driver.executor import SparkExecutor
-from compat.compiler.spark.driver.places import Places
+from compat.compiler.spark.driver.locality import Places
 from compat.compiler.spark.driver.runner import SparkRunner
 from compat.compiler.spark.task.epochs import EpochRunner
 from tests.simulation.spark import Broadcast, Context, Data, HostDouble, SparkDouble, Work

@@ -13,7 +13,7 @@ from compat.compiler.spark.driver.restore import open_snapshot
 from compat.compiler.spark.driver.store import prove_not_behind
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
-from compat.state.stores.places import place_of
+from compat.state.stores.paths import place_of
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
 

@@ -16,7 +16,7 @@ from compat.compiler.spark.driver.master import JobFailed
 from compat.compiler.spark.driver.runner import SparkRunner
 from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.task.epochs import EpochLost, InProcessRunner
-from compat.state.stores.places import place_of
+from compat.state.stores.paths import place_of
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
 

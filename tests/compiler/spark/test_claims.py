@@ -13,7 +13,7 @@ from compat.compiler.spark.driver.master import JobFailed
 from compat.compiler.spark.driver.restore import open_snapshot
 from compat.state.delta.errors import StoreError
 from compat.state.delta.savepoint import METADATA, remove_savepoint
-from compat.state.stores.places import place_of
+from compat.state.stores.paths import place_of
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
 from tests.compiler.spark.faults import Killed, failing

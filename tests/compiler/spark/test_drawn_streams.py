@@ -38,10 +38,6 @@ def checksum(seed: int | str) -> int:
     return zlib.crc32(drawn_stream(int(seed)).encode())
 
 
-OPEN = {"45": "a continuous trigger on sessions of dynamic gaps that melt: one of 34 results is of another record"}
-"""Programs that give something else, of which it is not known why."""
-
-
 def differences(seeds: Iterable[str], folder: Path, epoch_records: int) -> list[str]:
     """The programs of some seeds that give something else here, with both results."""
     known, seeds = recorded(), list(seeds)
@@ -70,8 +66,7 @@ def test_some_give_what_pyflink_gives(tmp_path: Path, epoch_records: int) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("epoch_records", [0, 1, 5])
 def test_all_give_what_pyflink_gives(tmp_path: Path, epoch_records: int) -> None:
-    found = [text.partition(",")[0].removeprefix("seed ") for text in differences(recorded(), tmp_path, epoch_records)]
-    assert found == list(OPEN)
+    assert not differences(recorded(), tmp_path, epoch_records)
 
 
 def generator_jar(python: str, folder: Path) -> str:

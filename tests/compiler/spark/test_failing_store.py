@@ -14,7 +14,7 @@ import pytest
 from compat.compiler.datastream import program
 from compat.compiler.spark.driver.master import JobFailed
 from compat.state.delta.errors import StoreError
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.paths import Place, place_of
 from tests import object_store
 from tests.compiler.spark.conftest import Cluster
 from tests.compiler.spark.crashes import CrashingJob

@@ -15,7 +15,7 @@ from compat.compiler.datastream.common.watermark_strategy import TimestampAssign
 from compat.compiler.datastream.connectors.number_seq import NumberSequenceSource
 from compat.compiler.datastream.functions import KeyedProcessFunction
 from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
-from compat.compiler.ours import is_our_file
+from compat.compiler.own_code import is_our_file
 from compat.compiler.spark.driver.options import RunOptions
 from compat.state.descriptors import ValueStateDescriptor
 from compat.state.types import Types

@@ -19,7 +19,7 @@ from compat.compiler.spark.driver import lease
 from compat.compiler.spark.driver.lease import Lease, LeaseLost, is_held, take
 from compat.state.delta.errors import StoreError
 from compat.state.stores.objects import ObjectFiles
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.paths import Place, place_of
 
 
 @pytest.fixture(autouse=True)
@@ -140,7 +140,7 @@ def test_a_driver_that_slept_and_woke_in_time_goes_on(job: Place) -> None:
 def test_a_process_that_is_stopped_gives_no_sign(tmp_path: Path) -> None:
     place = place_of(tmp_path / "job")
     program = (
-        "import sys, time; from compat.compiler.spark.driver import lease; from compat.state.stores.places import place_of; "
+        "import sys, time; from compat.compiler.spark.driver import lease; from compat.state.stores.paths import place_of; "
         "lease.LEASE_SECONDS = 0.4; held = lease.take(place_of(sys.argv[1]), place_of(sys.argv[1])); "
         "print('has it', flush=True); sys.stdin.readline(); print(held.lost, flush=True)"
     )
@@ -164,7 +164,7 @@ def test_a_process_that_ended_is_not_watched(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr(lease, "LEASE_SECONDS", 3600.0)
     place = place_of(tmp_path / "job")
     program = (
-        "import os, sys; from compat.compiler.spark.driver import lease; from compat.state.stores.places import place_of; "
+        "import os, sys; from compat.compiler.spark.driver import lease; from compat.state.stores.paths import place_of; "
         "lease.take(place_of(sys.argv[1]), place_of(sys.argv[1])); os._exit(0)"
     )
     subprocess.run([sys.executable, "-c", program, str(place)], check=True)

@@ -21,7 +21,7 @@ from compat.compiler.datastream.formats.parquet import ParquetBulkWriters
 from compat.compiler.errors import ProgramError
 from compat.compiler.spark.connectors.sinks import committer_of
 from compat.compiler.spark.driver.master import JobFailed
-from compat.compiler.transformations.model import SinkTopology
+from compat.compiler.transformations.kinds import SinkTopology
 from compat.state.types import Types
 
 SHAPES = pytest.mark.parametrize(("parallelism", "epoch_records"), [(1, None), (2, 7), (5, 20)])

@@ -43,10 +43,10 @@ from compat.compiler.spark.task import epochs
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import write_rows
-from compat.state.delta.savepoint import State, remove_savepoint, write_savepoint
+from compat.state.delta.savepoint import LogState, remove_savepoint, write_savepoint
 from compat.state.descriptors import ValueStateDescriptor
 from compat.state.stores.options import table_options
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.paths import Place, place_of
 from compat.state.types import Types
 from tests import object_store
 from tests.compiler.spark import test_caches as kept
@@ -444,7 +444,7 @@ def test_drivers_that_are_killed(bucket: Place, tmp_path: Path) -> None:
 def test_a_savepoint_is_removed_by_what_it_lists(bucket: Place) -> None:
     log = SnapshotLog.create(bucket / "state")
     assert log.commit(1, [write_rows(log.path, [], 1)], {"token": "t"})
-    one, other = (place_of(write_savepoint(State.of(log), bucket / name, {}, {})) for name in ("one", "one/other"))
+    one, other = (place_of(write_savepoint(LogState.of(log), bucket / name, {}, {})) for name in ("one", "one/other"))
     (one / "notes.txt").write(b"mine")
     remove_savepoint(one)
     assert sorted(file.path.removeprefix(one.path) for file in one.walk() if "other" not in file.path) == ["/notes.txt"]

@@ -13,8 +13,7 @@ from compat.compiler.datastream.common.typeinfo import Types
 from compat.compiler.datastream.window import EventTimeTrigger, TumblingEventTimeWindows
 from compat.compiler.errors import FlinkError
 from compat.compiler.transformations.alignment import KEY_BY_MAP, KEYED_STREAM_VALUES, align
-from compat.compiler.transformations.merging import merge
-from compat.compiler.transformations.model import (
+from compat.compiler.transformations.kinds import (
     BroadcastStateTransformation,
     CacheTransformation,
     LegacySource,
@@ -24,6 +23,7 @@ from compat.compiler.transformations.model import (
     TwoInputTransformation,
     Union,
 )
+from compat.compiler.transformations.merging import merge
 from compat.compiler.transformations.operators import (
     BroadcastProcess,
     ChainingStrategy,

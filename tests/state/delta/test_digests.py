@@ -13,8 +13,8 @@ from compat.state.delta.digests import Damaged, prove_bytes, prove_file
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import NO_KEY_GROUP, DataFile, Kind, Row, read_rows, write_rows
-from compat.state.delta.savepoint import State, write_savepoint
-from compat.state.stores.places import place_of
+from compat.state.delta.savepoint import LogState, write_savepoint
+from compat.state.stores.paths import place_of
 
 ROWS = [
     Row("a" * 32, Kind.VALUE, number % 128 or NO_KEY_GROUP, "count", b"%d" % number, b"", b"", os.urandom(8))
@@ -88,7 +88,7 @@ def test_no_savepoint_is_made_of_a_damaged_file(tmp_path: Path) -> None:
     flip(file, 100)
     target = tmp_path / "savepoint"
     with pytest.raises(StoreError, match="damaged"):
-        write_savepoint(State.of(log), target, {})
+        write_savepoint(LogState.of(log), target, {})
     assert not target.exists()
 
 

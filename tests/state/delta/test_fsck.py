@@ -13,7 +13,7 @@ from compat.state.delta.errors import StoreError
 from compat.state.delta.fsck import verify
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import NO_KEY_GROUP, Kind, Row, write_rows
-from compat.state.stores.places import place_of
+from compat.state.stores.paths import place_of
 
 
 @pytest.fixture

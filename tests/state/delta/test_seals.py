@@ -16,7 +16,7 @@ from compat.state.delta.errors import DamagedLog, StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.reading import LogFile
 from compat.state.delta.rows import NO_KEY_GROUP, Kind, Row, write_rows
-from compat.state.delta.savepoint import State, write_savepoint
+from compat.state.delta.savepoint import LogState, write_savepoint
 from compat.state.delta.seals import is_of, is_whole, seal_of, sum_of
 
 FILE = LogFile("part-a.parquet", 3, 100, ("a", "b"), (0, 5), (1, 2))
@@ -138,7 +138,7 @@ def test_a_file_of_which_nothing_is_known(tmp_path: Path) -> None:
     """It has no rows, or another wrote it: a savepoint of it is whole."""
     log = SnapshotLog.create(tmp_path / "table")
     assert log.commit(1, [write_rows(log.path, [], 1)], {"token": "t"})
-    path = write_savepoint(State.of(log), tmp_path / "savepoint", {}, {})
+    path = write_savepoint(LogState.of(log), tmp_path / "savepoint", {}, {})
     assert SnapshotLog.open(path).epoch == 1
 
 

@@ -16,11 +16,11 @@ from compat.state.delta.compaction import Compaction, compact, decide
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import Kind, Row, read_rows, write_rows
-from compat.state.delta.savepoint import State, import_snapshot, write_savepoint
+from compat.state.delta.savepoint import LogState, import_snapshot, write_savepoint
 from compat.state.delta.slices import cut, in_order, inside, read_slice
 from compat.state.delta.work import HERE, Workers
 from compat.state.stores.local import LocalFiles
-from compat.state.stores.places import Place
+from compat.state.stores.paths import Place
 
 GROUPS = 32
 EPOCHS = 4
@@ -170,7 +170,7 @@ def test_what_work_takes_in_memory_does_not_grow_with_the_state(
         copy, target = tmp_path / f"savepoint {keys}", SnapshotLog.create(tmp_path / f"target {keys}")
         taken[keys] = [
             most(lambda: compact(log, {"token": f"t{EPOCHS}"})),  # noqa: B023
-            most(lambda: write_savepoint(State.of(log), copy, {}, None, HERE)),  # noqa: B023
+            most(lambda: write_savepoint(LogState.of(log), copy, {}, None, HERE)),  # noqa: B023
             most(lambda: import_snapshot(log, target, {"op": "new"}, frozenset(), {}, len, HERE)),  # noqa: B023
         ]
         assert sum(table.num_rows for table in target.parts()) == 2 * keys
@@ -242,7 +242,7 @@ def test_a_compaction_whose_files_were_swept_is_not_committed(tmp_path: Path) ->
 @pytest.mark.usefixtures("narrow")
 def test_a_savepoint_and_what_is_restored_of_it_have_what_the_log_has(tmp_path: Path) -> None:
     log = filled(tmp_path / "log")
-    state, others = State.of(log), Elsewhere()
+    state, others = LogState.of(log), Elsewhere()
     wanted = live(log)
     log.commit(EPOCHS + 1, [], {"token": "t5"})  # what comes later is not in it
     path = write_savepoint(state, tmp_path / "savepoint", {}, None, others)

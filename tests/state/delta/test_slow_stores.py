@@ -16,7 +16,7 @@ from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import NO_KEY_GROUP, Kind, Row, write_rows
 from compat.state.delta.slices import Source, cut, read_slice
 from compat.state.stores.local import LocalFiles
-from compat.state.stores.places import Place
+from compat.state.stores.paths import Place
 
 EPOCHS = 40
 

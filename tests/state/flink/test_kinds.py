@@ -22,7 +22,7 @@ from compat.state.flink import (
     read_metadata,
     stored_states,
 )
-from compat.state.flink.model import Savepoint
+from compat.state.flink.savepoint import Savepoint
 from compat.state.rows import Row
 from compat.state.time import Instant
 from compat.tables import read_table

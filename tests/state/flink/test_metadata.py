@@ -20,7 +20,7 @@ from compat.state.flink import (
 )
 from compat.state.flink import metadata as metadata_module
 from compat.state.flink.handles import InlineBytes, OperatorStream, Partition
-from compat.state.flink.model import Properties
+from compat.state.flink.savepoint import Properties
 from tests.state.flink import writer as w
 
 ALL = (2, 3, 4, 5, 6)

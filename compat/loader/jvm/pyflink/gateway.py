@@ -21,10 +21,10 @@ import jpype
 import msgspec
 
 from compat.loader.jvm.bridge import Java, described, flink, java, member, operator_of, text_or_none
+from compat.loader.jvm.call_sites import first_function
 from compat.loader.jvm.graphs import Configured
-from compat.loader.jvm.model import Crash, JavaFrame, Job, PyFlinkProgram, PythonFunction, Request, Statement
+from compat.loader.jvm.messages import Crash, JavaFrame, Job, PyFlinkProgram, PythonFunction, Request, SqlStatement
 from compat.loader.jvm.node_numbers import NodeNumbers
-from compat.loader.jvm.places import first_function
 from compat.loader.jvm.program import crash_of
 from compat.loader.jvm.pyflink import client
 
@@ -117,7 +117,7 @@ class Gateway:
         )
         told = text_or_none(self._shared.remove(client.STATEMENTS))
         pipeline, sql = self._shared.remove(client.PIPELINE), text_or_none(self._shared.remove(client.SQL))
-        statements = () if told is None else msgspec.json.decode(told, type=tuple[Statement, ...])
+        statements = () if told is None else msgspec.json.decode(told, type=tuple[SqlStatement, ...])
         if pipeline is None:
             return msgspec.structs.replace(job, statements=statements)
         self._numbers = NodeNumbers(pipeline if sql is not None else member(pipeline, "tableEnvironment"))

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from compat.loader.jvm.model import JavaFrame, PythonFunction, PythonWindow
-from compat.plan.model import Detail, SourceLine, State, StateKind, StateScope
+from compat.loader.jvm.messages import JavaFrame, PythonFunction, PythonWindow
 from compat.state import names
+from compat.state.model.operators import Detail
+from compat.state.model.source_line import SourceLine
+from compat.state.model.states import Known, State, StateKind, StateScope
 
 _CALLS = {
     "MapProcessFunctionAdapter": "map",
@@ -55,6 +57,7 @@ def _states(function: PythonFunction, key: str, line: Callable[[JavaFrame], Sour
             key_type=key,
             ttl=one.ttl,
             source=None if one.source is None else line(one.source),
+            known=Known.OPENED,
         )
     if function.reduces:
         yield _built_in(names.PYTHON_REDUCE, StateKind.VALUE, key, unstable=True)
@@ -89,6 +92,7 @@ def _built_in(
         namespace_type=namespace,
         built_in=True,
         unstable=unstable,
+        known=Known.BUILT_IN,
     )
 
 

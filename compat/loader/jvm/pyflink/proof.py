@@ -8,7 +8,7 @@ from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import Input, InputError
 from compat.loader.process import Outcome
 from compat.loader.request import Loaded
-from compat.plan.model import Plan, Refused
+from compat.state.model.job import Plan, Refused
 
 
 def proved(

@@ -17,7 +17,7 @@ from compat.state.delta.errors import StoreError
 from compat.state.delta.files import named_files, sync_commit
 from compat.state.stores.local import make_folder, sync
 from compat.state.stores.options import table_options
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.paths import Place, place_of
 from compat.state.stores.schemes import why_no_place
 
 Settings = Mapping[str, Any]

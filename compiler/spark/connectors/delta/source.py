@@ -17,7 +17,7 @@ from compat.compiler.spark.connectors.files.formats import reader_of_format
 from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
 from compat.compiler.spark.task.records import converter
 from compat.state.stores.options import table_options
-from compat.state.stores.places import place_of
+from compat.state.stores.paths import place_of
 from compat.state.types import RowTypeInfo
 
 _FEATURES = {"deletionVectors", "columnMapping"}

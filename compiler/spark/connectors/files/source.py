@@ -8,7 +8,7 @@ from typing import Any
 
 from compat.compiler.spark.connectors.files.formats import ReadFile
 from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
-from compat.state.stores.places import Place, place_of
+from compat.state.stores.paths import Place, place_of
 from compat.state.time import milliseconds_of
 
 

@@ -18,7 +18,7 @@ from compat.cluster import resources
 from compat.cluster.deployments.deploying import Deploying, DeploymentRefused, Judgement, Replaced, UnderWay
 from compat.cluster.deployments.records import Deployment, Step, derived
 from compat.cluster.gate import GateClosed, RegistryAway
-from compat.cluster.places import ClusterFolder
+from compat.cluster.layout import ClusterFolder
 from compat.cluster.records import Action, ClusterJob, FormerJob, Room
 from compat.cluster.registry import Jobs
 from compat.cluster.submission import DeploymentRequest

@@ -5,7 +5,7 @@ import json
 from functools import cache
 from pathlib import Path
 
-from compat.loader.jvm.model import JarProgram, SqlScript
+from compat.loader.jvm.messages import JarProgram, SqlScript
 
 JAVA = Path(__file__).parents[3] / "golden" / "java"
 PROGRAMS = JAVA / "programs" / "programs.jar"

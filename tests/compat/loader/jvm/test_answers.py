@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from compat.loader.jvm.answers import answers_of
-from compat.loader.jvm.model import OperatorRestore, RestoreAttempt, Restored, RestoreFailure, States
+from compat.loader.jvm.messages import DeclaredStates, OperatorRestore, RestoreAttempt, Restored, RestoreFailure
 
 FORBIDDEN = "Generic types have been disabled in the ExecutionConfig and type shop.Order is treated as a generic type."
 
@@ -22,5 +22,5 @@ FORBIDDEN = "Generic types have been disabled in the ExecutionConfig and type sh
 def test_of_a_function_that_cannot_be_opened_only_what_flink_refuses_counts(unknown, type_, message, counts):
     attempt = RestoreAttempt(backend="any", failure=RestoreFailure(type=type_, message=message))
     restored = Restored(operators=(OperatorRestore(node=1, operator_id="a", attempts=(attempt,)),))
-    answers = answers_of(restored, {1: SimpleNamespace(states=States(unknown=unknown))})
+    answers = answers_of(restored, {1: SimpleNamespace(states=DeclaredStates(unknown=unknown))})
     assert bool(answers.operators[1].problems) is counts

@@ -11,7 +11,7 @@ from compat.check.findings import Level
 from compat.comparison import Comparison, decide
 from compat.loader.inputs import Input, InputKind
 from compat.loader.jvm.answers import answers_of
-from compat.loader.jvm.model import JarProgram, Restore
+from compat.loader.jvm.messages import JarProgram, Restore
 from compat.loader.jvm.plans import plan_of
 from compat.savepoint.load import read_old
 from compat.savepoint.names import Names

@@ -9,16 +9,16 @@ from compat.check.findings import Level
 from compat.comparison import Comparison, decide
 from compat.loader.inputs import Input, InputKind
 from compat.loader.jvm.answers import answers_of
-from compat.loader.jvm.model import JarProgram, Restore
+from compat.loader.jvm.messages import JarProgram, Restore
 from compat.loader.jvm.plans import plan_of
 from compat.loader.jvm.process import JvmOptions, build_all
 from compat.plan.facts import facts_of
-from compat.plan.model import Plan
 from compat.plan.reading import read
 from compat.plan.writing import dump
 from compat.savepoint.load import read_old
 from compat.savepoint.names import Names, of_program
 from compat.sides import Savepoint
+from compat.state.model.job import Plan
 from tests.compat.loader.jvm.golden import CLASSES, program, records, savepoint
 from tests.compat.loader.jvm.support import built
 

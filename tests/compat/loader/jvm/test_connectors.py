@@ -7,10 +7,10 @@ from compat.check.findings import Verdict
 from compat.comparison import Comparison, decide
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.maven import Artifact, fetch
-from compat.loader.jvm.model import SqlScript
+from compat.loader.jvm.messages import SqlScript
 from compat.loader.jvm.plans import plan_of
 from compat.loader.jvm.process import JvmOptions, build_all
-from compat.plan.connectors import (
+from compat.state.model.connectors import (
     DeliveryGuarantee,
     KafkaOffset,
     KafkaPartition,

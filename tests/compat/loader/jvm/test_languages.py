@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import pytest
 
-from compat.check.written import class_changes
+from compat.check.class_changes import class_changes
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import check_jar
-from compat.loader.jvm.model import JarProgram
-from compat.plan.code import WrittenClass, WrittenField
+from compat.loader.jvm.messages import JarProgram
+from compat.state.model.code import WrittenClass, WrittenField
 from tests import needs
 from tests.compat.language_pairs.model import LANGUAGES, PAIRS
 from tests.needs import Need

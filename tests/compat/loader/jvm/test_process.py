@@ -10,7 +10,7 @@ import pytest
 from compat.loader.jvm import process
 from compat.loader.jvm.distribution import FlinkDistribution
 from compat.loader.jvm.java import Java
-from compat.loader.jvm.model import Crash, Ended, JarProgram, JavaFrame, Stuck
+from compat.loader.jvm.messages import Crash, Ended, JarProgram, JavaFrame, Stuck
 from compat.loader.jvm.process import JvmOptions, JvmOutcome, JvmProcess, Setup
 
 STARTS, RUNS = 0.5, 2.7

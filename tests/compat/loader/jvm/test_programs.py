@@ -7,7 +7,7 @@ import pytest
 
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import check_jar, failed
-from compat.loader.jvm.model import JarProgram, SqlScript
+from compat.loader.jvm.messages import JarProgram, SqlScript
 from compat.loader.jvm.process import JvmOptions, build, build_all
 from tests.compat.loader.jvm.golden import PROGRAMS
 

@@ -4,7 +4,7 @@ import zipfile
 
 import pytest
 
-from compat.loader.jvm.model import JarProgram, Limit, Restore
+from compat.loader.jvm.messages import JarProgram, Limit, Restore
 from compat.loader.jvm.process import JvmOptions, build_all
 from compat.state.flink.contents import Entry, group_of, places, read_groups
 from compat.state.flink.handles import InlineBytes, KeyGroups

@@ -3,7 +3,7 @@
 import pytest
 
 from compat.loader.jvm import sql_script
-from compat.loader.jvm.model import Statement
+from compat.loader.jvm.messages import SqlStatement
 
 SCRIPT = """-- a comment; with a semicolon
 SET 'table.exec.state.ttl' = '1 d';
@@ -52,7 +52,7 @@ def test_a_statement_set_that_is_compiled():
     begun = "COMPILE AND EXECUTE PLAN 'p' FOR STATEMENT SET\nBEGIN\n"
     compiled, reset = sql_script.statements(f"{begun}INSERT INTO a SELECT 1;\nINSERT INTO b SELECT 2;\nEND;\nRESET;")
     planned = sql_script.plan_statement(compiled.text)
-    inner = Statement(text=planned.statement, line=1, end_line=1)
+    inner = SqlStatement(text=planned.statement, line=1, end_line=1)
     assert [(one.line, one.text[:13]) for one in sql_script.members(inner)] == [
         (3, "INSERT INTO a"),
         (4, "INSERT INTO b"),
@@ -122,3 +122,17 @@ def test_plan_statements():
     assert (both.keep, both.execute) == (False, True)
     assert sql_script.plan_statement("EXECUTE PLAN 'p'").statement is None
     assert sql_script.plan_statement("EXECUTE STATEMENT SET BEGIN END") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "runs"),
+    [
+        (
+            "BEGIN STATEMENT SET;\nINSERT INTO a SELECT 1;\nEND",
+            "EXECUTE STATEMENT SET BEGIN \nINSERT INTO a SELECT 1;\nEND",
+        ),
+        ("INSERT INTO a SELECT 'BEGIN STATEMENT SET;'", "INSERT INTO a SELECT 'BEGIN STATEMENT SET;'"),
+    ],
+)
+def test_a_set_of_the_client_is_run_as_a_set(text, runs):
+    assert sql_script.executable(text) == runs

@@ -25,8 +25,8 @@ from compat.state.delta.log import SnapshotLog
 from compat.state.flink import entries, read_metadata
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.handles import InlineBytes
-from compat.state.flink.model import OperatorState
-from compat.state.stores.places import place_of
+from compat.state.flink.savepoint import OperatorState
+from compat.state.stores.paths import place_of
 from compat.tables import read_table
 from tests.compat.restores.judging import records
 from tests.state.flink.writer import integer, long, utf

@@ -22,7 +22,7 @@ def pyflink():
 def build(pyflink, java):
     """Builds programs, each given by its path, one after the other in as few JVMs as they let."""
     from compat.loader.jvm.distribution import FlinkPlaces, flink_version
-    from compat.loader.jvm.model import PyFlinkProgram
+    from compat.loader.jvm.messages import PyFlinkProgram
     from compat.loader.jvm.process import JvmOptions, build_all
     from compat.loader.jvm.pyflink.installed import flink_of
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from compat.loader.jvm.failures import failed
-from compat.loader.jvm.model import PyFlinkProgram
+from compat.loader.jvm.messages import PyFlinkProgram
 from compat.loader.jvm.plans import plan_of
 from compat.loader.jvm.process import JvmOptions
 from compat.loader.shown import show_path

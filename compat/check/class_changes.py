@@ -1,0 +1,176 @@
+"""The groundwork of the rules about the user's classes behind serializers: what a difference does to values written before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from compat.check.findings import Level
+from compat.state.frozen import frozen
+from compat.state.model.code import WrittenClass, WrittenField
+
+
+@frozen
+class ClassChange:
+    """A difference in how a class is written, in a sentence; ``silent`` if values are read, and mean something else."""
+
+    says: str
+    level: Level
+    silent: bool = False
+
+
+def class_changes(old: Sequence[WrittenClass], new: Sequence[WrittenClass]) -> Iterator[ClassChange]:
+    """The differences between the classes that a state's values were written from, and those that read them."""
+    now = {(one.name, one.under): one for one in new}
+    for one in old:
+        other = now.get((one.name, one.under))
+        if other is None and one.under is not None:
+            says = f"{short(one.name)}, which values of {short(one.under)} may be, is gone or no {short(one.under)} any more."
+            yield ClassChange(says=says, level=Level.ERROR if one.made else Level.WARNING)
+        elif other is not None and one.serializer is None and other.serializer is None:
+            yield from _doubtful(one, _of_one(one, other))
+        elif other is not None and "java" in (one.writer, other.writer):
+            yield from _doubtful(one, _by_java(one, other))
+
+
+def _doubtful(one: WrittenClass, found: Iterator[ClassChange]) -> Iterator[ClassChange]:
+    """What is found of a class that stands in for another one is sure only if the function makes such values."""
+    for change in found:
+        sure = one.under is None or one.made or change.level is not Level.ERROR
+        yield change if sure else ClassChange(says=change.says, level=Level.WARNING, silent=change.silent)
+
+
+def _of_one(old: WrittenClass, new: WrittenClass) -> Iterator[ClassChange]:
+    if old.writer != new.writer:
+        if not (old.abstract or new.abstract or "unknown" in (old.writer, new.writer)):
+            yield ClassChange(
+                says=f"{short(old.name)} was written {_HOW[old.writer]} and is read {_HOW[new.writer]}.",
+                level=Level.ERROR,
+            )
+    elif old.writer == "enum":
+        yield from _enum(old, new)
+    elif old.writer == "pojo":
+        yield from _pojo(old, new)
+    elif old.writer == "fields" and not (old.abstract and new.abstract and not old.fields):
+        yield from _fields(old, new)
+    elif old.writer == "declared" and [one.type for one in old.fields] == [one.type for one in new.fields]:
+        yield from _moved(old, new, "as they are declared")  # other types are in Flink's snapshot
+
+
+def _by_java(old: WrittenClass, new: WrittenClass) -> Iterator[ClassChange]:
+    if old.writer != new.writer:
+        yield ClassChange(
+            says=f"{short(old.name)} was written {_HOW[old.writer]} and is read {_HOW[new.writer]}.", level=Level.ERROR
+        )
+    elif old.version != new.version:
+        yield ClassChange(
+            says=f"the serialVersionUID of {short(old.name)} was {old.version} and is {new.version}.", level=Level.ERROR
+        )
+
+
+def _enum(old: WrittenClass, new: WrittenClass) -> Iterator[ClassChange]:
+    """Constants are written as numbers."""
+    before, after = old.constants, new.constants
+    if after[: len(before)] == before:
+        return
+    if before[: len(after)] == after:
+        gone = ", ".join(before[len(after) :])
+        yield ClassChange(
+            says=f"the constants {gone} of {short(old.name)} are gone: reading one fails.", level=Level.ERROR
+        )
+        return
+    moved = [(one, other) for one, other in zip(before, after, strict=False) if one != other]
+    renamed = all(one not in after and other not in before for one, other in moved) and len(before) <= len(after)
+    told = " and ".join(f"{one} is read as {other}" for one, other in moved[:3])
+    yield ClassChange(
+        says=f"the constants of {short(old.name)} are written as numbers: {told}.",
+        level=Level.UNKNOWN if renamed else Level.ERROR,  # another name, or another thing: nothing says which
+        silent=True,
+    )
+
+
+def _fields(old: WrittenClass, new: WrittenClass) -> Iterator[ClassChange]:
+    """Fields are written one behind the other, in the order of their names, without them."""
+    before, after = old.fields, new.fields
+    name = short(old.name)
+    if [one.name for one in before] == [one.name for one in after]:
+        for one, other in zip(before, after, strict=True):
+            if not _alike(one, other):
+                yield ClassChange(
+                    says=f"the field {one.name} of {name} was of the type {short(one.type)} and is of {short(other.type)}.",
+                    level=Level.ERROR,
+                )
+        return
+    if len(before) != len(after) or not all(_alike(one, other) for one, other in zip(before, after, strict=True)):
+        yield ClassChange(says=f"{name} {_gone_and_new(before, after)}.", level=Level.ERROR)
+        return
+    yield from _moved(old, new, "in the order of their names")
+
+
+def _moved(old: WrittenClass, new: WrittenClass, order: str) -> Iterator[ClassChange]:
+    """Fields of other names in the same places."""
+    before, after = [one.name for one in old.fields], [one.name for one in new.fields]
+    moved = [(one, other) for one, other in zip(before, after, strict=True) if one != other]
+    if not moved:
+        return
+    renamed = all(one not in after and other not in before for one, other in moved)
+    told = " and ".join(f"that of {one} is read as {other}" for one, other in moved[:3])
+    yield ClassChange(
+        says=f"the values of the fields of {short(old.name)} are written {order}: {told}.",
+        level=Level.WARNING if renamed else Level.ERROR,
+        silent=True,
+    )
+
+
+def _pojo(old: WrittenClass, new: WrittenClass) -> Iterator[ClassChange]:
+    before = {one.name: one for one in old.fields}
+    after = {one.name: one for one in new.fields}
+    if before.keys() != after.keys():
+        yield ClassChange(says=f"{short(old.name)} {_gone_and_new(old.fields, new.fields)}.", level=Level.ERROR)
+        return
+    for name, one in before.items():
+        if one.type != after[name].type:
+            yield ClassChange(
+                says=f"the field {name} of {short(old.name)} was of the type {short(one.type)} and is of "
+                f"{short(after[name].type)}.",
+                level=Level.ERROR,
+            )
+
+
+def _alike(one: WrittenField, other: WrittenField) -> bool:
+    """True if the values of two fields are written alike, as far as their declared types tell.
+
+    With a value goes its class, unless that is fixed; no object is of two classes of which none stands above the other.
+    """
+    if one.type == other.type or one.fixed or other.fixed:
+        return one.type == other.type
+    if one.above is None or other.above is None:
+        return True
+    return one.type in other.above or other.type in one.above
+
+
+def _gone_and_new(before: Sequence[WrittenField], after: Sequence[WrittenField]) -> str:
+    old, new = [one.name for one in before], [one.name for one in after]
+    gone = [name for name in old if name not in new]
+    added = [name for name in new if name not in old]
+    parts = [f"has lost {_listed(gone)}"] * bool(gone) + [f"has got {_listed(added)}"] * bool(added)
+    return " and ".join(parts) or "has fields of other types"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return f"the field{'s' if len(names) > 1 else ''} {', '.join(names)}"
+
+
+_HOW = {
+    "fields": "field by field",
+    "declared": "field by field",
+    "enum": "as the number of a constant",
+    "code": "by code of its own",
+    "java": "by Java",
+    "pojo": "as a POJO",
+    "unknown": "in an unknown way",
+}
+
+
+def short(name: str) -> str:
+    """A class's name without its package, and without the mark of the class of an object of Scala."""
+    return name.rpartition(".")[2].removesuffix("$")

@@ -1,0 +1,107 @@
+"""The code to write by hand, where an edit changes more than where state belongs: what rules put into ``Fix.code``."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Set
+
+from compat.state.model.operators import Operator
+from compat.state.model.states import State, StateKind, StateScope
+from compat.state.types.composite import ListTypeInfo, MapTypeInfo, RowTypeInfo
+from compat.state.types.python import expression_of
+from compat.state.types.spelling import parse_type
+
+NON_RESTORED = "--allowNonRestoredState"
+REMAP = "compat remap SAVEPOINT OUT --from-check REPORT"
+"""The command that gives all state whose operator is known the id that it looks for; REPORT is of ``--output json``."""
+
+_DESCRIPTORS = {
+    StateKind.VALUE: "ValueStateDescriptor",
+    StateKind.LIST: "ListStateDescriptor",
+    StateKind.MAP: "MapStateDescriptor",
+    StateKind.REDUCING: "ReducingStateDescriptor",
+    StateKind.AGGREGATING: "AggregatingStateDescriptor",
+}
+_FUNCTIONS = {StateKind.REDUCING: "reduce_function, ", StateKind.AGGREGATING: "aggregate_function, "}
+_ASSIGNER = re.compile(r"(?P<name>\w+)\((?P<numbers>\d+(?:, -?\d+)*)?\)")
+
+
+def text_of(value: str | int) -> str:
+    """A value as Python writes it, in double quotes."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def fresh_uid(operator: Operator, taken: Set[str]) -> str:
+    """A uid made of the operator's name that is not among ``taken``."""
+    words = "".join(letter.lower() if letter.isalnum() else "-" for letter in operator.name.partition(", ")[0])
+    base = "-".join(word for word in words.split("-") if word) or "operator"
+    uid, number = base, 1
+    while uid in taken:
+        number += 1
+        uid = f"{base}-{number}"
+    return uid
+
+
+def remap(old: Operator, new: Operator) -> str:
+    """The command that gives one operator's state in a savepoint the id that an operator of NEW looks for."""
+    return f"compat remap SAVEPOINT OUT --map {old.id}={new.id}"
+
+
+def descriptor(state: State, name: str | None = None) -> str | None:
+    """The descriptor that declares a state, maybe under another name; None where the type is not known or is Java's."""
+    made = _DESCRIPTORS.get(state.kind)
+    types = _type_arguments(state)
+    if made is None or types is None:
+        return None
+    return f"{made}({text_of(name or state.name)}, {_FUNCTIONS.get(state.kind, '')}{types})"
+
+
+def under_another_name(state: State) -> str:
+    """The descriptor that declares a state under a name of its own; the name alone where the type is not known."""
+    name = f"{state.name}-2"
+    return descriptor(state, name) or text_of(name)
+
+
+def _type_arguments(state: State) -> str | None:
+    found = None if state.type is None else parse_type(state.type)
+    if found is None:
+        return None
+    if isinstance(found, MapTypeInfo) and (state.kind is StateKind.MAP or state.scope is StateScope.BROADCAST):
+        parts = [expression_of(found.key_type), expression_of(found.value_type)]
+    elif isinstance(found, ListTypeInfo) and state.kind is StateKind.LIST:
+        parts = [expression_of(found.element_type)]
+    else:
+        parts = [expression_of(found)]
+    return None if None in parts else ", ".join(map(str, parts))
+
+
+def key_by(key_type: str) -> str | None:
+    """The call that gives a key of a type; PyFlink keeps a key as a row of one field."""
+    found = parse_type(key_type)
+    if isinstance(found, RowTypeInfo) and found.field_names == ("f0",):
+        found = found.field_types[0]
+    made = None if found is None else expression_of(found)
+    return None if made is None else f".key_by(key_selector, {made})"
+
+
+def time_to_live(ttl: int | None) -> str:
+    """The call that gives a state's descriptor a time to live in milliseconds, or the one to leave out."""
+    time = "…" if ttl is None else f"Time.milliseconds({ttl})"
+    return f"descriptor.enable_time_to_live(StateTtlConfig.new_builder({time}).build())"
+
+
+def window(assigner: str) -> str | None:
+    """The call that makes windows as an assigner did, from its text; None for an assigner of the program's own."""
+    match = _ASSIGNER.fullmatch(assigner)
+    if match is None:
+        return None
+    name, numbers = match["name"], (match["numbers"] or "").split(", ")
+    if name.startswith("Count"):
+        return f".count_window({', '.join(numbers)})"
+    if name == "GlobalWindows":
+        return ".window(GlobalWindows.create())"
+    times = ", ".join(f"Time.milliseconds({number})" for number in numbers)
+    if "Session" in name:
+        return f".window({name}.with_gap({times}))"
+    return f".window({name}.of({times}))" if name.endswith("TimeWindows") else None

@@ -1,0 +1,1 @@
+"""Rules of family 8: sources and sinks."""

@@ -1,0 +1,59 @@
+"""Kafka topics that NEW no longer names and goes on reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check import kafka
+from compat.check.connectors import restored
+from compat.check.context import Check
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.pinning import uid_call
+from compat.check.rule import Rule
+from compat.state.model.connectors import KafkaSource
+
+
+def _find(check: Check) -> Iterator[Finding]:
+    for pair, old, new in restored(check, KafkaSource):
+        gone = kafka.only_in(old, new)
+        if not gone:
+            continue
+        what = kafka.listed(gone.certain) if gone.certain else f"what only {gone.by_pattern!r} stands for"
+        yield check.finding(
+            RULE,
+            f"{pair.new.label} no longer names {what}, and goes on reading it",
+            level=Level.ERROR if gone.certain else Level.WARNING,
+            consequence="Flink restores this without an error: the readers take all partitions of the savepoint up again, "
+            "those of the dropped topics as well. Where a topic was deleted, the job runs on without it, and reads it when "
+            "somebody creates it anew: from the restored offset, or as auto.offset.reset says where that is not there.",
+            reason="A KafkaSource only ever adds partitions: what is read is in its state, and topics and patterns are asked "
+            "for new ones alone.",
+            old=pair.old,
+            new=pair.new,
+            fixes=(
+                Fix(
+                    text=f"Give the source a uid of its own and restore with -n: it starts at {new.starting}. "
+                    f"{kafka.ON_FROM_THE_GROUP} Or drop the records behind it.",
+                    code=uid_call(pair.new, check),
+                ),
+            ),
+            silent=True,
+        )
+
+
+RULE = Rule(
+    id="CMP801",
+    name="kafka-topic-still-read",
+    level=Level.ERROR,
+    other_levels=(Level.WARNING,),
+    when="warning where topics or partitions are meant by a pattern, so that it is open whether any is dropped",
+    fate=Fate.UNKNOWN,
+    summary="A Kafka topic that NEW does not name any more is still read.",
+    why="The partitions that a KafkaSource reads, and their offsets, are in its state. No version of the connector (3.x, 4.x, "
+    "5.0) takes restored partitions away because they are not subscribed to any more; it only looks for further ones. A topic "
+    "that is deleted does not end that, while a topic that is deleted and still named by its name fails the job at its start.",
+    old='KafkaSource.builder().set_topics("orders", "returns")',
+    new='KafkaSource.builder().set_topics("orders")',
+    fix="Start the source under another uid, from the offsets that its group committed last, and restore with -n.",
+    find=_find,
+)

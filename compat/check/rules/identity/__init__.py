@@ -1,0 +1,1 @@
+"""Rules of family 1: which operator of NEW takes which state."""

@@ -1,0 +1,124 @@
+"""Pairs that share an id and are two different operators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from compat.check import amounts, code_suggestions
+from compat.check.context import Check
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.mapping import BY_GENERATED_ID, Pair
+from compat.check.pinning import free_id, tie, uid_call
+from compat.check.rule import Rule
+from compat.state.model.operators import Operator
+
+_MOST = 6
+"""Operators that a title names."""
+
+
+def _find(check: Check) -> Iterator[Finding]:
+    if not check.wrong_hands:
+        return
+    wrong = [pair for pair in check.mapping.stateful_pairs() if pair.old.id in check.wrong_hands]
+    rightful = check.rightful
+    pinned = {operator.id for operator in rightful.values()}
+    pinned |= {new.id for old in check.mapping.lost if (new := check.successor(old)) is not None}
+    causes = _causes(wrong, rightful)
+    for pair in wrong:
+        yield _finding(pair, rightful.get(pair.old.id), pinned, causes[pair.old.id], check)
+
+
+def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], cause: str, check: Check) -> Finding:
+    old, new = pair.old, pair.new
+    fixes: tuple[Fix, ...]
+    if rightful is not None:
+        fixes = tie(old, rightful, check, uid_is_free=False)
+        if new.id not in pinned:
+            # Two operators that claim one state would leave it to chance which of them gets it.
+            freed = free_id(new, old, check)
+            remapped = any(fix.code == code_suggestions.REMAP for fix in fixes)
+            # An edit alone would leave the state to nobody: it is for whoever changes the savepoint, too.
+            fixes += tuple(replace(fix, call=None, code=fix.call or fix.code) for fix in freed) if remapped else freed
+    elif pair.by == BY_GENERATED_ID:
+        starts = "its id is free" if new.id in pinned else "it starts empty"
+        fixes = (
+            Fix(
+                text=f"Give {new.label} a uid of its own, so that {starts}, and restore with -n if the state of {old.label} "
+                "may go.",
+                code=uid_call(new, check),
+            ),
+        )
+    else:
+        fixes = (
+            Fix(
+                text=f"Give {new.label} a uid that no operator of OLD had, and restore with -n if the state of {old.label} "
+                "may go.",
+                code=uid_call(new, check),
+            ),
+        )
+    silent, empty = new.has_state, amounts.nothing(old.states)
+    return check.finding(
+        RULE,
+        f"the state of {old.label} goes to {new.label}, which is another operator",
+        level=Level.WARNING if empty else Level.ERROR,
+        consequence=(
+            "Flink restores this without an error. That state is empty in this snapshot, and may not be in the next one."
+            if empty
+            else "Flink restores this without an error; the operator goes on with state that is not its own."
+            if silent
+            else "Flink restores this without an error, and the state is lost: the operator does not use it."
+        ),
+        reason=f"Both have the {pair.by} {old.id}, but {check.wrong_hands[old.id]}.",
+        old=old,
+        new=new,
+        fixes=fixes,
+        silent=True,
+        cause=cause,
+    )
+
+
+def _causes(wrong: Sequence[Pair], rightful: Mapping[str, Operator]) -> dict[str, str]:
+    """What pairs have in common that pass state on, the one's to the next, by OLD's id: all of them in their order.
+
+    A pair comes before that of the operator which its state belongs to; the last one's may lose it, or be the first's.
+    """
+    takes = {pair.new.id: pair for pair in wrong}
+    after = {
+        pair.old.id: takes[owner.id]
+        for pair in wrong
+        if (owner := rightful.get(pair.old.id)) is not None and owner.id in takes
+    }
+    later = {pair.old.id for pair in after.values()}
+    found: dict[str, str] = {}
+    for first in sorted(wrong, key=lambda pair: pair.old.id in later):
+        row: dict[str, Pair] = {}
+        pair: Pair | None = first
+        while pair is not None and pair.old.id not in row and pair.old.id not in found:
+            row[pair.old.id] = pair
+            pair = after.get(pair.old.id)
+        told = [f"{pair.old.label} to {pair.new.label}" for pair in row.values()]
+        more = [f"{len(told) - _MOST} more"] if len(told) > _MOST else []
+        found |= dict.fromkeys(row, f"hand their state to one another: {', '.join([*told[:_MOST], *more])}")
+    return found
+
+
+RULE = Rule(
+    id="CMP103",
+    name="state-to-another-operator",
+    level=Level.ERROR,
+    other_levels=(Level.WARNING,),
+    when="warning where the snapshot tells that the state is empty",
+    fate=Fate.WRONG_HANDS,
+    summary="An id of OLD belongs to another operator in NEW, which would get state that is not its own.",
+    why="A generated id knows where an operator stands, not what it is. When two alike branches change places, "
+    "each gets the other's state: Flink restores this without an error and the results are wrong from then "
+    "on. Of an operator that has neither a name nor a uid nor a function to tell it by, and whose only state was replaced, "
+    "nobody can say whether it is another one: it counts as one, as its old state is lost either way. A name or a uid in both "
+    "versions tells.",
+    old='s.key_by(four).process(Count()).name("by four")\ns.key_by(three).process(Count()).name("by three")',
+    new='s.key_by(three).process(Count()).name("by three")\ns.key_by(four).process(Count()).name("by four")',
+    fix='Pin each operator to its own old id with .set_uid_hash("<old id>"), or restore the old order. If a uid '
+    "was given to another operator, choose a new uid for it.",
+    find=_find,
+)

@@ -1,0 +1,121 @@
+"""Operators whose id came out differently when the same program was built a second time, or is drawn by its code."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+
+from compat.check import code_suggestions
+from compat.check.context import Check
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.rule import Rule
+from compat.plan.facts import Program
+from compat.state.model.operators import Operator
+
+
+def _find(check: Check) -> Iterator[Finding]:
+    for side, program in (("old", check.old), ("new", check.new)):
+        again = check.rebuilt.get(side)
+        if again is None:
+            continue
+        for first, second in _differing(program, again):
+            changed = "uid" if first.uid != second.uid else "generated id"
+            was, then = (first.uid, second.uid) if changed == "uid" else (first.id, second.id)
+            yield check.finding(
+                RULE,
+                f"the id of {first.name!r} is another one at every start",
+                consequence="State saved by one start of the program cannot be found by the next one.",
+                reason=f"Two builds of {program.name} gave the {changed} {was!r} and then {then!r}.",
+                old=first if side == "old" else None,
+                new=first if side == "new" else None,
+                fixes=(
+                    Fix(
+                        text="Write the uid as a fixed text, and let nothing random, no time and no order of a set decide "
+                        "what the program builds.",
+                        code=f".uid({code_suggestions.text_of(code_suggestions.fresh_uid(first, set()))})",
+                    ),
+                ),
+            )
+    told = [new for new in check.new.operators if new.has_state and new.detail.get("uid_drawn") is not None]
+    for new in told:
+        yield _made_anew(check, new, str(new.detail.get("uid_drawn")))
+    yield from _drawn(check, {new.uid for new in told})
+
+
+def _made_anew(check: Check, new: Operator, by: str) -> Finding:
+    """An operator whose uid the program makes of what is another one at each start."""
+    return check.finding(
+        RULE,
+        f"the id of {new.name!r} is another one at every start",
+        consequence="State saved by one start of the program cannot be found by the next one.",
+        reason=f"The uid {new.uid!r} is made of what {by} gives.",
+        new=new,
+        fixes=(
+            Fix(
+                text="Write the uid as a fixed text, and let nothing random and no time decide it.",
+                code=f".uid({code_suggestions.text_of(code_suggestions.fresh_uid(new, set()))})",
+            ),
+        ),
+    )
+
+
+def _drawn(check: Check, told: Collection[str | None]) -> Iterator[Finding]:
+    """Operators whose uids are the same but for a UUID in them: a connector that was given no prefix draws one."""
+    if check.rebuilt:
+        return
+    fresh = {_without_uuid(new.uid): new for new in check.mapping.fresh if new.uid is not None}
+    for old in check.mapping.lost:
+        new = None if old.uid is None or not _UUID.search(old.uid) else fresh.get(_without_uuid(old.uid))
+        if new is None or new.uid is None or new.uid in told:
+            continue
+        yield check.finding(
+            RULE,
+            f"the id of {new.name!r} is another one at every start",
+            consequence="State saved by one start of the program cannot be found by the next one.",
+            reason=f"The uid was {old.uid!r} and is {new.uid!r}: what differs is a UUID, drawn when the job is built.",
+            old=old,
+            new=new,
+            fixes=(
+                Fix(
+                    text="Give the connector a fixed uid or uid prefix, such as uidPrefix(…) of Iceberg's sink; for this once, "
+                    "the one that it had.",
+                    code=f".uid({code_suggestions.text_of(old.uid or '')})",
+                ),
+            ),
+        )
+
+
+def _without_uuid(uid: str) -> str:
+    return _UUID.sub("*", uid)
+
+
+def _differing(first: Program, second: Program) -> list[tuple[Operator, Operator]]:
+    """Stateful operators, place by place, with different ids; the first ones only, as the others follow from them."""
+    mine = {operator.id for operator in first.operators}
+    theirs = {operator.id for operator in second.operators}
+    if mine == theirs:
+        return []
+    changed = [
+        (one, other)
+        for one, other in zip(first.operators, second.operators, strict=False)
+        if one.id != other.id and one.id not in theirs
+    ]
+    with_uid = [pair for pair in changed if pair[0].uid != pair[1].uid]
+    return with_uid or changed[:1]
+
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+
+RULE = Rule(
+    id="CMP108",
+    name="unstable-id",
+    level=Level.ERROR,
+    fate=Fate.REFUSED,
+    summary="Building the same program twice gives different operator ids.",
+    why="An id that is drawn at random, or follows the order of a set, is another one at the next start. No "
+    "savepoint of this job can be restored, not even by the same program.",
+    old="stream.map(f).uid(str(uuid4()))",
+    new='stream.map(f).uid("clean")',
+    fix="Write uids as constants, and build the job in an order that does not depend on sets or hashes.",
+    find=_find,
+)

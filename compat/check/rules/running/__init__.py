@@ -1,0 +1,1 @@
+"""Rules of family 9: the check itself."""

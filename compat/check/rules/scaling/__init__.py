@@ -1,0 +1,1 @@
+"""Rules of family 3: parallelism and key groups."""

@@ -1,0 +1,1 @@
+"""Rules of family 6: options and versions."""

@@ -1,0 +1,1 @@
+"""Rules of family 5: what a savepoint or checkpoint holds."""

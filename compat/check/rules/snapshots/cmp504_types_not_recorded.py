@@ -1,0 +1,61 @@
+"""States whose declared type neither the savepoint holds nor the stored bytes tell: one finding for each operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.context import Check
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.rule import Rule
+from compat.check.states import StateChange, changes
+from compat.state.model.states import State
+
+_SHOWN = 5
+
+
+def _find(check: Check) -> Iterator[Finding]:
+    if check.old.snapshot is None or check.old.snapshot.types_known:
+        return
+    for change in changes(check):
+        contradicted = change.pair.old.detail.get("contradicted_types", {})
+        untold = [
+            new
+            for old, new in (*change.kept, *change.elements)
+            if old.type is None and new.type is not None and new.name not in contradicted
+        ]
+        if untold:
+            yield _finding(check, change, untold)
+
+
+def _finding(check: Check, change: StateChange, untold: list[State]) -> Finding:
+    names = ", ".join(repr(state.name) for state in untold[:_SHOWN])
+    more = f" and {len(untold) - _SHOWN} more" if len(untold) > _SHOWN else ""
+    types = "the type of 1 state" if len(untold) == 1 else f"the types of {len(untold)} states"
+    return check.finding(
+        RULE,
+        f"{types} of {change.pair.new.label} cannot be compared: {names}{more}",
+        consequence="If a type changed, the task fails at the first record, or reads wrong values.",
+        reason="PyFlink hands bytes to Flink; a savepoint has the states' names and containers, and not their declared types, "
+        "and the stored bytes may be of several.",
+        old=change.pair.old,
+        new=change.pair.new,
+        fixes=(Fix(text="Name the program that wrote the savepoint: --names OLD.py."),),
+    )
+
+
+RULE = Rule(
+    id="CMP504",
+    name="types-not-recorded",
+    level=Level.UNKNOWN,
+    fate=Fate.UNKNOWN,
+    summary="The savepoint does not tell the declared types of some states.",
+    why="In process mode, PyFlink hands bytes to Flink: a savepoint has names and containers of the states, and the "
+    "types of keys and windows, but not what the bytes mean. A few stored values are looked at: some can be of no other type "
+    "than the declared one (a pickle, a small Long), others of several (a text may be bytes). There a changed type shows only "
+    "when the program that wrote the savepoint is known. What is not known is not called compatible.",
+    old='ValueStateDescriptor("name", Types.STRING())     # in the savepoint: a list of byte arrays',
+    new='ValueStateDescriptor("name", Types.PRIMITIVE_ARRAY(Types.BYTE()))',
+    fix="Name the program that wrote the savepoint: compat check SAVEPOINT new.py --names old.py; or accept it with "
+    "--allow-unknown.",
+    find=_find,
+)

@@ -1,0 +1,1 @@
+"""Rules of family 7: what queries mean."""

@@ -1,0 +1,33 @@
+"""Keys of GROUP BY, PARTITION BY and joins that are other columns of the same type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.context import Check
+from compat.check.findings import Fate, Finding, Level
+from compat.check.rule import Rule
+from compat.check.sql.aspects import Aspect
+from compat.check.sql.findings import findings
+
+_KEEP = "Keep the columns of the key, and their order."
+
+
+def _find(check: Check) -> Iterator[Finding]:
+    yield from findings(check, RULE, Aspect.KEYS, _KEEP)
+
+
+RULE = Rule(
+    id="CMP703",
+    name="sql-key-changed",
+    level=Level.ERROR,
+    other_levels=(Level.WARNING,),
+    when="warning for sessions of which nobody reads when they began or ended: their rows come out all the same",
+    fate=Fate.WRONG_HANDS,
+    summary="An operator of a query keeps its state by another key of the same type.",
+    why="A key is kept as its value. What was kept for customer 7 goes on as that of product 7, if both are numbers.",
+    old="SELECT customer, COUNT(*) FROM t GROUP BY customer",
+    new="SELECT product, COUNT(*) FROM t GROUP BY product",
+    fix="Keep the key, or start without the state and let it be rebuilt from the sources.",
+    find=_find,
+)

@@ -1,0 +1,54 @@
+"""Operators of a query that changed in a way that is not told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.context import Check
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.rule import Rule
+from compat.check.similarity import recorded
+from compat.check.sql.aspects import Aspect
+from compat.check.sql.findings import findings
+from compat.plan.queries import of_query
+from compat.state.model.job import Language
+
+_KEEP = "Keep this part of the query as it was, or accept it with --allow-unknown after comparing both by hand."
+
+_ENDINGS: dict[Language | None, str] = {"java": "jar", "python": "py"}
+
+
+def _find(check: Check) -> Iterator[Finding]:
+    yield from findings(check, RULE, Aspect.UNKNOWN, _KEEP)
+    pair = next((pair for pair in check.right_pairs if recorded(pair.old) and of_query(pair.new)), None)
+    if pair is not None:
+        yield check.finding(
+            RULE,
+            f"{check.old.name} does not tell what its queries computed",
+            consequence="Its state finds its operators. Whether they still add up and keep the same cannot be told from it.",
+            reason="A savepoint has the bytes of sums and rows, and not the query that they are of.",
+            new=pair.new,
+            fixes=(
+                Fix(
+                    text="Name the program that wrote it, or its plan, with --names: then the queries are compared, too.",
+                    code=f"--names OLD.{_ENDINGS.get(check.new.language, 'sql')}",
+                ),
+            ),
+            subject="savepoint",
+        )
+
+
+RULE = Rule(
+    id="CMP713",
+    name="sql-not-judged",
+    level=Level.UNKNOWN,
+    fate=Fate.UNKNOWN,
+    summary="An operator of a query changed, and what that means for its state is not known.",
+    why="The node of the compiled plan is of a sort that is not told apart, or there is none and only Flink's "
+    "descriptions can be compared; or OLD is a savepoint, which has no queries. What is not known is not called compatible.",
+    old="SELECT f(v) FROM t",
+    new="SELECT g(v) FROM t",
+    fix="Compare both with EXPLAIN. With Flink's planner on the class path, a job in SQL has a compiled plan, "
+    "which tells more.",
+    find=_find,
+)

@@ -1,0 +1,84 @@
+"""A state gone and one of the same kind and type, or of the same name, new in the same operator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check import amounts, code_suggestions
+from compat.check.context import Check
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.mapping import Pair
+from compat.check.rule import Rule
+from compat.check.sql.findings import KEEP_THE_QUERY, explained
+from compat.check.states import changes
+from compat.plan.queries import of_query
+from compat.state.model.states import State
+
+
+def _find(check: Check) -> Iterator[Finding]:
+    for change in changes(check):
+        if explained(change.pair, check):
+            continue
+        for old, new in change.renamed:
+            if old.name == new.name:
+                yield _moved(change.pair, old, new, check)
+                continue
+            yield check.finding(
+                RULE,
+                f"the state {old.name!r}{amounts.of(old)} of {change.pair.new.label} is called {new.name!r} now",
+                level=_level(old),
+                consequence=f"Flink restores this without an error; {new.name!r} starts empty, and the values of "
+                f"{old.name!r} stay behind.",
+                reason="States are found by their names.",
+                old=change.pair.old,
+                new=change.pair.new,
+                state=old.name,
+                fixes=(KEEP_THE_QUERY,)
+                if of_query(change.pair.new)
+                else (
+                    Fix(
+                        text=f"Keep the name {old.name!r} in the state's descriptor.",
+                        code=code_suggestions.descriptor(new, old.name) or code_suggestions.text_of(old.name),
+                    ),
+                ),
+                silent=True,
+            )
+
+
+def _moved(pair: Pair, old: State, new: State, check: Check) -> Finding:
+    """A state that belonged to keys and belongs to subtasks now, or the other way round."""
+    return check.finding(
+        RULE,
+        f"the state {old.name!r}{amounts.of(old)} of {pair.new.label} was {old.scope.value} state and is "
+        f"{new.scope.value} state",
+        level=_level(old),
+        consequence=f"Flink restores this without an error; {new.name!r} starts empty, and its old values stay behind.",
+        reason="States are found by their names, those that belong to keys apart from those that belong to subtasks.",
+        old=pair.old,
+        new=pair.new,
+        state=old.name,
+        fixes=(Fix(text=f"Keep {old.name!r} as {old.scope.value} state.", code=code_suggestions.descriptor(old)),),
+        silent=True,
+    )
+
+
+def _level(old: State) -> Level:
+    return Level.WARNING if amounts.nothing([old]) else Level.ERROR
+
+
+RULE = Rule(
+    id="CMP402",
+    name="state-renamed",
+    level=Level.ERROR,
+    other_levels=(Level.WARNING,),
+    when="warning where the snapshot tells that the old state is empty",
+    fate=Fate.LOST,
+    summary="A state went and one of the same type came, in the same operator; or keyed state became operator state.",
+    why="States are found by name. Under the new name there is nothing, so it starts empty for every key, while "
+    "the old one is carried along unread: Flink restores this without an error.",
+    old='ValueStateDescriptor("count", Types.LONG())',
+    new='ValueStateDescriptor("total", Types.LONG())',
+    fix="Keep the old name in the descriptor; the variable may have any name. If the new state is meant to start "
+    "empty, say so on the line: # compat: ignore[CMP402] reason.",
+    find=_find,
+)

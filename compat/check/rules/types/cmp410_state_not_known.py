@@ -1,0 +1,99 @@
+"""Operators that keep their state, whose states could not be found out on one of the sides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.connectors import other_versions
+from compat.check.context import Check
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.rule import Rule
+from compat.check.states import changes, undecided
+from compat.plan.queries import of_query
+from compat.state.model.operators import Operator
+
+
+def _find(check: Check) -> Iterator[Finding]:
+    for pair in check.right_pairs:
+        asked = check.answer(pair) is not None
+        for operator, program in ((pair.old, check.old), (pair.new, check.new)):
+            if operator.states is None and not (asked and operator is pair.old):
+                yield check.finding(
+                    RULE,
+                    f"the states of {operator.label} in {program.name} are not known",
+                    consequence="Its state finds its operator; whether the operator can read it cannot be told.",
+                    reason=f"{operator.states_unknown or 'They were not recorded'}.",
+                    old=pair.old,
+                    new=pair.new,
+                    fixes=(_advice(operator, in_python=program.language == "python"),),
+                )
+                break
+    yield from _only_flink_can_tell(check)
+    yield from _only_connectors_can_tell(check)
+
+
+def _only_connectors_can_tell(check: Check) -> Iterator[Finding]:
+    """Sources and sinks, compared by their plans alone, whose own serializers are of another version or have other code."""
+    for pair in check.right_pairs:
+        told = () if check.answer(pair) is not None else other_versions(pair.old, pair.new)
+        if told:
+            yield check.finding(
+                RULE,
+                f"what {pair.new.label} keeps is read by another serializer than wrote it",
+                consequence="Whether it reads the old bytes is decided by classes of the connector.",
+                reason=" ".join(told),
+                old=pair.old,
+                new=pair.new,
+                fixes=(
+                    Fix(
+                        text="Check with the new job itself in place of its plan, and a savepoint of the old one: then its "
+                        "serializer reads what is there."
+                    ),
+                ),
+                subject="connector",
+            )
+
+
+def _advice(operator: Operator, *, in_python: bool) -> Fix:
+    """What the author can do: nobody writes the ``open()`` of an operator of a query, but that of a function in it."""
+    if not of_query(operator):
+        return Fix(text="Ask for all states in open(), and let open() work without its surroundings.")
+    if in_python:
+        return Fix(
+            text="Keep get_accumulator_type() and get_result_type() of its aggregate functions, and what they put into the "
+            "accumulator, as they were; then accept it with --allow-unknown."
+        )
+    return Fix(text="Let open() of the functions that it calls work without their surroundings.")
+
+
+def _only_flink_can_tell(check: Check) -> Iterator[Finding]:
+    """States of jobs that Flink built, compared by their plans alone, whose serializers are not the same."""
+    for change in changes(check):
+        for old, differences in undecided(change):
+            yield check.finding(
+                RULE,
+                f"the serializer of the state {old.name!r} of {change.pair.new.label} is another one",
+                consequence="Whether it reads the old bytes is decided by classes of Flink's and the program's.",
+                reason=" ".join(differences) or "What the two wrote of themselves differs.",
+                old=change.pair.old,
+                new=change.pair.new,
+                state=old.name,
+                fixes=(
+                    Fix(text="Check with the new job itself in place of its plan: Flink's own classes decide then."),
+                ),
+            )
+
+
+RULE = Rule(
+    id="CMP410",
+    name="state-not-known",
+    level=Level.UNKNOWN,
+    fate=Fate.UNKNOWN,
+    summary="The states of an operator could not be found out.",
+    why="States are found by calling the function's open(). If that fails, or the states are made while records "
+    "are processed, the check cannot see them. What is not known is not called compatible.",
+    old='def open(self, ctx):\n    self.count = ctx.get_state(ValueStateDescriptor("count", Types.LONG()))',
+    new='def open(self, ctx):\n    self.model = load("/models/current")   # not there on this machine',
+    fix="Declare the states first in open(), before anything that can fail; or accept it with --allow-unknown.",
+    find=_find,
+)

@@ -1,0 +1,135 @@
+"""States whose values are of classes that are written in another way than before, of which Flink knows nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from compat.check.class_changes import ClassChange, class_changes, short
+from compat.check.context import Check
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.mapping import Pair
+from compat.check.rule import Rule
+from compat.check.states import kept_states
+from compat.state.model.code import WrittenClass
+from compat.state.model.states import State
+
+
+def _find(check: Check) -> Iterator[Finding]:
+    for pair in check.right_pairs:
+        if check.old.kind == "savepoint" and pair.old.states is None:
+            for state in pair.new.states or ():
+                yield from _not_told(check, pair, state)
+        for old, new in kept_states(pair):
+            yield from _findings(check, pair, old, tuple(class_changes(old.classes, new.classes)))
+            if check.old.kind == "savepoint" and not old.classes:
+                yield from _not_told(check, pair, new)
+            else:
+                yield from _open(check, pair, old, new.classes)
+        if pair.old.key is not None and pair.new.key is not None:
+            yield from _findings(check, pair, None, tuple(class_changes(pair.old.key.classes, pair.new.key.classes)))
+
+
+def _findings(check: Check, pair: Pair, state: State | None, changes: Sequence[ClassChange]) -> Iterator[Finding]:
+    what = "the key" if state is None else f"the state {state.name!r}"
+    for level in (Level.ERROR, Level.UNKNOWN, Level.WARNING):
+        told = [change for change in changes if change.level is level]
+        if not told:
+            continue
+        silent = all(change.silent for change in told)
+        yield check.finding(
+            RULE,
+            f"{what} of {pair.new.label} holds values of a class that is written in another way",
+            level=level,
+            consequence=_consequence(level, silent),
+            reason=" ".join(_sentence(change.says) for change in told) + " Snapshots of serializers do not tell that.",
+            old=pair.old,
+            new=pair.new,
+            state=None if state is None else state.name,
+            fixes=(
+                Fix(
+                    text="Keep the class as it was; or put new values, of a class that is a POJO or has an Avro schema, into a "
+                    "state of another name."
+                ),
+            ),
+            silent=silent,
+            subject=None if state is not None else "key",
+        )
+
+
+_BY_PLACE = ("fields", "declared", "enum", "code")
+
+
+def _consequence(level: Level, silent: bool) -> str:
+    if silent and level is Level.ERROR:
+        return "Flink restores this without an error, and the values mean something else from then on."
+    if level is Level.UNKNOWN:
+        return "Flink restores this without an error. It is right if these are new names for the same, and wrong else."
+    if silent:
+        return "Flink restores this without an error: each old value is taken for what stands in its place now."
+    if level is Level.ERROR:
+        return (
+            "The task fails when it starts, with state on the heap; with RocksDB, or for a key that is seen later, it fails "
+            "when it reads a value, or reads a wrong one."
+        )
+    return "If there are such values in the state, the task fails when it reads them."
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _not_told(check: Check, pair: Pair, state: State) -> Iterator[Finding]:
+    """States of a savepoint, of which it is not known what their classes were."""
+    names = [short(one.name) for one in state.classes if one.writer in _BY_PLACE]
+    if names:
+        yield check.finding(
+            RULE,
+            f"the state {state.name!r} of {pair.new.label} holds values of classes that cannot be compared",
+            level=Level.UNKNOWN,
+            consequence="If fields or constants of these classes changed, values are read as something else, without an error.",
+            reason=f"Savepoints do not tell of what {', '.join(names)} consisted when the values were written.",
+            old=pair.old,
+            new=pair.new,
+            state=state.name,
+            fixes=(Fix(text="Name the program that wrote the savepoint with --names: then the classes are compared."),),
+            silent=True,
+            subject="not told",
+        )
+
+
+def _open(check: Check, pair: Pair, state: State, classes: Sequence[WrittenClass]) -> Iterator[Finding]:
+    """States of an abstract type of which no class is known that its values could be of."""
+    known = {one.under for one in classes}
+    for one in classes:
+        if one.name not in known and one.under is None and (one.abstract or one.writer == "unknown"):
+            yield check.finding(
+                RULE,
+                f"the state {state.name!r} of {pair.new.label} holds values whose class is known at run time only",
+                level=Level.NOTE,
+                consequence="Whether the classes of these values are as they were cannot be told.",
+                reason=f"{short(one.name)} is declared, and no class in the job's jar is known to be written for it.",
+                old=pair.old,
+                new=pair.new,
+                state=state.name,
+                fixes=(Fix(text="Declare a class that is a POJO, or a type with a serializer of its own."),),
+                subject=one.name,
+            )
+
+
+RULE = Rule(
+    id="CMP415",
+    name="class-behind-kryo",
+    level=Level.ERROR,
+    other_levels=(Level.UNKNOWN, Level.WARNING, Level.NOTE),
+    when="unknown where OLD is a savepoint, which does not tell its classes, or a constant of an enum has another name in its "
+    "place; warning where a field was renamed in its place, or where values may be of a class that changed; note where the "
+    "class of values is known at run time only",
+    fate=Fate.LOST,
+    summary="A class whose values Kryo or Java writes, or which stands in for a POJO, changed.",
+    why="Kryo writes the values of fields in the order of the fields' names, and the constants of enums as numbers. Flink's "
+    "snapshot of its serializer has the class's name only, so that Flink takes any class of that name for the same one.",
+    old="class Spent { Spent(int x) {} long total; long last; }",
+    new="class Spent { Spent(int x) {} long amount; long last; }",
+    fix="Make the class a POJO, or give it a serializer; until then keep its fields and constants as they are.",
+    find=_find,
+)

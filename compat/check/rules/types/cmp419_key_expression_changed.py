@@ -1,0 +1,77 @@
+"""Keyed operators whose key is another expression of the same type."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.context import Check
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.mapping import Pair
+from compat.check.pinning import uid_call
+from compat.check.rule import Rule
+from compat.state.model.code import UserCode
+from compat.state.model.operators import Operator
+
+
+def _find(check: Check) -> Iterator[Finding]:
+    for pair in check.right_pairs:
+        if _key_types(pair.old) != _key_types(pair.new):
+            continue
+        both = zip(pair.old.key_selectors, pair.new.key_selectors, strict=False)
+        for number, (old, new) in enumerate(both, start=1):
+            if old is not None and new is not None and old.digest is not None and new.digest is not None:
+                yield from _changes(check, pair, number, old, new)
+
+
+def _changes(check: Check, pair: Pair, number: int, old: UserCode, new: UserCode) -> Iterator[Finding]:
+    if old.digest == new.digest and old.captured == new.captured:
+        return
+    tried = old.samples is not None and old.samples == new.samples
+    which = f" of input {number}" if len(pair.new.key_selectors) > 1 else ""
+    if old.digest != new.digest:
+        reason = f"The code of its KeySelector, {new}, is another one"
+    else:
+        before = {one.name: one.digest for one in old.captured}
+        names = [one.name for one in new.captured if before.get(one.name) != one.digest]
+        reason = f"Its KeySelector, {new}, holds other values" + (f" in {', '.join(names)}" if names else "")
+    reason += "; for the records that were tried it gives the keys that it gave before." if tried else "."
+    yield check.finding(
+        RULE,
+        f"the key{which} of {pair.new.label} is another expression",
+        level=Level.WARNING if tried else Level.ERROR,
+        consequence="Flink restores this without an error: the state of each old key goes on with whatever has that key now, "
+        "and records that had it before find none.",
+        reason=reason,
+        old=pair.old,
+        new=pair.new,
+        fixes=(
+            Fix(
+                text="Keep the key as it was; or give the operator a uid of its own, and restore with -n if the old state may "
+                "go. If it is the same key in other words, let this finding pass.",
+                code=uid_call(pair.new, check),
+            ),
+        ),
+        silent=True,
+        subject=str(number),
+    )
+
+
+def _key_types(operator: Operator) -> set[str]:
+    return {state.key_type for state in operator.states or () if state.key_type is not None}
+
+
+RULE = Rule(
+    id="CMP419",
+    name="key-expression-changed",
+    level=Level.ERROR,
+    other_levels=(Level.WARNING,),
+    when="warning where the expression gives the same keys as before for the records that were tried",
+    fate=Fate.LOST,
+    summary="The key of an operator is computed in another way, and has the type that it had.",
+    why="Flink compares the type of a key and nothing else. State that was written for one thing goes on with another one that "
+    "happens to have an equal key.",
+    old="stream.keyBy(order -> order.customer)",
+    new="stream.keyBy(order -> order.shop)",
+    fix="Keep the key; or start the operator without state under another uid.",
+    find=_find,
+)

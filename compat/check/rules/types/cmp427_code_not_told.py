@@ -1,0 +1,56 @@
+"""Savepoints of jobs in Java whose program nobody names: what its code did with the state is not in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.check.context import Check
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.rule import Rule
+from compat.state.model.operators import Operator
+
+_ROLLING = "reduce"
+"""Keeps what a function of the program's made of the values so far, under a name of Flink's."""
+
+
+def _find(check: Check) -> Iterator[Finding]:
+    if check.new.language != "java" or check.old.snapshot is None or check.old.snapshot.types_known:
+        return
+    pair = next((pair for pair in check.right_pairs if _of_the_program(pair.new)), None)
+    if pair is not None:
+        yield check.finding(
+            RULE,
+            f"{check.old.name} does not tell what the code that wrote it did with its state",
+            consequence="Ids, names and types are compared. That inputs, two states of one type or a trigger changed places "
+            "cannot be seen.",
+            reason="A savepoint has the bytes of a state, and not the code that they are for.",
+            new=pair.new,
+            fixes=(
+                Fix(
+                    text="Name the jar that wrote it, or its plan: then the code is compared, too.",
+                    code="--names OLD.jar",
+                ),
+            ),
+            subject="savepoint",
+        )
+
+
+def _of_the_program(operator: Operator) -> bool:
+    """True for an operator that keeps state for code of the program's."""
+    own = any(not state.built_in for state in operator.states or ())
+    return own or operator.kind == _ROLLING or "window" in operator.detail
+
+
+RULE = Rule(
+    id="CMP427",
+    name="code-not-told",
+    level=Level.WARNING,
+    fate=Fate.RESTORED,
+    summary="OLD is a savepoint of a job in Java, and nobody says which program wrote it.",
+    why="Flink restores state to operators and names. Which input, field or trigger a state is for is in the code alone; with "
+    "the program that wrote the savepoint at hand, the check compares that, too.",
+    old="first.connect(second).process(new Join())",
+    new="second.connect(first).process(new Join())",
+    fix="Add --names OLD.jar, or --names with a plan that was kept of it.",
+    find=_find,
+)

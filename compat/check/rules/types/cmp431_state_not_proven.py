@@ -1,0 +1,68 @@
+"""States of OLD for whose restore nothing speaks: what was not looked at is not called compatible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from compat.check.context import Check
+from compat.check.evidence import gaps
+from compat.check.findings import Fate, Finding, Fix, Gap, Level
+from compat.check.mapping import Pair
+from compat.check.rule import Rule
+from compat.state.model.states import State
+
+_SAYS_IT = (Level.ERROR, Level.UNKNOWN)
+
+
+def find_unproven(check: Check, findings: Iterable[Finding]) -> Iterator[Finding]:
+    """What nothing speaks for, besides what the findings of other rules say: one finding for what one step settles."""
+    findings = list(findings)
+    told = {(one.old.id, one.state) for one in findings if one.old is not None and one.level in _SAYS_IT}
+    found: dict[tuple[str, str], list[tuple[Pair, State | None, Gap]]] = {}
+    for pair, state, gap in gaps(check, findings):
+        if told.isdisjoint(((pair.old.id, None), (pair.old.id, None if state is None else state.name))):
+            found.setdefault((pair.old.id, gap.cause), []).append((pair, state, gap))
+    for same in found.values():
+        pair, state, gap = same[0]
+        more = f" (and {len(same) - 1} more)" if len(same) > 1 else ""
+        what = f"the state {state.name!r}{more}" if state is not None else "what it may keep besides"
+        yield check.finding(
+            RULE,
+            f"whether {pair.new.label} restores {what} cannot be told",
+            consequence="Flink may restore it, lose it, or fail: nothing was seen that says which.",
+            reason=f"{gap.why[:1].upper()}{gap.why[1:]}.",
+            old=pair.old,
+            new=pair.new,
+            state=None if state is None else state.name,
+            fixes=(Fix(text=gap.settle),),
+            subject=gap.cause,
+            cause=_COMMON.get(gap.cause),
+        )
+
+
+_COMMON = {
+    "more": "may keep states besides those that are known",
+    "gone": "lack states of OLD, and no rule tells what becomes of them",
+    "migration": "convert old values in a way that their serializers do not tell",
+    "pickles": "keep pickles of classes that are not known to be as they were",
+    **{
+        f"{what} {side}": f"keep states whose {what} is not told in {side}"
+        for what in ("type", "key type")
+        for side in ("OLD", "NEW")
+    },
+}
+"""What operators with a gap have in common, by its cause; other gaps are told one by one."""
+
+
+RULE = Rule(
+    id="CMP431",
+    name="state-not-proven",
+    level=Level.UNKNOWN,
+    fate=Fate.UNKNOWN,
+    summary="Nothing was seen that says what becomes of a state.",
+    why="Compatible is what was proven for each state: its operator, its name and its types were compared. Where one of these "
+    "is not known on both sides, or an operator may ask for further states once records come, nothing is proven.",
+    old="void processElement(…) { getRuntimeContext().getState(descriptor).update(…); }",
+    new="void processElement(…) { getRuntimeContext().getState(otherDescriptor).update(…); }",
+    fix="Ask for all states in open(); tell the types on both sides; or accept it with --allow-unknown.",
+)

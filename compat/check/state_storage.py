@@ -1,0 +1,103 @@
+"""How a pair's state is kept, which decides what the new declaration of a state makes of the old one's bytes.
+
+Operators in Python are kept in another way than those in Java, and in PyFlink's two modes in two ways; what was written
+to a store of this project is restored by its own rules.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from compat.check.context import Check
+from compat.check.mapping import Pair
+from compat.state import names as framework
+from compat.state.compatibility import JAVA, PROCESS, STORE, THREAD, Compatibility, Dialect, resolve_map
+from compat.state.compatibility.answers import SAME, incompatible, worst
+from compat.state.model.states import State, StateKind, StateScope
+from compat.state.types import ListTypeInfo, MapTypeInfo, TypeInformation
+from compat.state.types.spelling import parse_type
+
+EXECUTION_MODE = "python.execution-mode"
+_ONE_VALUE = frozenset({StateKind.VALUE, StateKind.REDUCING, StateKind.AGGREGATING})
+
+
+class KindChange(Enum):
+    """The fate of the values of a state whose kind changed."""
+
+    NONE = "nothing"
+    READ = "are read"
+    FIRST_ONLY = "first only"
+    REFUSED = "refused"
+
+
+def dialect_of(check: Check, pair: Pair) -> Dialect | None:
+    """The way in which the state of a pair is kept; None if it is not the same one on both sides."""
+    if check.old.kept_by_store:
+        return STORE
+    if "python" not in pair.new.detail:
+        return JAVA
+    modes = [program.settings.get(EXECUTION_MODE) for program in (check.old, check.new)]
+    if None not in modes and modes[0] != modes[1]:
+        return None
+    return THREAD if "thread" in modes else PROCESS
+
+
+def kind_change(old: State, new: State, dialect: Dialect) -> KindChange:
+    """How a state of another kind reads the old one's values.
+
+    In process mode PyFlink keeps all but maps as lists, of which the states of one value read the first element.
+    """
+    if old.kind is new.kind:
+        return KindChange.NONE
+    if dialect is PROCESS and StateKind.MAP not in (old.kind, new.kind):
+        return KindChange.FIRST_ONLY if old.kind is StateKind.LIST else KindChange.READ
+    if dialect is THREAD and {old.kind, new.kind} <= _ONE_VALUE:
+        return KindChange.READ
+    return KindChange.REFUSED
+
+
+def type_change(old: State, new: State, dialect: Dialect) -> Compatibility | None:
+    """Whether the new type reads what the old one wrote; None where one of them is not known, or kinds do not fit."""
+    if old.type is None or new.type is None:
+        return None
+    before, after = parse_type(old.type), parse_type(new.type)
+    if before is None or after is None:
+        return SAME if old.type == new.type else incompatible(f"{old.type} became {new.type}")
+    if isinstance(before, MapTypeInfo) and isinstance(after, MapTypeInfo) and old.kind is new.kind is StateKind.MAP:
+        if dialect is STORE:
+            return resolve_map(before, after)
+        keys = dialect.resolve(before.key_type, after.key_type, alone=False)
+        values = dialect.resolve(before.value_type, after.value_type, alone=False)
+        return worst([keys.within("the keys"), values.within("the values")])
+    if StateKind.MAP in (old.kind, new.kind) and old.kind is not new.kind:
+        return None
+    alone = StateKind.LIST not in (old.kind, new.kind)
+    return dialect.resolve(_element(before, old), _element(after, new), alone=alone)
+
+
+def is_kept_alike(old: State, new: State, dialect: Dialect) -> bool:
+    """Whether Flink has one serializer for the values of both, whatever is declared of them: then it refuses nothing."""
+    before, after = (None if state.type is None else parse_type(state.type) for state in (old, new))
+    if before is None or after is None:
+        return False
+    return dialect.kept(_element(before, old)) == dialect.kept(_element(after, new))
+
+
+def _element(type_info: TypeInformation, state: State) -> TypeInformation:
+    """The type of one value of a state: of a list state, an element's."""
+    of_list = state.kind is StateKind.LIST and isinstance(type_info, ListTypeInfo)
+    return type_info.element_type if of_list else type_info  # type: ignore[attr-defined]
+
+
+def key_change(old: str, new: str) -> Compatibility:
+    """Whether keys of one type are found again under another. Keys are written by Java's serializers in all modes."""
+    before, after = parse_type(old), parse_type(new)
+    if before is None or after is None:
+        return SAME if old == new else incompatible(f"{old} became {new}")
+    return JAVA.resolve(before, after)
+
+
+def is_kept(state: State) -> bool:
+    """True for states whose types a rule may compare: those of the program, and the elements in windows."""
+    in_windows = state.name == framework.WINDOW_CONTENTS
+    return not state.built_in or (state.scope is StateScope.KEYED and (in_windows or state.type is not None))

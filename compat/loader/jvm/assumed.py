@@ -1,0 +1,71 @@
+"""A job that Flink built as it is where the cluster sets another default parallelism: other chains, and other ids with them.
+
+Flink does not have to build it again. Operators whose parallelism nobody set follow the default. An edge of which nobody said
+how it sends forwards between two of one parallelism, and rebalances between others (``StreamGraph.addEdgeInternal``).
+"""
+
+from __future__ import annotations
+
+from itertools import count
+
+from msgspec.structs import replace
+
+from compat.compiler.errors import ProgramError
+from compat.compiler.transformations.partitioners import Ship
+from compat.loader.jvm.compiled import CompiledJob, Disagreement, graphs_of
+from compat.loader.jvm.messages import Edge, Job, Node
+from compat.plan.assumed import DEFAULT
+
+Otherwise = tuple[Job, CompiledJob]
+
+
+def otherwise_of(job: Job, usual: CompiledJob) -> Otherwise | None:
+    """The job under a default parallelism that no operator names, and its graphs; None where ids and chains are the same."""
+    named = {node.parallelism for node in job.nodes if node.parallelism_configured}
+    if job.graph.batch or job.parallelism_given or job.graph.parallelism != DEFAULT or not named:
+        return None
+    parallelism = next(number for number in count(DEFAULT + 1) if number not in named)
+    other = _under(job, parallelism)
+    try:
+        made = graphs_of(other)
+    except (ProgramError, Disagreement):
+        return None
+    return None if _chains(made) == _chains(usual) else (_with_ids(other, made), made)
+
+
+def _under(job: Job, parallelism: int) -> Job:
+    nodes = {
+        node.id: node if node.parallelism_configured else replace(node, parallelism=parallelism) for node in job.nodes
+    }
+    return replace(
+        job,
+        nodes=tuple(nodes.values()),
+        edges=tuple(_edge(edge, nodes[edge.source], nodes[edge.target]) for edge in job.edges),
+        graph=replace(job.graph, parallelism=parallelism),
+        savepoint=b"",
+    )
+
+
+def _edge(edge: Edge, source: Node, target: Node) -> Edge:
+    name = edge.partitioner_class.rpartition(".")[2]
+    if source.parallelism == target.parallelism or name != Ship.FORWARD.flink_class:
+        return edge
+    return replace(edge, partitioner=Ship.REBALANCE.name, partitioner_class=Ship.REBALANCE.flink_class)
+
+
+def _with_ids(job: Job, made: CompiledJob) -> Job:
+    vertex_of = made.job_graph.vertex_of
+    nodes = (
+        replace(
+            node,
+            generated_id=made.hashes[node.id],
+            operator_id=node.user_hash or made.hashes[node.id],
+            vertex=vertex_of[node.id],
+        )
+        for node in job.nodes
+    )
+    return replace(job, nodes=tuple(nodes))
+
+
+def _chains(made: CompiledJob) -> list[tuple[str, ...]]:
+    return sorted(tuple(operator.id for operator in vertex.operators) for vertex in made.job_graph.vertices)

@@ -1,0 +1,214 @@
+"""Where the user's code made each operator: the line that called Flink's API.
+
+Flink does not remember it. An environment of our own does, whose methods that every operator and source goes through tell
+a listener before they do their work. Its class is written with the assembler that Flink brings along.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import jpype
+
+from compat.loader.jvm.bridge import Java, array_of, flink, java, operator_of, text_or_none, user_frames
+from compat.loader.jvm.messages import JavaFrame, MergedPart
+
+_NAME = "compat/CapturingEnvironment"
+_BASE = "org/apache/flink/streaming/api/environment/StreamExecutionEnvironment"
+_CONSTRUCTOR = (
+    "(Lorg/apache/flink/core/execution/PipelineExecutorServiceLoader;"
+    "Lorg/apache/flink/configuration/Configuration;Ljava/lang/ClassLoader;)V"
+)
+_ADD = "(Lorg/apache/flink/api/dag/Transformation;)V"
+_CONSUMER = "java/util/function/Consumer"
+_TRANSLATION = "org.apache.flink.streaming.api.graph.StreamGraphGenerator"
+_WRITER = "Writer"
+
+
+def _line_of_java() -> JavaFrame | None:
+    """The line of the user's code that this thread of the JVM runs."""
+    return next(user_frames(java("java.lang.Thread").currentThread().getStackTrace()), None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A function in Python, the transformation that was made for it, and the line that made it."""
+
+    function: Java
+    transformation: Java
+    frame: JavaFrame
+
+
+class Places:
+    """The lines at which a program made its transformations, by their ids; ``here`` gives the one that is being run.
+
+    ``parallelism_given`` is whether it gave its environment a parallelism.
+    """
+
+    def __init__(self) -> None:
+        self.here: Callable[[], JavaFrame | None] = _line_of_java
+        self.parallelism_given = False
+        self.by_id: dict[int, JavaFrame] = {}
+        self._sinks: list[tuple[Java, JavaFrame]] = []
+        self._functions: list[_Made] = []
+        counter = flink("api.dag.Transformation").class_.getDeclaredField("ID_COUNTER")
+        counter.setAccessible(True)
+        self._counter = counter.get(None)
+        self._sink = flink("streaming.api.transformations.SinkTransformation")
+        self._environment = flink("streaming.api.environment.StreamExecutionEnvironment")
+
+    def forget(self) -> None:
+        """Begin anew, with the first id, as in a JVM that has made no transformation."""
+        self.here = _line_of_java
+        self.parallelism_given = False
+        self.by_id, self._sinks = {}, []
+        self._functions = []
+        self._counter.set(0)
+
+    def note(self, transformation: Java) -> None:
+        """Remember the line that is being run for a transformation, or for the next one if it is None.
+
+        An environment instead of one is about to take a parallelism.
+        """
+        trace = java("java.lang.Thread").currentThread().getStackTrace()
+        if any(str(element.getClassName()) == _TRANSLATION for element in trace):
+            return
+        if isinstance(transformation, self._environment):
+            self.parallelism_given = True
+            return
+        frame = self.here()
+        if frame is None:
+            return
+        if transformation is None:
+            self.by_id.setdefault(int(self._counter.get()) + 1, frame)
+            return
+        self.by_id[int(transformation.getId())] = frame
+        if (function := first_function(_operator_of(transformation))) is not None:
+            self._functions.append(_Made(function, transformation, frame))
+        if isinstance(transformation, self._sink):
+            self._sinks.append((transformation, frame))
+
+    def of_nodes(self, nodes: Iterable[Java]) -> Mapping[int, JavaFrame]:
+        """The lines of StreamNodes. The parts of a sink have that of the sink: they are made in the order of the sinks.
+
+        Operators of PyFlink that were melted into one have the line of the first, whose function they hold.
+        """
+        found: dict[int, JavaFrame] = {}
+        waiting: dict[str, list[JavaFrame]] = {}
+        for sink, frame in self._sinks:
+            waiting.setdefault(str(sink.getName()), []).append(frame)
+        current: dict[str, JavaFrame] = {}
+        for node in sorted(nodes, key=lambda one: int(one.getId())):
+            name, _, part = str(node.getOperatorName()).rpartition(": ")
+            function = first_function(_operator_of(node)) if self._functions else None
+            if int(node.getId()) in self.by_id:
+                found[int(node.getId())] = self.by_id[int(node.getId())]
+            elif function is not None:
+                found.update((int(node.getId()), one.frame) for one in self._functions if one.function.equals(function))
+            elif name in waiting:
+                if waiting[name] and (part == _WRITER or name not in current):
+                    current[name] = waiting[name].pop(0)
+                found[int(node.getId())] = current[name]
+        return found
+
+    def merged_into(self, node: Java) -> tuple[MergedPart, ...]:
+        """The operators of PyFlink that were melted into a StreamNode after its first."""
+        parts = []
+        for function in python_functions(_operator_of(node))[1:]:
+            for one in self._functions:
+                if one.function.equals(function):
+                    uid = text_or_none(one.transformation.getUid())
+                    parts.append(MergedPart(name=str(one.transformation.getName()), uid=uid, source=one.frame))
+        return tuple(parts)
+
+
+def python_functions(operator: Java) -> list[Java]:
+    """The functions in Python that an operator of PyFlink's DataStream API runs, first to last; none for other operators."""
+    if operator is None or not hasattr(operator, "getPythonFunctionInfo"):
+        return []
+    try:
+        info, found = operator.getPythonFunctionInfo(), []
+    except jpype.JException:  # it stands for an operator that is made when the graph is
+        return []
+    while info is not None and hasattr(info, "getFunctionType"):
+        found.append(info.getPythonFunction())
+        info = next(iter(info.getInputs()), None)
+    return found[::-1]
+
+
+def first_function(operator: Java) -> Java:
+    """The first of an operator's functions in Python; None where it has none."""
+    return next(iter(python_functions(operator)), None)
+
+
+def _operator_of(made: Java) -> Java:
+    """The operator of a transformation or a StreamNode; None where it has none, or one that is made later."""
+    return operator_of(made.getOperatorFactory()) if hasattr(made, "getOperatorFactory") else None
+
+
+def capturing_environment(listener: Callable[[Java], None]) -> Java:
+    """The class of an environment that calls ``listener`` with each transformation, and with None before each is made.
+
+    When it is given a parallelism, the listener gets the environment.
+    """
+
+    @jpype.JImplements("java.util.function.Consumer")
+    class Listener:
+        @jpype.JOverride
+        def accept(self, transformation: Java) -> None:
+            listener(transformation)
+
+    made = _define(bytes(_class_file()))
+    field = made.getDeclaredField("listener")
+    field.set(None, Listener())
+    return jpype.JClass(made)
+
+
+def _define(code: bytes) -> Java:
+    """A class in the loader of Flink's classes."""
+    loader = flink("api.common.JobID").class_.getClassLoader()
+    for method in java("java.lang.ClassLoader").class_.getDeclaredMethods():
+        types = [str(one.getSimpleName()) for one in method.getParameterTypes()]
+        if str(method.getName()) == "defineClass" and types == ["String", "byte[]", "int", "int"]:
+            method.setAccessible(True)
+            size = java("java.lang.Integer")
+            return method.invoke(
+                loader, [_NAME.replace("/", "."), array_of(jpype.JByte)(code), size(0), size(len(code))]
+            )
+    raise LookupError("java.lang.ClassLoader has no defineClass")
+
+
+def _class_file() -> Java:
+    asm = "org.apache.flink.shaded.asm9.org.objectweb.asm."
+    op = java(asm + "Opcodes")
+    writer = java(asm + "ClassWriter")(java(asm + "ClassWriter").COMPUTE_MAXS)
+    writer.visit(op.V1_8, op.ACC_PUBLIC, _NAME, None, _BASE, None)
+    writer.visitField(op.ACC_PUBLIC | op.ACC_STATIC, "listener", f"L{_CONSUMER};", None, None).visitEnd()
+
+    def method(name: str, descriptor: str, before: Callable[[Java], None], arguments: int, returns: int) -> None:
+        code = writer.visitMethod(op.ACC_PUBLIC, name, descriptor, None, None)
+        code.visitCode()
+        before(code)
+        code.visitVarInsn(op.ALOAD, 0)
+        for argument in range(1, arguments + 1):
+            code.visitVarInsn(op.ILOAD if descriptor.startswith("(I)") else op.ALOAD, argument)
+        code.visitMethodInsn(op.INVOKESPECIAL, _BASE, name, descriptor, False)
+        code.visitInsn(returns)
+        code.visitMaxs(0, 0)
+        code.visitEnd()
+
+    def tell(push: Callable[[Java], None]) -> Callable[[Java], None]:
+        def before(code: Java) -> None:
+            code.visitFieldInsn(op.GETSTATIC, _NAME, "listener", f"L{_CONSUMER};")
+            push(code)
+            code.visitMethodInsn(op.INVOKEINTERFACE, _CONSUMER, "accept", "(Ljava/lang/Object;)V", True)
+
+        return before
+
+    method("<init>", _CONSTRUCTOR, lambda code: None, 3, op.RETURN)
+    method("addOperator", _ADD, tell(lambda code: code.visitVarInsn(op.ALOAD, 1)), 1, op.RETURN)
+    method("setParallelism", f"(I)L{_BASE};", tell(lambda code: code.visitVarInsn(op.ALOAD, 0)), 1, op.ARETURN)
+    method("getParallelism", "()I", tell(lambda code: code.visitInsn(op.ACONST_NULL)), 0, op.IRETURN)
+    writer.visitEnd()
+    return writer.toByteArray()

@@ -1,0 +1,100 @@
+"""The ExecutionGraph's parts. Flink: ``org.apache.flink.runtime.executiongraph``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from compat.compiler.executiongraph.edges import EdgeGroup
+from compat.compiler.jobgraph.graph import JobVertex, ResultPartitionType
+from compat.compiler.streamgraph.graph import StreamEdge
+from compat.state.frozen import frozen
+
+
+@dataclass(frozen=True, slots=True)
+class ExecutionVertex:
+    """One subtask: number ``subtask`` (from 0) of ``of``, in the job's slot number ``slot``."""
+
+    vertex: str
+    name: str
+    subtask: int
+    of: int
+    slot: int
+
+    @property
+    def task_name(self) -> str:
+        """The name as logs show it, counted from 1."""
+        return f"{self.name} ({self.subtask + 1}/{self.of})"
+
+
+@frozen
+class IntermediateResult:
+    """A data set with a partition for each subtask of its producer."""
+
+    index: int
+    id: str | None
+    producer: str
+    type: ResultPartitionType
+    partition_count: int
+
+
+@frozen
+class ExecutionEdge:
+    """An exchange: the result that is read, by which vertex, and the connections between the subtasks.
+
+    ``stream_edge`` is the stream that it carries.
+    """
+
+    result: int
+    source: str
+    target: str
+    group: EdgeGroup
+    stream_edge: StreamEdge
+
+
+@frozen
+class ExecutionJobVertex:
+    """A vertex as it runs. ``max_parallelism`` is settled; ``max_parallelism_configured`` says the program set it.
+
+    ``slots`` are the job's slots that the subtasks run in, one each, in order.
+    """
+
+    job_vertex: JobVertex
+    parallelism: int
+    max_parallelism: int
+    max_parallelism_configured: bool
+    slot_sharing_group: str
+    slots: range
+    inputs: tuple[ExecutionEdge, ...]
+    results: tuple[IntermediateResult, ...]
+
+    @property
+    def id(self) -> str:
+        """The id of the job vertex."""
+        return self.job_vertex.id
+
+    def subtasks(self) -> Iterator[ExecutionVertex]:
+        """The subtasks, in order."""
+        name = self.job_vertex.name
+        return (
+            ExecutionVertex(self.id, name, number, self.parallelism, slot) for number, slot in enumerate(self.slots)
+        )
+
+
+@frozen
+class ExecutionGraph:
+    """All vertices in topological order. ``slots`` gives, by slot sharing group, how many slots the job needs."""
+
+    job_name: str
+    vertices: tuple[ExecutionJobVertex, ...]
+    slots: Mapping[str, int]
+
+    @property
+    def total_subtasks(self) -> int:
+        """How many subtasks the job has."""
+        return sum(vertex.parallelism for vertex in self.vertices)
+
+    @property
+    def total_slots(self) -> int:
+        """How many slots the job needs."""
+        return sum(self.slots.values())

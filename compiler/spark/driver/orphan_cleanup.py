@@ -1,0 +1,72 @@
+"""What attempts write whose job is over: workers that nobody reaches may go on for a while, behind the job's last sweep.
+
+A job that ends leaves a note of where its attempts write. Another job's start looks there, once they have come to their ends.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+import msgspec
+
+from compat.compiler.spark.connectors.sinks import SinkFolder, sweep_folder
+from compat.compiler.spark.driver.store import JobStore
+from compat.state.delta.errors import StoreError
+from compat.state.delta.log import SnapshotLog
+from compat.state.stores.paths import Place
+
+PATIENCE = 300.0
+"""So many seconds after a job's end its last attempts have come to theirs: they fail, as nobody takes what they give."""
+FORGOTTEN = 7 * 86400.0
+"""Seconds after which nobody looks any more: a folder cannot be reached, or a job that failed was left as it is."""
+_FOLDER = "ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remains:
+    """Where attempts of a job write: its state table, and the folders of its sinks."""
+
+    job_id: str
+    state: str
+    sinks: tuple[SinkFolder, ...]
+
+
+def note(store: JobStore, remains: Remains) -> None:
+    """Have a later job's start look there. To be left before the job is said to be over. Raises OSError."""
+    (store.root / _FOLDER / f"{remains.job_id}.json").write(msgspec.json.encode(remains))
+
+
+def sweep(store: JobStore, now: float) -> None:
+    """Remove what is left of jobs that have been over for long: a request, and a few for each that ended since the last time.
+
+    Of a job that may go on nothing is removed: whoever goes on with it sweeps. Raises OSError where the notes cannot be listed.
+    """
+    for entry in (store.root / _FOLDER).list():
+        if entry.size is None or now - entry.modified < PATIENCE:
+            continue
+        place = store.root / _FOLDER / entry.name
+        with suppress(OSError, StoreError):
+            if _swept(store, place) or now - entry.modified > FORGOTTEN:
+                place.delete()
+
+
+def _swept(store: JobStore, place: Place) -> bool:
+    """Sweep where a note says; False where that is not done. Raises OSError."""
+    try:
+        remains = msgspec.json.decode(place.read(), type=Remains)
+    except msgspec.DecodeError:
+        return True  # damaged: nobody will know
+    if not store.is_over(remains.job_id):
+        return False
+    with suppress(OSError, StoreError):
+        _sweep(remains)
+        return True
+    return False
+
+
+def _sweep(remains: Remains) -> None:
+    for folder in remains.sinks:
+        sweep_folder(folder, remains.job_id)
+    with suppress(StoreError):  # the job was discarded, with its state
+        SnapshotLog.open(remains.state).sweep()

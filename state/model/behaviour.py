@@ -1,0 +1,34 @@
+"""What the code of an operator does, as far as a restore cares: told by Flink's own objects of a job in Java."""
+
+from __future__ import annotations
+
+from compat.state.model.fields import Record
+
+
+class Holding(Record, frozen=True, kw_only=True):
+    """The fields of a function in which it holds its states, and what its code does with them.
+
+    ``fields`` are the names of states by field. ``code`` is a digest of all methods but those that name a state, and
+    ``code_by_state`` the same with fields called as the states that they hold: it stays as it is when a field is renamed.
+    ``inputs`` are, of a function of two inputs, the states that are used for a record of each.
+    """
+
+    fields: dict[str, str]
+    code: str
+    code_by_state: str
+    inputs: tuple[tuple[str, ...], ...] = ()
+
+
+class Stage(Record, frozen=True, kw_only=True):
+    """A state of the automaton that Flink makes of a pattern: its name and kind, and the ways out of it with a digest each."""
+
+    name: str
+    kind: str
+    ways: tuple[str, ...] = ()
+
+
+class Pattern(Record, frozen=True, kw_only=True):
+    """A pattern of Flink's CEP; ``options`` are the rest: time limits, what is skipped after a match, the clock."""
+
+    stages: tuple[Stage, ...]
+    options: dict[str, str] = {}

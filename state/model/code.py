@@ -1,0 +1,100 @@
+"""The user's code as a plan tells of it: by digests, so that two plans show what differs without the classes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from compat.state.model.fields import Long, Record
+
+
+class Captured(Record, frozen=True, kw_only=True):
+    """A value that a function object carries: the path of the field that holds it, and a digest of the value."""
+
+    name: str
+    digest: str
+
+
+class UserCode(Record, frozen=True, kw_only=True):
+    """A function: its class, and the method that a lambda stands in or that a method reference names.
+
+    ``digest`` is of what its code does, with what it reaches in the user's own classes: the same for another build of the same
+    source. It is None where the code is not at hand. ``captured`` are the plain values that the function object holds, and
+    ``samples`` is a digest of what a KeySelector gives for some made-up records, None where none could be made.
+    """
+
+    name: str
+    method: str | None = None
+    digest: str | None = None
+    captured: tuple[Captured, ...] = ()
+    samples: str | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.method is None else f"{self.name}.{self.method}"
+
+
+Writer = Literal["fields", "declared", "enum", "code", "java", "pojo", "unknown"]
+"""How the values of a class are written: field by field in the order of their names, or of their declaration, as the number
+of a constant, by code of its own or of a serializer of the user's, by Java, field by field by name, or in a way that is not
+known here."""
+
+
+Misread = Literal["unequal", "broken"]
+"""What is read for an object of which there is one only: another one that is not equal to it, or none that can be used."""
+
+
+class WrittenField(Record, frozen=True, kw_only=True):
+    """A field as it is written; ``fixed`` if its values are of its very type, whose name is then not written.
+
+    ``above`` are the classes above its type; None for an interface, and where they are not known.
+    """
+
+    name: str
+    type: str
+    fixed: bool = False
+    above: tuple[str, ...] | None = None
+
+
+class WrittenClass(Record, frozen=True, kw_only=True):
+    """A class of the user's whose values a state holds, as its serializer writes them, which no snapshot tells.
+
+    ``fields`` are in the order in which they are written, ``constants`` are those of an enum. ``serializer`` is the class that
+    writes, ``digest`` is of the user's own code that does, and ``decides`` whether its snapshot's code ever answers that it
+    cannot read what it wrote before. ``version`` is the ``serialVersionUID``. ``under`` is the declared class
+    of which values may be of this one, and ``made`` whether the operator's function makes such values. ``abstract`` tells
+    that no values are of this very class. ``misread`` tells what the serializer reads for the objects of which the program
+    has one only, where it is not these.
+    """
+
+    name: str
+    writer: Writer
+    fields: tuple[WrittenField, ...] = ()
+    constants: tuple[str, ...] = ()
+    serializer: str | None = None
+    digest: str | None = None
+    decides: bool = False
+    version: Long | None = None
+    under: str | None = None
+    made: bool = False
+    abstract: bool = False
+    misread: Misread | None = None
+
+
+class HashCode(Record, frozen=True, kw_only=True):
+    """The ``hashCode`` of a class in a key: digests of its code and of that of ``equals``.
+
+    ``samples`` is a digest of what it gives for some made-up values, None where none could be made; ``by_identity`` whether
+    equal values have different ones.
+    """
+
+    name: str
+    digest: str | None = None
+    equals: str | None = None
+    samples: str | None = None
+    by_identity: bool = False
+
+
+class Key(Record, frozen=True, kw_only=True):
+    """The user's own classes in an operator's key: how they are written, and how they hash."""
+
+    classes: tuple[WrittenClass, ...] = ()
+    hashes: tuple[HashCode, ...] = ()

@@ -1,0 +1,177 @@
+"""A job in four layers, or the reason for which there is none: what ``compat plan`` prints and what is kept beside a job.
+
+The records are the plan's one description: readers make them, judges read them, their JSON is the plan. A field that may be
+missing is left out where it says nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypedDict
+
+from msgspec import UNSET, Meta, UnsetType, field
+
+from compat.state.model.fields import Id, Index, Int, Long, Record, written
+from compat.state.model.graphs import ExecutionGraph, JobGraph, StreamGraph
+from compat.state.model.operators import Operator
+from compat.state.model.source_line import SourceLine
+
+FORMAT = 2
+"""The version of the plan's JSON. It changes when a reader of the old one could misread the new one."""
+
+
+Language = Literal["python", "java", "sql", "topology"]
+"""The languages in which a job can be written."""
+
+
+Settings = TypedDict(
+    "Settings",
+    {
+        "parallelism": Int | None,
+        "max_parallelism": Int | None,
+        "mode": str | None,
+        "operator_chaining": bool | None,
+        "chain_different_max_parallelism": bool | None,
+        "python.operator-chaining.enabled": bool | None,
+        "python.execution-mode": str | None,
+        "execution.checkpointing.file-merging.enabled": bool | None,
+        "state.backend.type": str | None,
+        "state.backend.rocksdb.timer-service.factory": str,
+        "checkpoint_interval": Long | None,
+        "auto_generated_uids": bool | None,
+        "state.kept-by": str,
+        "table_options": dict[str, str],
+        "execution.state-recovery.ignore-unclaimed-state": bool,
+    },
+    total=False,
+)
+"""The settings that matter for a restore, options of Flink under their own names; ``table_options`` are the planner's."""
+
+
+class Refusal(Record, frozen=True, kw_only=True):
+    """Why Flink refuses a program: the stage and its entry or operator, Flink's exception, and the place in the program.
+
+    ``code`` says what is wrong in a word that does not change with the message, ``value`` what the program gave where one text
+    is to blame; plans of version 0.1.0 have neither.
+    """
+
+    stage: str
+    op: str | None = written(None)
+    class_name: str = field(name="class")
+    message: str
+    code: str | None = None
+    value: str | None = None
+    operator: str | None = written(None)
+    source: SourceLine | None = written(None)
+
+    @property
+    def told(self) -> str:
+        """What is said of it; that Flink refuses the program only where an exception of Flink's stands for it."""
+        if "." in self.class_name:
+            return f"Flink refuses the program ({self.stage}): {self.message}"
+        return f"No job can be made of it: {self.message}"
+
+
+Line = tuple[Index, str]
+"""A line of a program: its number, from 1, and its text."""
+
+
+class Statement(Record, frozen=True, kw_only=True):
+    """A statement of a job in SQL, and where it stands."""
+
+    text: str
+    file: str
+    line: Index
+
+
+class Beyond(Record, frozen=True, kw_only=True):
+    """A name that the program used and PyFlink lacks, and the line of its first use.
+
+    ``when`` tells what fails with PyFlink: the program before it submits the job (``built``) or behind its last one
+    (``ended``), or a function of the job (``run``).
+    """
+
+    name: str
+    when: Literal["built", "run", "ended"] = "built"
+    source: SourceLine | None = None
+
+
+class _Job(Record, frozen=True, kw_only=True):
+    """The facts known of a job, refused or not. ``file`` and ``job`` say which of several programs and of its jobs it is."""
+
+    file: str | None = None
+    job: Index | None = None
+    format: Literal[1, 2] = written(FORMAT)
+    flink: Annotated[str, Meta(description="The version whose rules were followed; empty before it was known.")]
+
+
+class Plan(_Job, frozen=True, kw_only=True):
+    """One job in four layers: what compat plan --format json prints, and what it writes as a snapshot.
+
+    Graph fields bear Flink's names in snake case. New fields may appear; format changes when a field changes its meaning or
+    goes. ``hashes`` are operator ids by node, in the order in which Flink computes them, and ``user_hashes`` what setUidHash
+    gave. ``lines`` are those of the program that the plan names, with their neighbours, by file. Of a topology file,
+    ``transformations`` are ids by label, and ``stream_plan`` is Flink's JSON plan where it asks
+    for it. ``statements`` are those of a job in SQL, ``on_spark`` tells a
+    program that is written for Spark. ``nodes`` and what follows stand for the graphs of a very large topology.
+    ``otherwise`` is the plan with another default parallelism, where neither the program nor an option sets one and ids or
+    chains hang on it.
+    ``empty_savepoint`` is the ``_metadata`` that a job that Flink built would write before its first record: with its states'
+    serializers as Flink has them, and not one value.
+    """
+
+    job_name: str
+    error: None = written(None)
+    language: Language | None = None
+    source: SourceLine | UnsetType | None = UNSET
+    statements: tuple[Statement, ...] = ()
+    on_spark: bool = False
+    beyond: tuple[Beyond, ...] = ()
+    settings: Settings
+    stream_graph: StreamGraph
+    hashes: dict[str, Id]
+    user_hashes: dict[str, str]
+    job_graph: JobGraph
+    execution_graph: ExecutionGraph
+    operators: tuple[Operator, ...]
+    transformations: dict[str, Int] | None = None
+    stream_plan: str | None = None
+    empty_savepoint: bytes | None = None
+    otherwise: Plan | None = None
+    lines: dict[str, tuple[Line, ...]] = {}
+    nodes: Index | None = None
+    vertices: Index | None = None
+    vertex_ids: tuple[Id, ...] | None = None
+    vertex_operators: tuple[Index, ...] | None = None
+    vertex_inputs: tuple[Index, ...] | None = None
+
+
+class SharedUids(Plan, frozen=True, kw_only=True):
+    """The plan of the job in which, of the operators with one uid, only the first has it; ``shared_uids`` are by node."""
+
+    shared_uids: dict[str, str]
+
+
+class Refused(_Job, frozen=True, kw_only=True):
+    """A job that Flink refuses, with what was made before the refusal.
+
+    Of a job with a uid that several operators have, ``apart`` is the plan of the job in which only the first has it.
+    """
+
+    job_name: str | None = written(None)
+    error: Refusal
+    language: Language | None = None
+    source: SourceLine | UnsetType | None = UNSET
+    statements: tuple[Statement, ...] = ()
+    settings: Settings | None = None
+    stream_graph: StreamGraph | None = None
+    hashes: dict[str, Id] | None = None
+    user_hashes: dict[str, str] | None = None
+    job_graph: JobGraph | None = None
+    apart: SharedUids | None = None
+    transformations: dict[str, Int] | None = None
+    stream_plan: str | None = None
+    nodes: Index | None = None
+    vertices: Index | None = None
+    vertex_ids: tuple[Id, ...] | None = None
+    vertex_operators: tuple[Index, ...] | None = None
+    vertex_inputs: tuple[Index, ...] | None = None

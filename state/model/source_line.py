@@ -1,0 +1,31 @@
+"""A place in a program."""
+
+from __future__ import annotations
+
+from msgspec import Struct, field
+
+from compat.state.model.fields import Index
+
+
+class SourceLine(Struct, frozen=True, omit_defaults=True, gc=False, eq=False):
+    """A place in a program: the file as the user named it, the line from 1; line 0 means a file as a whole.
+
+    ``end`` is where the call ends that stands there (in a topology file, the entry's ``id``): line from 1, column from 0
+    in bytes of UTF-8; None where it is not known. A line of Java has the class and the method that it is in.
+    Two places on one line are the same place.
+    """
+
+    file: str
+    line: Index
+    end: tuple[Index, Index] | None = None
+    class_name: str | None = field(name="class", default=None)
+    method: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.line else self.file
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SourceLine) and (self.file, self.line) == (other.file, other.line)
+
+    def __hash__(self) -> int:
+        return hash((self.file, self.line))
