@@ -20,6 +20,7 @@ from compat.loader.jvm.messages import (
 
 KEY = "KEY_SERIALIZER"
 _MIGRATION = "StateMigrationException"
+_FORBIDDEN = "Generic types have been disabled"
 _PARTS = {
     "KEY_SERIALIZER": "key",
     "USER_KEY_SERIALIZER": "map key",
@@ -106,7 +107,7 @@ def answers_of(restored: Restored, nodes: Mapping[int, Node], note: str = "") ->
 def _answer(restored: OperatorRestore, node: Node) -> Answer:
     found = tuple(problems((restored,)))
     if node.states.unknown:
-        found = tuple(one for one in found if _MIGRATION in one.failure.type)
+        found = tuple(one for one in found if _is_of_flink(one.failure))
     return Answer(
         problems=found,
         migrations=tuple(
@@ -117,6 +118,11 @@ def _answer(restored: OperatorRestore, node: Node) -> Answer:
         misplaced=restored.rehearsal.misplaced,
         notes=restored.notes,
     )
+
+
+def _is_of_flink(failure: RestoreFailure) -> bool:
+    """Whether Flink itself refuses: a serializer, or a type that the job's own settings forbid (``GenericTypeInfo``)."""
+    return _MIGRATION in failure.type or failure.message.startswith(_FORBIDDEN)
 
 
 def _failing(restored: OperatorRestore) -> set[tuple[str, str]]:

@@ -11,7 +11,7 @@ import jpype
 from compat.loader.jvm.bridge import Java, bytes_of, class_name, fields_of, flink, is_a, member
 from compat.loader.jvm.bytecode import Classes
 from compat.loader.jvm.classfile import ABSTRACT, BRIDGE, Call, Instruction, Member, Method
-from compat.loader.jvm.descriptors import ASKS, Asked, Askings, hands_over, name_of
+from compat.loader.jvm.descriptors import ASKS, Asked, Askings, Below, hands_over, name_of, overriding
 from compat.loader.jvm.fielduses import calls
 from compat.loader.jvm.usercode import classes_of
 from compat.state.model.states import More
@@ -112,7 +112,8 @@ def _of_the_program(value: Java, depth: int = _DEPTH) -> Iterator[Java]:
 def _later(value: Java, in_windows: bool) -> Later:
     """What the code of an object asks for behind its opening."""
     name = (class_name(value) or "").replace(".", "/")
-    classes = classes_of(value.getClass().getClassLoader()).seen_from(name)
+    all_classes = classes_of(value.getClass().getClassLoader())
+    classes, below = all_classes.seen_from(name), all_classes.below
     entries = list(_called_by_flink(classes, name))
     later = _reached(classes, (one for one in entries if one.name not in _OPENING))
     opening = _reached(classes, (one for one in entries if one.name in _OPENING))
@@ -120,12 +121,13 @@ def _later(value: Java, in_windows: bool) -> Later:
     for method in {**opening, **later}.values():
         if _calls_one_of(classes, method, _RAW):
             return Later(why=f"{short} writes raw state of its own in {method.name}()")
+    anywhere = _reached(classes, (one for one in entries if one.name not in _OPENING), below)
     if not any(
         _asks(classes, method) and (member not in opening or not member.descriptor.startswith("()") or _waits(value))
-        for member, method in later.items()
+        for member, method in anywhere.items()
     ):
         return Later()
-    askings = Askings(classes, value, in_windows)
+    askings = Askings(classes, below, value, in_windows)
     asked, lost = askings.of((one for one in entries if one.name not in _OPENING), later.values())
     return Later(asked, None if lost is None else f"{short} asks for state in {lost}(), when records come")
 
@@ -144,12 +146,16 @@ def _called_by_flink(classes: Classes, name: str) -> Iterator[Method]:
             seen.add(signature)
 
 
-def _reached(classes: Classes, entries: Iterable[Method]) -> Mapping[Member, Method]:
-    """The program's methods that code comes to, with all methods of the objects that it makes."""
+def _reached(classes: Classes, entries: Iterable[Method], below: Below | None = None) -> Mapping[Member, Method]:
+    """The program's methods that code comes to, with all methods of the objects that it makes.
+
+    With ``below``, methods that others override are those, too: which of them is called depends on the object.
+    """
     found: dict[Member, Method] = {}
     todo = list(entries)
     while todo and len(found) < _MOST_METHODS:
         method = todo.pop()
+        todo += () if below is None or method.member in found else overriding(classes, below, method)
         if method.member in found or method.code is None:
             continue
         found[method.member] = method

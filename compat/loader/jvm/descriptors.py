@@ -7,7 +7,7 @@ of: constants, final fields, Flink's types. What code changes later, or gets fro
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple
@@ -16,7 +16,19 @@ import jpype
 
 from compat.loader.jvm.bridge import Java, array_of, fields_of, is_a, java
 from compat.loader.jvm.bytecode import Classes
-from compat.loader.jvm.classfile import Call, Constant, Dynamic, FieldUse, Handle, Member, Method, Type, arguments
+from compat.loader.jvm.classfile import (
+    PRIVATE,
+    STATIC,
+    Call,
+    Constant,
+    Dynamic,
+    FieldUse,
+    Handle,
+    Member,
+    Method,
+    Type,
+    arguments,
+)
 from compat.loader.jvm.dataflow import (
     UNKNOWN,
     Flow,
@@ -87,6 +99,21 @@ def hands_over(one: Call) -> bool:
     if owner.startswith("org/apache/flink/") or name == "setRuntimeContext":
         return False
     return any(_HANDED.fullmatch(kind) for kind in arguments(descriptor))
+
+
+Below = Callable[[str], Iterable[str]]
+"""The names of the user's classes below one."""
+
+
+def overriding(classes: Classes, below: Below, method: Method) -> Iterator[Method]:
+    """The user's methods that a call of one may come to instead."""
+    if method.access & (STATIC | PRIVATE) or method.name.startswith("<"):
+        return
+    for name in below(method.owner.name):
+        cls = classes.own(name)
+        found = None if cls is None else cls.by_signature.get((method.name, method.descriptor))
+        if found is not None and found.code is not None:
+            yield found
 
 
 class Held:
@@ -169,8 +196,8 @@ class _Site:
 class Askings:
     """The askings in the code of one object. ``in_windows`` is whether its operator keeps state by windows."""
 
-    def __init__(self, classes: Classes, value: Java, in_windows: bool) -> None:
-        self._classes, self._value, self._in_windows = classes, value, in_windows
+    def __init__(self, classes: Classes, below: Below, value: Java, in_windows: bool) -> None:
+        self._classes, self._below, self._value, self._in_windows = classes, below, value, in_windows
         self._loader = value.getClass().getClassLoader()
         self._fields: dict[tuple[Term, str], Value] = {}
         self._changing: set[Term] = set()
@@ -281,7 +308,8 @@ class Askings:
         if one.opcode not in (_CALLS_OF_STATIC, _CALLS_OF_SPECIAL):
             given = (self.cast(owner, given[0]), *given[1:])
         targets = list(self._targets(one, given))
-        if targets and all(method.code is not None for method, _ in targets):
+        targets = [(method, arguments_) for method, arguments_ in targets if method.code is not None]
+        if targets:
             value: Value | None = None
             for method, arguments_ in targets:
                 result = self._run(method, arguments_)
@@ -354,6 +382,8 @@ class Askings:
                     yield found, given
         elif (found := self._classes.resolve(one.method)) is not None:
             yield found, given
+            if one.opcode not in (_CALLS_OF_STATIC, _CALLS_OF_SPECIAL):
+                yield from ((method, given) for method in overriding(self._classes, self._below, found))
 
     def _implementation(self, name: str, wanted: Member) -> Method | None:
         return self._classes.resolve(Member(name, wanted.name, wanted.descriptor))

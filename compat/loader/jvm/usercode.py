@@ -67,6 +67,7 @@ class UserClasses:
         self._here: dict[str, bool] = {}
         self._all = Classes(self._read, lambda name: False)
         self._above_by_home: dict[str, dict[str, tuple[str, ...]]] = {}
+        self._below: dict[tuple[str, str], tuple[str, ...]] = {}
 
     def _read(self, name: str) -> bytes | None:
         stream = self._loader.getResourceAsStream(f"{name}.class")
@@ -116,6 +117,8 @@ class UserClasses:
     def below(self, root: str, near: str | None = None) -> tuple[str, ...]:
         """The classes of one house with ``near``, else with ``root``, that extend or implement ``root``, by name."""
         home = _home(near or root)
+        if (home, root) in self._below:
+            return self._below[home, root]
         if home not in self._above_by_home:
             self._above_by_home[home] = dict(self._direct(home))
         above = self._above_by_home[home]
@@ -125,7 +128,8 @@ class UserClasses:
             more = {name for name, parents in above.items() if name not in found and not found.isdisjoint(parents)}
             found |= more
             grown = bool(more)
-        return tuple(sorted(found - {root}))
+        self._below[home, root] = tuple(sorted(found - {root}))
+        return self._below[home, root]
 
     def _direct(self, home: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         """The classes of a house in the job's jars, each with those directly above it."""

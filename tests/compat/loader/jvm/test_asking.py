@@ -35,6 +35,7 @@ TOLD = {
     "Folding": {"folded"},
     "Inherited": {"instead"},
     "Elsewhere": {"inner"},
+    "Behind": {"behind"},
     "Changing": {"before", "after"},
     "InWindows": {"window-contents", "seen", "of-window", "of-key"},
     "Counting": {"window-contents", "counted"},

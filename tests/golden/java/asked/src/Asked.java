@@ -47,7 +47,7 @@ public final class Asked {
         List.of(
             new Constants(), new OfFields("given", 5), new InHelper(), new Lazily(), new OfStatics(), new InList(), new InMap(),
             new OfSupplier(() -> new ValueStateDescriptor<>("supplied", Types.STRING)), new Folding(), new Inherited(),
-            new ByName(), new TwoTypes(), new Elsewhere(new Inner()), new Foreign(), new Changing(), new Growing())) {
+            new ByName(), new TwoTypes(), new Elsewhere(new Inner()), new Foreign(), new Changing(), new Growing(), new Behind())) {
       end(numbers.process(function).returns(Types.LONG), function.getClass().getSimpleName());
     }
     end(numbers.window(TumblingProcessingTimeWindows.of(Duration.ofSeconds(1))).process(new InWindows()), "InWindows");
@@ -220,6 +220,36 @@ public final class Asked {
 
     void see(Long value) throws Exception {
       asker.ask(getRuntimeContext());
+    }
+  }
+
+  public interface Hidden {
+    void ask() throws Exception;
+  }
+
+  public static class Hiding implements Hidden {
+    private final RuntimeContext context;
+
+    Hiding(RuntimeContext context) {
+      this.context = context;
+    }
+
+    public void ask() throws Exception {
+      context.getState(new ValueStateDescriptor<>("behind", Types.LONG)).update(1L);
+    }
+  }
+
+  /** What asks has the context already, and is known by an interface only. */
+  public static class Behind extends Keyed {
+    private transient Hidden hidden;
+
+    @Override
+    public void open(org.apache.flink.api.common.functions.OpenContext context) {
+      hidden = new Hiding(getRuntimeContext());
+    }
+
+    void see(Long value) throws Exception {
+      hidden.ask();
     }
   }
 
