@@ -10,6 +10,7 @@ only: not on the process, the machine, ``PYTHONHASHSEED`` or the order in which 
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterable
 from typing import Any
 
 import mmh3
@@ -110,12 +111,12 @@ def key_bytes(key: Any) -> bytes:
     if kind is int or kind is bool:
         return b"i%d" % key
     if kind is tuple or kind is list:
-        return b"l" + _joined(key)
+        return b"l" + joined(map(key_bytes, key))
     return _other_bytes(key)
 
 
-def _joined(values: Any) -> bytes:
-    parts = [key_bytes(value) for value in values]
+def joined(parts: Iterable[bytes]) -> bytes:
+    """Parts of a key, each with its length before it."""
     return b"".join(b"%d:%b" % (len(part), part) for part in parts)
 
 
@@ -135,24 +136,20 @@ def _other_bytes(key: Any) -> bytes:
     if isinstance(key, (bytes, bytearray, memoryview)):
         return b"b" + bytes(key)
     if hasattr(key, "get_row_kind"):
-        return b"r" + _joined(key)
+        return b"r" + joined(map(key_bytes, key))
     if isinstance(key, (tuple, list)):
-        return b"l" + _joined(key)
+        return b"l" + joined(map(key_bytes, key))
     if isinstance(key, dict):
-        return b"m" + _sorted(_joined(entry) for entry in key.items())
+        return b"m" + joined(sorted(joined(map(key_bytes, entry)) for entry in key.items()))
     if isinstance(key, (set, frozenset)):
-        return b"t" + _sorted(key_bytes(value) for value in key)
+        return b"t" + joined(sorted(map(key_bytes, key)))
     if cls.__module__ in ("decimal", "fractions"):
         return _exact_number_bytes(key)
     if cls.__module__ in ("datetime", "uuid"):
         return b"c" + name + b":" + _calendar_text(key).encode()
     if hasattr(key, "item") and cls.__module__ == "numpy":
         return key_bytes(key.item())
-    return b"o" + _object_bytes(key, name)
-
-
-def _sorted(parts: Any) -> bytes:
-    return b"".join(b"%d:%b" % (len(part), part) for part in sorted(parts))
+    return b"o%d:%b%b" % (len(name), name, key_bytes(state_of(key)))
 
 
 def _float_bytes(key: float) -> bytes:
@@ -188,10 +185,13 @@ def _calendar_text(key: Any) -> str:
     return str(key)
 
 
-def _object_bytes(key: Any, name: bytes) -> bytes:
+def state_of(key: Any) -> Any:
+    """What an object that is a key has in it. Raises TypeError for one without any value, such as a function."""
     state = key.__getstate__() if not callable(key) and not isinstance(key, type) else None
     if state is None:
+        cls = type(key)
         raise TypeError(
-            f"A key of type {name.decode()} has no value to hash: key by text, numbers, bytes, tuples or rows of them."
+            f"A key of type {cls.__module__}.{cls.__qualname__} has no value to hash: key by text, numbers, bytes, tuples "
+            "or rows of them."
         )
-    return b"%d:%b" % (len(name), name) + key_bytes(state)
+    return state

@@ -83,7 +83,7 @@ def _enum(old: WrittenClass, new: WrittenClass) -> Iterator[ClassChange]:
     told = " and ".join(f"{one} is read as {other}" for one, other in moved[:3])
     yield ClassChange(
         says=f"the constants of {short(old.name)} are written as numbers: {told}.",
-        level=Level.WARNING if renamed else Level.ERROR,
+        level=Level.UNKNOWN if renamed else Level.ERROR,  # another name, or another thing: nothing says which
         silent=True,
     )
 

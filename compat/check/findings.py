@@ -176,7 +176,7 @@ class Account:
     """The account of one state of OLD: who has it, who gets it, what becomes of it, and what speaks for that.
 
     ``state`` is None for what the operator may keep besides the known states. ``rule`` is the rule that told its fate; without
-    one, ``evidence`` is the proof that it is restored, or ``gap`` says what is missing for that.
+    one, ``evidence`` is the proof that it is restored, or ``gap`` says what is missing for that, or for its restore.
     """
 
     old: Operator

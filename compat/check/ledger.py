@@ -66,7 +66,8 @@ class _Book:
             states.append(None)
         for state in states:
             if pair is None or row.new is None or row.fate is Fate.WRONG_HANDS:
-                yield Account(old=old, state=state, new=row.new, fate=row.fate, rule=row.note)
+                why = f"{'no' if row.new is None else 'another'} operator of NEW has its id"
+                yield Account(old=old, state=state, new=row.new, fate=row.fate, rule=row.note, gap=why)
             else:
                 yield self._of(pair, state)
 

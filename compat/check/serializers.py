@@ -52,6 +52,11 @@ def of_states(old: State, new: State) -> tuple[Told, tuple[str, ...]] | None:
     return told(old.serializers.value, new.serializers.value)
 
 
+def value_of(state: State) -> SerializerSnapshot | None:
+    """The snapshot of the serializer of a state's values; None where there is none that can be read."""
+    return None if state.serializers is None or state.serializers.value is None else _read(state.serializers.value)
+
+
 def placed(old: State, new: State) -> tuple[Told, tuple[str, ...]] | None:
     """The answer of what places the values of two states, their keys and namespaces, which nothing migrates."""
     if old.serializers is None or new.serializers is None:
@@ -112,6 +117,9 @@ def _resolved_fields(old: SerializerSnapshot, new: SerializerSnapshot) -> Told:
         return Told.UNKNOWN
     if len(olds) != len(old.nested) or len(news) != len(new.nested):
         return Told.UNKNOWN
+    owners = dict(zip(news, new.owners, strict=False))
+    if any(owners.get(name, owner) != owner for name, owner in zip(olds, old.owners, strict=False)):
+        return Told.UNKNOWN  # whether the class that declared it still has it, only the classes tell
     parts = dict(zip(news, new.nested, strict=True))
     kept = _worst(_resolved(one, parts[name]) for name, one in zip(olds, old.nested, strict=True) if name in parts)
     return max(kept, Told.SAME if olds == news else Told.MIGRATES, key=_ORDER.index)

@@ -17,6 +17,7 @@ from compat.check.findings import Level, Report
 from compat.check.undecided import Undecided
 from compat.cli.command import CheckCommand, command_of
 from compat.cli.dry_run import require_program, require_snapshot, restored
+from compat.cli.faults import sentence
 from compat.cli.fixing import fixed, previewed, require_source
 from compat.cli.modes import Mode, require_programs
 from compat.cli.options import (
@@ -33,6 +34,7 @@ from compat.cli.options import (
 from compat.cli.rehearsal import rehearsal_options
 from compat.cli.savepoints import check_all, savepoint_options
 from compat.comparison import Comparison, Outcomes, compare
+from compat.loader.failure import Failure, Undecidable
 from compat.loader.jvm.warm import WarmJvms
 from compat.report import NAMES as FORMAT_NAMES
 from compat.report import ReportContext, prepare, render
@@ -302,11 +304,23 @@ def _pairs(command: CheckCommand) -> int:
     worst = 0
     with WarmJvms() as jvms:
         for old, new in _pair_lines(command.pairs):
-            (result,) = _explained([compare(_comparison(old, new, command), jvms=jvms)], command)
+            (result,) = _explained([_of_pair(_comparison(old, new, command), jvms)], command)
             document = json.loads(render("json", list(result.outcomes), ReportContext(sources=result.sources)))
             click.echo(json.dumps(document))
             worst = max(worst, *(_code(outcome, command) for outcome in result.outcomes))
     return worst
+
+
+def _of_pair(comparison: Comparison, jvms: WarmJvms) -> Outcomes:
+    """The outcome of a pair; one that nobody foresaw is a record too, so that those behind it are checked."""
+    try:
+        return compare(comparison, jvms=jvms)
+    except BaselineError:
+        raise
+    except Exception as error:
+        failure = Failure(rule=Undecidable.INTERNAL_ERROR, message=sentence(error), name=comparison.new)
+        failed = Undecided(failures=(failure,), old=comparison.old, new=comparison.new, direction=comparison.direction)
+        return Outcomes((failed,), {})
 
 
 def _pair_lines(path: str) -> Iterator[tuple[str, str]]:

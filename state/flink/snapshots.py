@@ -34,7 +34,8 @@ class SerializerSnapshot:
     `serializer` is the class that Flink restores from it, None if this reader does not know the snapshot's
     class. `details` are what the class adds: a POJO's class and fields, an enum's constants. `unknown` says
     why the reading ended here, None if it did not; `complete` is false if it ended here or further inside.
-    `subclasses` are a POJO's: those that are registered, by their tags, then those that are found by their names.
+    `subclasses` are a POJO's: those that are registered, by their tags, then those that are found by their names; `owners`
+    are the classes that declare its fields.
     """
 
     class_name: str
@@ -45,6 +46,7 @@ class SerializerSnapshot:
     unknown: str | None = None
     complete: bool = True
     subclasses: tuple[tuple[str, SerializerSnapshot], ...] = field(default=(), compare=False)
+    owners: tuple[str, ...] = field(default=(), compare=False)
 
 
 Nested = list[SerializerSnapshot]
@@ -149,6 +151,7 @@ def _read_pojo(reader: ByteReader, head: SerializerSnapshot, depth: int) -> Seri
     return replace(
         head,
         nested=tuple(_read_field(value, depth) for _, _, value in fields),
+        owners=tuple("" if key is None else key.utf() for _, key, _ in fields),
         subclasses=tuple((name, _read_field(value, depth)) for name, _, value in registered + others),
     )
 

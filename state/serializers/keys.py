@@ -1,8 +1,8 @@
-"""Keys as bytes: two keys are the same key when their :func:`identity_of` is.
+"""Keys as bytes: two keys are the same key when their identities are.
 
-A key of a simple type is written by its type, which gives equal bytes for equal keys. Any other is written in the
-canonical form of :func:`compat.state.key_groups.key_bytes`, because equal keys may have unequal bytes; where that form cannot
-be read back, it is followed by the key as its type writes it, or by the pickled key where the type is pickled.
+A key of a simple type is written by its type, which gives equal bytes for equal keys. Any other has an identity beside its
+bytes, since the same key may be pickled in several ways: where that cannot be read back, it is followed by the key as its type
+writes it, or by the pickled key where the type is pickled.
 """
 
 from __future__ import annotations
@@ -10,16 +10,26 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
+from math import copysign
+from types import NoneType
 from typing import Any
 
-from compat.state.key_groups import key_bytes
+from compat.state.key_groups import joined, key_bytes, state_of
 from compat.state.serializers.codecs import PICKLE, codec_of
 from compat.state.types import TypeInformation
 
 _CANONICAL = b"\0"
 _PICKLED = b"\1"
 _TYPED = b"\2"
+_PICKLED_APART = b"\3"
+"""As the first, where the key has equals of another class: with the first, these were once one key."""
 _LENGTH = struct.Struct(">I")
+_DOUBLE = struct.Struct(">d")
+_ALONE = frozenset({str, int, bytes, NoneType})
+_COMPOUND: dict[type, bytes] = {tuple: b"l", dict: b"m", frozenset: b"t"}
+_TEXTS = frozenset({"decimal", "fractions", "datetime", "uuid"})
+"""Modules whose objects differ where their texts do."""
 _CANONICAL_TYPES = frozenset(
     {"STRING", "CHAR", "BYTE", "SHORT", "INT", "LONG", "BOOLEAN", "BIG_INT", "SQL_DATE", "SQL_TIME", "SQL_TIMESTAMP"}
 )
@@ -27,47 +37,129 @@ _CANONICAL_TYPES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class KeyCodec:
-    """Writes and reads keys; ``identity`` cuts the bytes down to what tells keys apart."""
+    """Writes and reads keys; ``identify`` gives what tells a key from others, and ``identity`` cuts it out of its bytes."""
 
     encode: Callable[[Any], bytes]
     decode: Callable[[bytes], Any]
     identity: Callable[[bytes], bytes]
+    identify: Callable[[Any], bytes]
     canonical: bool
 
 
 def key_codec_of(type_info: TypeInformation | None) -> KeyCodec:
     """The codec of keys of a type."""
-    if type_info is not None and type_info.kind in _CANONICAL_TYPES:
-        codec = codec_of(type_info)
-        return KeyCodec(codec.encode, codec.decode, _whole, True)
     codec = codec_of(type_info)
-    mark = _PICKLED if codec.pickled else _TYPED
+    if type_info is not None and type_info.kind in _CANONICAL_TYPES:
+        return KeyCodec(codec.encode, codec.decode, _whole, codec.encode, True)
+    identify = pickled_identity if codec.pickled else typed_identity
 
     def encode(key: Any) -> bytes:
-        canonical = key_bytes(key)
+        identity = identify(key)
         if _readable(key):
-            return _CANONICAL + canonical
-        return mark + _LENGTH.pack(len(canonical)) + canonical + codec.encode(key)
+            return _CANONICAL + identity
+        if not codec.pickled:
+            mark = _TYPED
+        else:
+            mark = _PICKLED if identity == key_bytes(key) else _PICKLED_APART
+        return mark + _LENGTH.pack(len(identity)) + identity + codec.encode(key)
 
     def decode(data: bytes) -> Any:
         if data[:1] == _CANONICAL:
             return _read(data[1:])
         (length,) = _LENGTH.unpack_from(data, 1)
-        return (codec.decode if data[:1] == mark else PICKLE.decode)(data[5 + length :])
+        return (codec.decode if data[:1] == _TYPED and not codec.pickled else PICKLE.decode)(data[5 + length :])
 
-    return KeyCodec(encode, decode, identity_of, False)
+    return KeyCodec(encode, decode, identity_of, identify, False)
+
+
+def pickled_identity(key: Any) -> bytes:
+    """What tells keys apart whose type is not declared. In Flink it is their bytes: ``1``, ``1.0`` and ``True`` are three keys,
+    ``0.0`` and ``-0.0`` two, and NaN is one.
+
+    It is the canonical form of :func:`compat.state.key_groups.key_bytes`, but for parts that have equals of other classes, or
+    such as are pickled otherwise: these have a letter of their own, ``x``, and their class. Raises TypeError for a key without
+    any value of its own, such as a function.
+    """
+    cls = type(key)
+    if cls in _ALONE or _has_no_equals(key, cls):
+        return key_bytes(key)
+    if cls in _COMPOUND:
+        return _COMPOUND[cls] + _parts(key)
+    if hasattr(key, "get_row_kind"):
+        return b"r" + _parts(key)
+    name = f"{cls.__module__}.{cls.__qualname__}".encode()
+    part = _part(key, cls)
+    if part is None:
+        return b"o%d:%b%b" % (len(name), name, pickled_identity(state_of(key)))
+    return b"x%d:%b%b" % (len(name), name, part)
+
+
+def _has_no_equals(key: Any, cls: type) -> bool:
+    """True for enums, and for dates, times and UUIDs without a zone."""
+    if cls.__module__ in ("datetime", "uuid"):
+        return getattr(key, "tzinfo", None) is None
+    return hasattr(cls, "__members__") and not isinstance(key, (str, int, float, bytes))
+
+
+def _part(key: Any, cls: type) -> bytes | None:
+    """The value of a key whose class is known; None for an object whose class says what it has."""
+    if isinstance(key, float):
+        return _float(key)
+    if cls.__module__ in _TEXTS:
+        return str(key).encode()
+    if isinstance(key, (tuple, list, dict, set, frozenset)):
+        return _parts(key)
+    if isinstance(key, (str, int, bytes, bytearray, memoryview)) or cls.__module__ == "numpy":
+        return key_bytes(key)
+    return None
+
+
+def _parts(key: Any) -> bytes:
+    if isinstance(key, dict):
+        return joined(sorted(joined(map(pickled_identity, entry)) for entry in key.items()))
+    parts = map(pickled_identity, key)
+    return joined(sorted(parts) if isinstance(key, (set, frozenset)) else parts)
+
+
+def _float(key: float) -> bytes:
+    return b"nan" if key != key else _DOUBLE.pack(key)
+
+
+def typed_identity(key: Any) -> bytes:
+    """The same of keys whose type says of which class each part is: what numbers of one class hide is all that is left."""
+    if isinstance(key, float) and key == 0:
+        return b"f" + _float(key) if copysign(1, key) < 0 else key_bytes(key)
+    if isinstance(key, Decimal) and not _is_shortest(key):
+        return b"d" + str(key).encode()
+    if isinstance(key, (tuple, list)):
+        return b"l" + joined(map(typed_identity, key))
+    if hasattr(key, "get_row_kind"):
+        return b"r" + joined(map(typed_identity, key))
+    return key_bytes(key)
+
+
+def _is_shortest(key: Decimal) -> bool:
+    """True for a decimal without zeros at its end, which are part of a key in Flink."""
+    _, digits, exponent = key.as_tuple()
+    return not isinstance(exponent, int) or exponent == 0 or (exponent < 0 and digits[-1] != 0)
+
+
+def identity_of(data: bytes) -> bytes:
+    """The identity of the key ``data`` of a type that is not simple."""
+    if data[:1] == _CANONICAL or not data:
+        return data[1:]
+    (length,) = _LENGTH.unpack_from(data, 1)
+    identity = data[5 : 5 + length]
+    if data[:1] != _PICKLED or (identity[:1] in b"ec" and b"+" not in identity):
+        return identity
+    try:
+        return pickled_identity(PICKLE.decode(data[5 + length :]))
+    except Exception:  # its class is gone: then no record has such a key
+        return identity
 
 
 def _whole(data: bytes) -> bytes:
     return data
-
-
-def identity_of(data: bytes) -> bytes:
-    """The identity of the key ``data`` of a type that is not simple: equal for equal keys."""
-    if data[:1] == _CANONICAL or not data:
-        return data[1:]
-    (length,) = _LENGTH.unpack_from(data, 1)
-    return data[5 : 5 + length]
 
 
 def _readable(key: Any) -> bool:

@@ -28,6 +28,9 @@ KNOWN: dict[tuple[str, str], str] = {
 }
 """Verdicts that are wrong, by version and name, with the reason."""
 
+LOSES = {"pojo_field_renamed"}
+"""Pairs whose record calls a state migrated that lost a value: ``score=110`` is ``points=0`` afterwards."""
+
 
 def names(version: str) -> list[str]:
     return [name for known, name in records() if known == version]
@@ -80,7 +83,7 @@ def test_the_verdict_says_what_flink_did(pairs: dict[str, Pair], version: str, m
     for name, pair in pairs.items():
         for attempt, record in records()[version, name]["attempts"].items():
             report = verdict(pair, mode, savepoint(version.partition("-to-")[0], name), attempt)
-            how = wrong(report, record, mode)
+            how = wrong(report, record | {"silentlyWrong": True} if name in LOSES else record, mode)
             if how and (version, name) not in KNOWN:
                 rules = sorted({finding.rule for finding in report.findings})
                 found.append(f"{name} ({attempt}): {how}; we say {report.verdict.value} {rules}")

@@ -33,7 +33,8 @@ class StateChange:
     """A state whose serializers are not as they were. ``name`` is empty for the key of all keyed states.
 
     ``reasons`` are sentences: the field, constant or class that differs. ``other_kind`` tells of a state of another kind,
-    such as a map in place of a value, ``untold`` of one that the serializers' own records do not explain.
+    such as a map in place of a value, ``untold`` of one that the serializers' own records do not explain. ``lost`` are fields
+    of POJOs that NEW's classes do not have where OLD's had them, by class and name.
     """
 
     name: str
@@ -42,6 +43,7 @@ class StateChange:
     reasons: tuple[str, ...]
     other_kind: bool = False
     untold: bool = False
+    lost: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,6 +177,7 @@ def _changes(states: Iterable[StateRestore]) -> Iterator[StateChange]:
                 reasons=tuple(reasons),
                 other_kind=other_kind,
                 untold=any(not part.why and not differences(part.old, part.new) for part in changed),
+                lost=tuple(field for part in changed for field in part.lost),
             )
 
 

@@ -4,39 +4,90 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 import jpype
 
-from compat.loader.jvm.bridge import Java, bytes_of, class_name, fields_of, flink, is_a, members
+from compat.loader.jvm.bridge import Java, bytes_of, class_name, fields_of, flink, is_a, member
 from compat.loader.jvm.bytecode import Classes
-from compat.loader.jvm.classfile import ABSTRACT, BRIDGE, Call, Member, Method
+from compat.loader.jvm.classfile import ABSTRACT, BRIDGE, Call, Instruction, Member, Method
+from compat.loader.jvm.descriptors import ASKS, Asked, Askings, hands_over, name_of
 from compat.loader.jvm.fielduses import calls
 from compat.loader.jvm.usercode import classes_of
 from compat.state.model.states import More
 
-_ASKS = frozenset(
-    {
-        *("getState", "getListState", "getMapState", "getReducingState", "getAggregatingState", "getUnionListState"),
-        *("getPartitionedState", "getOrCreateKeyedState"),
-    }
-)
 _RAW = frozenset({"getRawKeyedOperatorStateOutput", "getRawOperatorStateOutput"})
 _OPENING = frozenset({"<init>", "open", "setup", "setRuntimeContext", "initializeState"})
+_WINDOWS = "streaming.runtime.operators.windowing.WindowOperator"
+_DESCRIPTOR_OF_ASYNCHRONOUS = "api.common.state.v2.StateDescriptor"
 _STATE = ("api.common.state.State", "api.common.state.v2.State")
-_DESCRIPTOR = ("api.common.state.StateDescriptor", "api.common.state.v2.StateDescriptor")
 _TRIGGER = "streaming.api.windowing.triggers.Trigger"
 _HOLDERS = ("streaming.api.operators.", "streaming.api.functions.", "streaming.runtime.operators.windowing.", "cep.")
 """Packages of Flink's own classes that carry functions of the program's."""
 _DEPTH, _MOST_METHODS = 5, 3000
 
 
-def more_of(operator: Java, factory: Java, loader: Java) -> More | None:
-    """Why an open operator may keep more than it has asked for so far; None where it cannot."""
-    for value in _of_the_program(operator):
-        why = _why(value)
-        if why is not None:
-            return More(why=why, code=_fingerprint(factory, loader))
-    return None
+class Later(NamedTuple):
+    """The state that an operator asks for once records come, as far as it is known, and why there may be more."""
+
+    asked: tuple[Asked, ...] = ()
+    why: str | None = None
+
+
+def later_of(operator: Java) -> Later:
+    """What an open operator asks for once records come."""
+    in_windows = is_a(operator, _WINDOWS)
+    found = [_later(value, in_windows) for value in _of_the_program(operator)]
+    why = next((one.why for one in found if one.why is not None), None)
+    return Later(tuple(asked for one in found for asked in one.asked), why)
+
+
+def declare(operator: Java, config: Java) -> str | None:
+    """Have an open operator declare the state that it asks for once records come; gives why it may keep more.
+
+    Raises what Flink raises.
+    """
+    later = later_of(operator)
+    by_name: dict[tuple[bool, str], list[Asked]] = {}
+    for one in later.asked:
+        if hasattr(one.descriptor, "initializeSerializerUnlessSet"):
+            one.descriptor.initializeSerializerUnlessSet(config)
+        by_name.setdefault((one.of_operator, name_of(one.descriptor)), []).append(one)
+    why = later.why
+    for (_, name), same in by_name.items():
+        if all(_alike(same[0], other) for other in same[1:]):
+            _declare(operator, same[0])
+        else:
+            why = why or f"the state {name!r} is asked for in different ways"
+    return why
+
+
+def more_of(why: str | None, factory: Java, loader: Java) -> More | None:
+    """What an operator may keep besides what it has asked for, if there is a reason why."""
+    return None if why is None else More(why=why, code=_fingerprint(factory, loader))
+
+
+def _declare(operator: Java, asked: Asked) -> None:
+    """Ask for a state as Flink's own classes do behind the method that the program calls."""
+    if asked.of_operator:
+        getattr(operator.getOperatorStateBackend(), asked.method.name)(asked.descriptor)
+    elif is_a(asked.descriptor, _DESCRIPTOR_OF_ASYNCHRONOUS):
+        getattr(operator.getRuntimeContext(), asked.method.name)(asked.descriptor)
+    else:
+        serializer = asked.namespace or flink("runtime.state.VoidNamespaceSerializer").INSTANCE
+        serializer = member(operator, "windowSerializer") if asked.of_window else serializer
+        operator.getKeyedStateBackend().getOrCreateKeyedState(serializer, asked.descriptor)
+
+
+def _alike(one: Asked, other: Asked) -> bool:
+    """Whether two askings of one name mean the same state."""
+    first, second = one.descriptor, other.descriptor
+    return (
+        (one.of_window, one.method.name) == (other.of_window, other.method.name)
+        and first.getType() == second.getType()
+        and bool(first.getSerializer().equals(second.getSerializer()))
+        and str(first.getTtlConfig()) == str(second.getTtlConfig())
+    )
 
 
 def _of_the_program(value: Java, depth: int = _DEPTH) -> Iterator[Java]:
@@ -58,34 +109,39 @@ def _of_the_program(value: Java, depth: int = _DEPTH) -> Iterator[Java]:
             yield from _of_the_program(inner, depth - 1)
 
 
-def _why(value: Java) -> str | None:
-    """What in the code of an object asks for state behind its opening."""
+def _later(value: Java, in_windows: bool) -> Later:
+    """What the code of an object asks for behind its opening."""
     name = (class_name(value) or "").replace(".", "/")
     classes = classes_of(value.getClass().getClassLoader()).seen_from(name)
     entries = list(_called_by_flink(classes, name))
     later = _reached(classes, (one for one in entries if one.name not in _OPENING))
     opening = _reached(classes, (one for one in entries if one.name in _OPENING))
     short = name.rpartition("/")[2].replace("$", ".")
-    for member, method in {**opening, **later}.items():
-        if _asked(classes, method, _RAW):
-            return f"{short} writes raw state of its own in {member.name}()"
-    if is_a(value, _TRIGGER) and any(is_a(one, *_DESCRIPTOR) for one in members(value)):
-        return None
-    for member, method in later.items():
-        if _asked(classes, method, _ASKS) and (
-            member not in opening or not member.descriptor.startswith("()") or _waits(value)
-        ):
-            return f"{short} asks for state in {member.name}(), when records come"
-    return None
+    for method in {**opening, **later}.values():
+        if _calls_one_of(classes, method, _RAW):
+            return Later(why=f"{short} writes raw state of its own in {method.name}()")
+    if not any(
+        _asks(classes, method) and (member not in opening or not member.descriptor.startswith("()") or _waits(value))
+        for member, method in later.items()
+    ):
+        return Later()
+    askings = Askings(classes, value, in_windows)
+    asked, lost = askings.of((one for one in entries if one.name not in _OPENING), later.values())
+    return Later(asked, None if lost is None else f"{short} asks for state in {lost}(), when records come")
 
 
 def _called_by_flink(classes: Classes, name: str) -> Iterator[Method]:
-    """The methods of a class that stand for those of classes above it, and its constructors."""
+    """The constructors of a class, and its methods that stand for those of classes above it, but those that it overrides."""
+    seen = set[tuple[str, str]]()
     for cls in classes.line(name):
         inherited = {one for one, _ in classes.inherited(cls.name)}
         for method in cls.methods:
-            if method.name in inherited | _OPENING and not method.access & (BRIDGE | ABSTRACT):
+            if method.name not in inherited | _OPENING or method.access & (BRIDGE | ABSTRACT):
+                continue
+            signature = method.name, method.descriptor
+            if method.name in _OPENING or signature not in seen:
                 yield method
+            seen.add(signature)
 
 
 def _reached(classes: Classes, entries: Iterable[Method]) -> Mapping[Member, Method]:
@@ -106,15 +162,30 @@ def _reached(classes: Classes, entries: Iterable[Method]) -> Mapping[Member, Met
     return found
 
 
-def _asked(classes: Classes, method: Method, names: frozenset[str]) -> bool:
-    """True if a method calls one of Flink's of these names."""
-    code = method.code
+def _calls_one_of(classes: Classes, method: Method, names: frozenset[str]) -> bool:
+    """True if a method calls one of Flink's of these names, or makes a reference to one."""
     return any(
-        isinstance(one, Call)
-        and one.method.name in names
-        and (one.method.owner.startswith("org/apache/flink/") or classes.resolve(one.method) is None)
-        for one in (() if code is None else code.instructions)
+        called.name in names and (called.owner.startswith("org/apache/flink/") or classes.resolve(called) is None)
+        for one in _instructions(method)
+        for called in calls(one)
     )
+
+
+def _asks(classes: Classes, method: Method) -> bool:
+    """True if a method asks for state, or may have code do so that nobody looks at."""
+    return _calls_one_of(classes, method, ASKS) or any(
+        isinstance(one, Call) and hands_over(one) and not _is_followed(classes, one.method)
+        for one in _instructions(method)
+    )
+
+
+def _instructions(method: Method) -> tuple[Instruction, ...]:
+    return () if method.code is None else method.code.instructions
+
+
+def _is_followed(classes: Classes, called: Member) -> bool:
+    method = classes.resolve(called)
+    return method is not None and method.code is not None
 
 
 def _waits(value: Java) -> bool:
@@ -136,9 +207,9 @@ def _exists(name: str) -> bool:
 
 
 def _fingerprint(factory: Java, loader: Java) -> str | None:
-    """A digest of all that could decide what such an operator keeps: the job's classes, and the operator's own fields."""
+    """A digest of all that could decide what such an operator keeps: its fields, and the classes that it can come to."""
     try:
         written = bytes_of(flink("util.InstantiationUtil").serializeObject(factory))
     except jpype.JException:
         return None
-    return hashlib.sha256(written + classes_of(loader).digest.encode()).hexdigest()[:32]
+    return hashlib.sha256(written + classes_of(loader).digest_of(written).encode()).hexdigest()[:32]

@@ -38,6 +38,7 @@ from compat.loader.jvm.classfile import (
     Plain,
     Switch,
     Type,
+    arguments,
 )
 
 _LIMIT = 2000
@@ -46,7 +47,6 @@ _ROOTS = frozenset({"java/lang/Object", "java/lang/Record", "java/lang/Enum"})
 _LAMBDAS = "java/lang/invoke/LambdaMetafactory"
 _DRAWN = re.compile(r"\$\d")
 _IN_DESCRIPTOR = re.compile(r"L([^;<]+)")
-_ARGUMENT = re.compile(r"\[*(?:L[^;]+;|[A-Z])")
 _BOXES = re.compile(r"java/lang/(Boolean|Byte|Character|Short|Integer|Long|Float|Double)$")
 _GETSTATIC, _PUTSTATIC, _GETFIELD = 0xB2, 0xB3, 0xB4
 _NEW, _DUP, _LOAD_0, _RETURN = 0xBB, 0x59, 0x19, range(0xAC, 0xB2)
@@ -409,12 +409,12 @@ class Walk:
 
     def _dynamic(self, one: Dynamic) -> str:
         if one.bootstrap.member.owner == _LAMBDAS:
-            captured, _, made = one.descriptor.rpartition(")")
+            made = one.descriptor.rpartition(")")[2]
             (implementation,) = (given for given in one.arguments[1:2])
-            count = len(_ARGUMENT.findall(captured))
+            count = len(arguments(one.descriptor))
             return f"lambda {one.name} {self._descriptor(made)} {count} {self._word(implementation)}"
-        arguments = " ".join(self._word(given) for given in one.arguments)
-        return f"dynamic {one.bootstrap.member.name} {one.name} {self._descriptor(one.descriptor)} {arguments}"
+        given = " ".join(self._word(given) for given in one.arguments)
+        return f"dynamic {one.bootstrap.member.name} {one.name} {self._descriptor(one.descriptor)} {given}"
 
     def _class(self, name: str) -> str:
         """A class by its name, by its place in the outermost class of the root, or by a number for one without a name."""
@@ -431,7 +431,7 @@ class Walk:
 
 
 def _signature(method: Method) -> tuple[str, int]:
-    return method.name, len(_ARGUMENT.findall(method.descriptor.partition(")")[0][1:]))
+    return method.name, len(arguments(method.descriptor))
 
 
 def _arguments(method: Method) -> dict[int, str]:
@@ -441,7 +441,7 @@ def _arguments(method: Method) -> dict[int, str]:
     if not method.access & STATIC:
         found[0] = "this"
         slot = 1
-    for place, argument in enumerate(_ARGUMENT.findall(method.descriptor.partition(")")[0][1:])):
+    for place, argument in enumerate(arguments(method.descriptor)):
         found[slot] = f"p{place}"
         slot += 2 if argument in ("J", "D") else 1
     return found

@@ -7,12 +7,15 @@ The format is that of the Java Virtual Machine Specification, chapters 4 and 6.
 from __future__ import annotations
 
 import hashlib
+import re
 import struct
 from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
 STATIC, PRIVATE, BRIDGE, ABSTRACT, SYNTHETIC, ENUM = 0x0008, 0x0002, 0x0040, 0x0400, 0x1000, 0x4000
+_ARGUMENT = re.compile(r"\[*(?:L[^;]+;|[A-Z])")
+_IN_DESCRIPTOR = re.compile(r"L([\w$/]+);")
 _MAGIC = 0xCAFEBABE
 _ARRAY_TYPES = {4: "boolean", 5: "char", 6: "float", 7: "double", 8: "byte", 9: "short", 10: "int", 11: "long"}
 
@@ -228,6 +231,30 @@ class ClassFile:
             at += 6 + size
         return found, at
 
+    @cached_property
+    def digest(self) -> bytes:
+        """A digest of the file."""
+        return hashlib.sha256(self._data).digest()
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        """The classes that the file needs: those above it, those in its code, those in types and annotations.
+
+        Classes that are merely nested together do not need one another.
+        """
+        texts = (self.text_at(number) for number, (tag, _) in enumerate(self._pool) if tag == 1)
+        in_types = (name for text in texts for name in _IN_DESCRIPTOR.findall(text))
+        in_code = (name for method in self.methods if method.code is not None for name in _classes_in(method.code))
+        above = (one for one in (self.parent, *self.interfaces) if one is not None)
+        return frozenset((*above, *in_types, *in_code))
+
+    @cached_property
+    def called(self) -> frozenset[str]:
+        """The names of all members, its own and others', that the file has."""
+        return frozenset(
+            self.text_at(self._numbers(number, ">HH")[0]) for number, (tag, _) in enumerate(self._pool) if tag == 12
+        )
+
     def text_at(self, number: int) -> str:
         """A text of the pool of constants."""
         _, at = self._pool[number]
@@ -314,6 +341,29 @@ class ClassFile:
     def by_signature(self) -> dict[tuple[str, str], Method]:
         """The methods by name and descriptor."""
         return {(method.name, method.descriptor): method for method in self.methods}
+
+
+def _classes_in(code: Code) -> Iterator[str]:
+    """The classes that instructions and handlers name by themselves."""
+    yield from (one.type for one in code.handlers if one.type is not None)
+    waiting: list[object] = list(code.instructions)
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, FieldUse):
+            yield one.field.owner
+        elif isinstance(one, Call):
+            yield one.method.owner
+        elif isinstance(one, Handle):
+            yield one.member.owner
+        elif isinstance(one, Type):
+            yield one.name.rpartition(" ")[2]
+        elif isinstance(one, Dynamic):
+            waiting += [one.bootstrap, *one.arguments]
+
+
+def arguments(descriptor: str) -> list[str]:
+    """The types of a method's arguments, as descriptors spell them."""
+    return _ARGUMENT.findall(descriptor.partition(")")[0][1:])
 
 
 def _text(data: bytes) -> str:

@@ -68,6 +68,11 @@ def _pojo(old: SerializerSnapshot, new: SerializerSnapshot, prefix: str) -> Iter
         else:
             yield from between(snapshot, after[name], f"{prefix}the field {name} of {cls}")
     yield from (f"{prefix}the field {name} of {cls} is new." for name in after if name not in before)
+    owners = dict(zip(after, new.owners, strict=False))
+    for name, owner in zip(before, old.owners, strict=False):
+        if owners.get(name, owner) != owner:
+            was = owner or "a class that NEW does not have with it"
+            yield f"{prefix}the field {name} of {cls} was declared by {was}, and is by {owners[name]}."
     yield from _lists(_names(old, "subclasses"), _names(new, "subclasses"), "subclass", prefix)
 
 

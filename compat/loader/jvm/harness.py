@@ -9,6 +9,7 @@ from typing import TypeVar
 
 import jpype
 
+from compat.loader.jvm.asking import declare
 from compat.loader.jvm.bridge import FLINK, Java, class_name, described, flink, is_a, java, member, members, user_frames
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.pyflink.operators import runs_python
@@ -139,17 +140,29 @@ def harness(operator: Configured, loader: Java, max_parallelism: int, backend: J
     return made
 
 
-def open_operator(made: Java) -> None:
-    """Open an operator, and have it make the state of its trigger, which waits for the first record.
+class FailedAtFirstRead(OperatorFailed):
+    """An operator that was restored and fails as soon as a record comes."""
 
-    A source is left closed: its reader would connect to the outside world. So is what would start a Python process.
+
+def open_operator(made: Java) -> str | None:
+    """Open an operator, and have it declare what waits for the first record: its trigger's state, and the functions'.
+
+    Gives why it may keep more than that. A source is left closed: its reader would connect to the outside world. So is what
+    would start a Python process. Raises FailedAtFirstRead.
     """
     if is_source(made) or runs_python(operator_of(made)):
-        return
+        return None
     made.open()
     operator = operator_of(made)
-    if not is_a(operator, _WINDOWS):
-        return
+    if is_a(operator, _WINDOWS):
+        _declare_triggers_state(made, operator)
+    try:
+        return declare(operator, made.getExecutionConfig())
+    except jpype.JException as error:
+        raise FailedAtFirstRead(described(error), error) from error
+
+
+def _declare_triggers_state(made: Java, operator: Java) -> None:
     window_serializer = member(operator, "windowSerializer")
     for descriptor in _descriptors(member(operator, "trigger")):
         descriptor.initializeSerializerUnlessSet(made.getExecutionConfig())

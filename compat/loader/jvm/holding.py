@@ -8,13 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 import jpype
 
 from compat.loader.jvm.bridge import Java, class_name, fields_of, is_a, member, members
+from compat.loader.jvm.descriptors import DESCRIPTOR, name_of
 from compat.loader.jvm.fielduses import FieldUses
 from compat.loader.jvm.harness import keyed_backend
 from compat.loader.jvm.settings import digest_of
 from compat.loader.jvm.usercode import classes_of
 from compat.state.model.behaviour import Holding
 
-_DESCRIPTOR = ("api.common.state.StateDescriptor", "api.common.state.v2.StateDescriptor")
 _STATE = ("api.common.state.State", "api.common.state.v2.State")
 _DEPTH = 3
 _OF_INPUT = re.compile(r"(?:processElement|map|flatMap)([12])|process(Broadcast)?Element")
@@ -65,17 +65,13 @@ def _state_in(value: Java, names: Mapping[int, str], depth: int = _DEPTH) -> str
     """The name of the state that a value is, wraps or describes."""
     if value is None:
         return None
-    if is_a(value, *_DESCRIPTOR):
-        return _name_of(value)
+    if is_a(value, *DESCRIPTOR):
+        return name_of(value)
     name = names.get(_identity(value))
     if name is not None or depth == 0 or not is_a(value, *_STATE):
         return name
     # What Flink gives to functions wraps the state of the backend.
     return next((found for one in members(value) if (found := _state_in(one, names, depth - 1))), None)
-
-
-def _name_of(descriptor: Java) -> str:
-    return str(descriptor.getName() if hasattr(descriptor, "getName") else descriptor.getStateId())
 
 
 def _identity(value: Java) -> int:

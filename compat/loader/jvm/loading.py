@@ -17,7 +17,7 @@ from compat.loader.jvm.failures import check_jar, failed, refused
 from compat.loader.jvm.java import find_java
 from compat.loader.jvm.messages import CompiledPlan, JarProgram, Program, PyFlinkProgram, Restore, Restored, SqlScript
 from compat.loader.jvm.plans import plan_of, refused_by, refused_of
-from compat.loader.jvm.process import JvmOptions, JvmOutcome, Setup
+from compat.loader.jvm.process import JvmOptions, JvmOutcome, JvmProcess, Setup
 from compat.loader.jvm.pyflink.installed import find_pyflink, flink_of
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.shown import show_path
@@ -52,7 +52,11 @@ class FlinkLoading:
     def restore(self, wanted: Restore) -> None:
         """Have OLD's state restored into one of the program's jobs; no other program was begun since."""
         self._asked.append(wanted)
-        self._building.restore(wanted)
+        if self._building.jvm.closed:
+            # The other program failed, and was tried again in a new JVM.
+            self._build_again(self._jvms.take(self._setup))
+        else:
+            self._building.restore(wanted)
 
     def finish(self, side: Side | None = None) -> FlinkJobs:
         """The plans, and the answers to the restores. Raises InputError."""
@@ -84,12 +88,16 @@ class FlinkLoading:
         """What came of the program. What fails behind others in a JVM may do so because of them: it is tried in a new one."""
         outcome = self._building.outcome()
         if self._building.number > 1 and (outcome is None or self._is_doubtful(outcome)):
-            self._building = self._jvms.start(self._setup).build(self._program)
-            for wanted in self._asked:
-                self._building.restore(wanted)
+            self._build_again(self._jvms.start(self._setup))
             outcome = self._building.outcome()
         assert outcome is not None
         return outcome
+
+    def _build_again(self, jvm: JvmProcess) -> None:
+        """Have the program built in another JVM, with all that was asked of it."""
+        self._building = jvm.build(self._program)
+        for wanted in self._asked:
+            self._building.restore(wanted)
 
     def _is_doubtful(self, outcome: JvmOutcome) -> bool:
         """Whether something failed in another way than the first program of the JVM did."""

@@ -352,13 +352,17 @@ Resolved = Literal["as-is", "reconfigured", "after-migration", "incompatible", "
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """A serializer of OLD's state beside NEW's: what ``resolveSchemaCompatibility`` says, or why it failed."""
+    """A serializer of OLD's state beside NEW's: what ``resolveSchemaCompatibility`` says, or why it failed.
+
+    ``lost`` are the fields of POJOs in it that the classes of NEW do not have where OLD's had them, by class and name.
+    """
 
     name: str
     resolved: Resolved
     old: Serializer
     new: Serializer
     why: str = ""
+    lost: tuple[tuple[str, str], ...] = ()
 
 
 class StateRestore(Struct, frozen=True, kw_only=True):

@@ -5,14 +5,10 @@ from __future__ import annotations
 import jpype
 
 from compat.loader.jvm.bridge import Java, class_name, described, flink, member
-from compat.loader.jvm.harness import OperatorFailed, keyed_backend
+from compat.loader.jvm.harness import FailedAtFirstRead, keyed_backend
 
 _CEP = "org.apache.flink.cep.operator.CepOperator"
 _STATE = "nfaStateName"
-
-
-class FailedAtFirstRead(OperatorFailed):
-    """An operator that was restored and fails as soon as a record comes."""
 
 
 def check_matches(operator: Java) -> None:

@@ -173,6 +173,11 @@ class JvmProcess:
         with self._changed:
             return not (self._gone or self._closed)
 
+    @property
+    def closed(self) -> bool:
+        """Whether it was ended by whoever started it."""
+        return self._closed
+
     def build(self, program: Program) -> Building:
         """Have a program built, behind those that it was told to build before."""
         self.builds += 1

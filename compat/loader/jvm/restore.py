@@ -18,11 +18,11 @@ from compat.loader.jvm.backends import (
     read_enumerator,
     read_versioned,
 )
-from compat.loader.jvm.bridge import Java, described, operator_of
+from compat.loader.jvm.bridge import Java, described, is_a, member, operator_of
 from compat.loader.jvm.distribution import parsed
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.handles import OldOperator, emptied, without_values
-from compat.loader.jvm.harness import Bounds, OperatorFailed, acts_on_values, bounded
+from compat.loader.jvm.harness import Bounds, FailedAtFirstRead, OperatorFailed, acts_on_values, bounded
 from compat.loader.jvm.messages import (
     Backend,
     Limit,
@@ -34,15 +34,15 @@ from compat.loader.jvm.messages import (
     Restored,
     StateRestore,
 )
-from compat.loader.jvm.partial_matches import FailedAtFirstRead
 from compat.loader.jvm.pyflink.operators import runs_python
 from compat.loader.jvm.rehearsal import Allowance, Rehearsing
 from compat.loader.jvm.samples import Sampling
-from compat.loader.jvm.states import Infos, Snapshot, infos, serializer_of
+from compat.loader.jvm.states import COMPOSITE, Infos, Snapshot, infos, serializer_of
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.savepoint import OperatorState, Savepoint
 
 _NEW_ASKS_OLD = (1, 19)
+_POJO = "api.java.typeutils.runtime.PojoSerializerSnapshot"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -199,7 +199,30 @@ def _part(name: str, old: Java, new: Java, version: str) -> Part:
         why = ""
     except jpype.JException as error:
         resolved, why = "failed", described(error)
-    return Part(name=name, resolved=resolved, why=why, old=serializer_of(old), new=serializer_of(new))
+    return Part(
+        name=name,
+        resolved=resolved,
+        why=why,
+        old=serializer_of(old),
+        new=serializer_of(new),
+        lost=tuple(dict.fromkeys(_lost(old))),
+    )
+
+
+def _lost(snapshot: Java) -> Iterator[tuple[str, str]]:
+    """The fields of POJOs that Flink did not find in the classes of NEW: what was in them is passed over."""
+    if is_a(snapshot, _POJO):
+        data = member(snapshot, "snapshotData")
+        cls = str(member(data, "pojoClass").getName())
+        for name, entry in member(member(data, "fieldSerializerSnapshots"), "underlyingMap").items():
+            if member(entry, "key") is None:
+                yield cls, str(name)
+            if (inner := member(entry, "value")) is not None:
+                yield from _lost(inner)
+    elif is_a(snapshot, COMPOSITE):
+        delegate = member(snapshot, "nestedSerializersSnapshotDelegate")
+        for inner in () if delegate is None else delegate.getNestedSerializerSnapshots():
+            yield from _lost(inner)
 
 
 def _resolved(answer: Java) -> Resolved:

@@ -9,12 +9,14 @@ from functools import cache
 import jpype
 import msgspec
 
-from compat.loader.jvm.asking import more_of
+from compat.loader.jvm.asking import later_of, more_of
 from compat.loader.jvm.bridge import Java, bytes_of, causes, class_name, flink, is_a, java, member, members
 from compat.loader.jvm.classes import written_by
+from compat.loader.jvm.descriptors import is_stand_in
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.harness import (
     Bounds,
+    FailedAtFirstRead,
     OperatorFailed,
     bounded,
     default_max_parallelism,
@@ -33,7 +35,7 @@ from compat.loader.jvm.usercode import code_of, reached
 _CHECKPOINT = 1
 _STREAM_LIMIT = 32 << 20
 _ROWS = ".RowDataSerializer$RowDataSerializerSnapshot"
-_COMPOSITE = "api.common.typeutils.CompositeTypeSerializerSnapshot"
+COMPOSITE = "api.common.typeutils.CompositeTypeSerializerSnapshot"
 _TTL = "runtime.state.ttl.AbstractTtlDecorator"
 _WRAPPERS = ("runtime.state.heap.", "runtime.state.ttl.")
 _WRAPS = 3
@@ -71,10 +73,16 @@ def _empty(operator: Configured, loader: Java) -> Snapshot:
     task.initializeEmptyState()
     if runs_python(operator_of(task)):
         return Snapshot(states=_of_python(operator, operator_of(task), loader))
+    why: str | None = None
     if is_source(task):
         subtask, uses, holding = _operator_state(operator_of(task)), {}, None
+        later = later_of(operator_of(task))
+        why = later.why or ("it asks for state when records come" if later.asked else None)
     else:
-        open_operator(task)
+        try:
+            why = open_operator(task)
+        except FailedAtFirstRead as error:
+            why = f"what it asks for when records come cannot be declared: {error}"
         subtask, uses = _snapshot(task), dict(_uses(operator_of(task)))
         holding = holding_of(operator_of(task))
     found = infos(subtask, loader)
@@ -89,7 +97,7 @@ def _empty(operator: Configured, loader: Java) -> Snapshot:
         for one in told.states
     )
     key = None if found.key is None else key_of(found.key, made)
-    more = more_of(operator_of(task), operator.config.getStreamOperatorFactory(loader), loader)
+    more = more_of(why, operator.config.getStreamOperatorFactory(loader), loader)
     return Snapshot(
         states=msgspec.structs.replace(told, states=states, holding=holding, key=key, more=more), subtask=subtask
     )
@@ -123,7 +131,8 @@ def _uses(operator: Java) -> Iterator[tuple[str, StateUse]]:
     for name, state in member(backend, "keyValueStatesByName").items():
         ttl = int(member(state, "ttl")) if is_a(state, _TTL) else None
         function = _folds(state)
-        yield str(name), StateUse(ttl=ttl, function=None if function is None else code_of(function))
+        told = function is not None and not is_stand_in(function)
+        yield str(name), StateUse(ttl=ttl, function=code_of(function) if told else None)
 
 
 def _folds(value: Java, depth: int = 0) -> Java:
@@ -263,7 +272,7 @@ def _columns(snapshot: Java) -> tuple[str, ...]:
     """The types of the fields of rows, in a serializer of rows or in the first part of another one that has rows."""
     if (class_name(snapshot) or "").endswith(_ROWS):
         return tuple(str(one) for one in member(snapshot, "types"))
-    if not is_a(snapshot, _COMPOSITE):
+    if not is_a(snapshot, COMPOSITE):
         return ()
     delegate = member(snapshot, "nestedSerializersSnapshotDelegate")
     nested = () if delegate is None else delegate.getNestedSerializerSnapshots()

@@ -50,6 +50,11 @@ _COUNTED = (
 )
 """Flink's own functions that fold, and how they get at a field: which field it is makes them what they are."""
 
+_NAMED = re.compile(rb"\[*[\w$./]+;?")
+_LONGEST_NAME = 1000
+_BY_NAME = frozenset({"forName", "loadClass", "findClass", "getMethod", "getDeclaredMethod", "findStatic", "load"})
+"""Methods of Java's by which code comes to classes and methods that it does not name."""
+
 _loaders: dict[int, tuple[Java, UserClasses]] = {}
 
 
@@ -79,6 +84,23 @@ class UserClasses:
             known = not name.startswith(_OF_LANGUAGES) and self._above.getResource(f"{name}.class") is None
             known = self._here[name] = known and self._loader.getResource(f"{name}.class") is not None
         return known
+
+    def digest_of(self, serialized: bytes) -> str:
+        """A digest of the classes that the code of serialized objects can come to, byte for byte: those that they name, and on.
+
+        Code that finds classes by names made at run time can come to all of them.
+        """
+        waiting = list(_names_in(serialized))
+        told: dict[str, bytes] = {}
+        while waiting:
+            name = waiting.pop()
+            if name in told or not self.here(name) or (found := self._all.find(name)) is None:
+                continue
+            told[name] = found.digest
+            if not _BY_NAME.isdisjoint(found.called):
+                return self.digest
+            waiting += found.named
+        return hashlib.sha256(b"".join(name.encode() + told[name] for name in sorted(told))).hexdigest()
 
     @cached_property
     def digest(self) -> str:
@@ -147,6 +169,15 @@ def _jars(loader: Java) -> Iterator[Path]:
             path = Path(str(java("java.nio.file.Paths").get(url.toURI())))
             if path.is_file() and zipfile.is_zipfile(path):
                 yield path
+
+
+def _names_in(serialized: bytes) -> Iterator[str]:
+    """What may be names of classes in a stream of Java's serialization, where each text has its length before it."""
+    for at in range(len(serialized) - 2):
+        size = serialized[at] << 8 | serialized[at + 1]
+        if 0 < size < _LONGEST_NAME and _NAMED.fullmatch(text := serialized[at + 2 : at + 2 + size]):
+            name = text.decode("latin-1").replace(".", "/").lstrip("[")
+            yield name[1:-1] if name.endswith(";") else name
 
 
 def classes_of(loader: Java) -> UserClasses:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import repeat
 from operator import add, itemgetter
-from types import NoneType
 from typing import Any, Generic, TypeVar, assert_never
 
 from compat.compiler.datastream.time_domain import TimeDomain
@@ -31,23 +30,6 @@ from compat.state.serializers import key_codec_of
 from compat.state.types import TupleTypeInfo
 
 _KEY, _VALUE = itemgetter(0), itemgetter(1)
-_PLAIN_KEYS = frozenset({str, int, bytes, bool, float, NoneType})
-"""Keys that can be hashed."""
-
-
-def distinct(keys: Values) -> set[Any] | None:
-    """The keys that differ; None if one of them cannot be hashed."""
-    try:
-        return set(keys)
-    except TypeError:
-        return None
-
-
-def can_be_hashed(keys: Values) -> bool:
-    """True if all keys can be hashed."""
-    return _PLAIN_KEYS.issuperset(map(type, keys)) or distinct(keys) is not None
-
-
 Keyed = TypeVar("Keyed", bound=ops.Operator)
 
 
@@ -92,13 +74,13 @@ class KeyedOperator(FunctionOperator[Keyed], Generic[Keyed]):
     def process_keyed(self, input: int, keys: Values, values: Values, timestamps: Timestamps) -> None:
         backend, handle = self.backend, self.handler(input)
         value: Any = NO_RECORD
-        hashable = can_be_hashed(keys)
+        are_slots = backend.slots.are_keys(keys)
         timers = self.timers.processing
         try:
             for key, value, time in zip(keys, values, timestamps or repeat(None), strict=False):
                 if timers.soonest < MAX_WATERMARK and not self.context.batch:
                     self.advance_processing_time(self.context.clock())
-                if hashable:
+                if are_slots:
                     backend.key = backend.slot = key
                     backend.namespace = VOID
                 else:
@@ -180,16 +162,16 @@ class KeyedReduce(KeyedOperator[ops.KeyedReduce]):
         self._combine = combine
 
     def process_keyed(self, input: int, keys: Values, values: Values, timestamps: Timestamps) -> None:
-        touched = None if self.context.batch else distinct(keys)
-        if touched is None:
+        if self.context.batch:
             super().process_keyed(input, keys, values, timestamps)
             return
-        pairs, combine = self.state.many(touched), self._combine
+        slots = self.backend.slots.all_of(keys)
+        pairs, combine = self.state.many(set(slots)), self._combine
         made: Values = []
         value: Any = NO_RECORD
         try:
-            for key, value in zip(keys, values, strict=True):
-                pair = pairs[key]
+            for slot, value in zip(slots, values, strict=True):
+                pair = pairs[slot]
                 present = pair[0]
                 pair[0] = value = value if present is None else combine(present, value)
                 made.append(value)
@@ -342,7 +324,7 @@ class KeyedProcess(KeyedOperator[ProcessKind]):
 
     def process_keyed(self, input: int, keys: Values, values: Values, timestamps: Timestamps) -> None:
         call = self._call_of(input)
-        if call is None or self.output.tagged or not _PLAIN_KEYS.issuperset(map(type, keys)):
+        if call is None or self.output.tagged or not self.backend.slots.are_keys(keys):
             super().process_keyed(input, keys, values, timestamps)
             return
         backend, context, timers, batch = self.backend, self.ctx, self.timers.processing, self.context.batch

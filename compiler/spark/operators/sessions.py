@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from compat.compiler.datastream.window import TimeWindow
 from compat.compiler.spark.operators.base import NO_RECORD
-from compat.compiler.spark.operators.keyed import can_be_hashed
-from compat.compiler.spark.state.backend import plain_key
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.sessions import END, SLOT, START, VALUE, FoldFailed, Session, Sessions
 from compat.compiler.spark.task.elements import BUFFER_RECORDS, MIN_TIMESTAMP, Timestamps, Values
@@ -30,7 +28,7 @@ class FoldedSessions:
     def add(self, keys: Values, values: Values, timestamps: Timestamps) -> None:
         """Put records into the sessions of their keys; those that come behind the end of theirs are too late."""
         operator = self._operator
-        slots = keys if can_be_hashed(keys) else list(map(self._slot, keys))
+        slots = operator.backend.slots.all_of(keys)
         late: Callable[[Any, int], None]
         if timestamps is None or None in timestamps:
             for slot, value, given in zip(slots, values, timestamps or repeat(None), strict=False):
@@ -41,10 +39,6 @@ class FoldedSessions:
             late = lambda value, time: operator.too_late(value, time, time)  # noqa: E731
             self._fold(slots, values, timestamps, late)  # type: ignore[arg-type]
         operator.emitter.flush()
-
-    def _slot(self, key: Any) -> Any:
-        self._operator.backend.set_key(key)
-        return self._operator.backend.slot
 
     def _fold(self, slots: Values, values: Values, times: list[int], late: Callable[[Any, int], None]) -> None:
         reduces, fold = self._operator.folder()
@@ -93,7 +87,7 @@ class FoldedSessions:
                     emitter.take((made,), time)
                 continue
             window = TimeWindow(session[START], session[END])
-            operator.backend.set_key(plain_key(session[SLOT]))
+            operator.backend.set_slot(session[SLOT])
             operator.select(window)
             if value is not None:
                 emitter.take(call(window, [made]), time)
@@ -133,8 +127,9 @@ class HeldSessions:
         operator, held, gap = self._operator, self._held, self._gap
         value: Any = NO_RECORD
         try:
-            for key, value, time in zip(keys, values, timestamps or repeat(None), strict=False):
-                sessions = held.get(key)
+            slots = operator.backend.slots.all_of(keys)
+            for slot, value, time in zip(slots, values, timestamps or repeat(None), strict=False):
+                sessions = held.get(slot)
                 if sessions is not None:
                     if time is not None:
                         touched = [each for each in sessions if each.start - gap <= time <= each.end]
@@ -147,8 +142,8 @@ class HeldSessions:
                                 session.end = time + gap
                             self._count += 1
                             continue
-                    self._put(key, held.pop(key))
-                self._begin(key, value, time)
+                    self._put(slot, held.pop(slot))
+                self._begin(slot, value, time)
         except Exception as error:
             operator.fail(value, error)
         operator.emitter.flush()
@@ -157,27 +152,27 @@ class HeldSessions:
 
     def put_all(self) -> None:
         """Have all records in the state."""
-        for key, sessions in self._held.items():
-            self._put(key, sessions)
+        for slot, sessions in self._held.items():
+            self._put(slot, sessions)
         self._held.clear()
         self._count = 0
 
-    def _begin(self, key: Any, value: Any, time: int | None) -> None:
+    def _begin(self, slot: Any, value: Any, time: int | None) -> None:
         """Put a record into the state by the common way, and hold the sessions that its key has then."""
         operator = self._operator
-        operator.backend.set_key(key)
+        operator.backend.set_slot(slot)
         operator.handler(0)(value, time)
         operator.backend.set_namespace(b"")
         watermark = operator.timers.watermark
-        self._held[key] = [_HeldSession(each, each.end - 1 <= watermark) for each in operator.sessions().all()]
+        self._held[slot] = [_HeldSession(each, each.end - 1 <= watermark) for each in operator.sessions().all()]
 
-    def _put(self, key: Any, sessions: list[_HeldSession]) -> None:
+    def _put(self, slot: Any, sessions: list[_HeldSession]) -> None:
         operator = self._operator
         value: Any = NO_RECORD
         try:
             for session in sessions:
                 if session.values:
-                    operator.backend.set_key(key)
+                    operator.backend.set_slot(slot)
                     operator.move_session(session.known, TimeWindow(session.start, session.end))
                     for value in session.values:
                         operator.contents.add(value)

@@ -14,8 +14,7 @@ from typing import Any
 
 from compat.compiler.datastream.time_domain import TimeDomain
 from compat.compiler.spark.operators.base import NO_RECORD, StreamOperator
-from compat.compiler.spark.operators.keyed import KeyedOperator, can_be_hashed
-from compat.compiler.spark.state.backend import plain_key
+from compat.compiler.spark.operators.keyed import KeyedOperator
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
 from compat.state.descriptors import ListStateDescriptor
@@ -53,14 +52,11 @@ class SortedInput(StreamOperator):
     def process_keyed(self, input: int, keys: Values, values: Values, timestamps: Timestamps) -> None:
         backend, register = self._operator.backend, self._operator.timers.event.register
         grouped: dict[Any, list[_Held]] = defaultdict(list)
-        hashable = can_be_hashed(keys)
-        for key, value, time in zip(keys, values, timestamps or repeat(None), strict=False):
-            if not hashable:
-                backend.set_key(key)
-                key = backend.slot
-            grouped[key].append((MIN_TIMESTAMP if time is None else time, input, value, time))
+        slots = backend.slots.all_of(keys)
+        for slot, value, time in zip(slots, values, timestamps or repeat(None), strict=False):
+            grouped[slot].append((MIN_TIMESTAMP if time is None else time, input, value, time))
         for slot, held in grouped.items():
-            backend.set_key(plain_key(slot))
+            backend.set_slot(slot)
             self._held.add_all(held)
             backend.set_namespace(_NAMESPACE)
             register(MAX_WATERMARK)

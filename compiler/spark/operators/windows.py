@@ -27,10 +27,10 @@ from compat.compiler.spark.operators.base import (
     Output,
     TaskRuntimeContext,
 )
-from compat.compiler.spark.operators.keyed import KeyedOperator, can_be_hashed, distinct
+from compat.compiler.spark.operators.keyed import KeyedOperator
 from compat.compiler.spark.operators.metrics import MetricGroup
 from compat.compiler.spark.operators.sessions import FoldedSessions, HeldSessions
-from compat.compiler.spark.state.backend import VOID, KeyedBackend, Unhashable
+from compat.compiler.spark.state.backend import VOID, KeyedBackend
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.panes import Pane, Panes
 from compat.compiler.spark.state.sessions import Sessions
@@ -144,21 +144,19 @@ class WindowOperator(KeyedOperator[Window]):
             self._folded_sessions.add(keys, values, timestamps)
             return
         if self._held is not None:
-            if can_be_hashed(keys):
-                self._held.add(keys, values, timestamps)
-                return
-            self._held.put_all()
-        if self._windows_at is None or not self._in_time(keys, timestamps):
+            self._held.add(keys, values, timestamps)
+            return
+        if self._windows_at is None or not self._in_time(timestamps):
             super().process_keyed(input, keys, values, timestamps)
             return
         windows_at, groups = self._windows_at, defaultdict[Any, Values](list)
-        for key, value, time in zip(keys, values, timestamps or (), strict=True):
+        for slot, value, time in zip(self.backend.slots.all_of(keys), values, timestamps or (), strict=True):
             for place in windows_at(time):
-                groups[key, place].append(value)
+                groups[slot, place].append(value)
         many: Any = NO_RECORD
         try:
-            for (key, (start, end)), many in groups.items():
-                self.backend.set_key(key)
+            for (slot, (start, end)), many in groups.items():
+                self.backend.set_slot(slot)
                 self.select(TimeWindow(start, end))
                 self.contents.add_all(many)
                 self.timers.event.register(end - 1)
@@ -171,23 +169,20 @@ class WindowOperator(KeyedOperator[Window]):
         assert self._windows_at is not None
         windows_at, watermark = self._windows_at, self.timers.watermark
         reduces, fold = self.folder()
-        hashable = can_be_hashed(keys)
+        slots = self.backend.slots.all_of(keys)
         slide, offset = _regular(self._assigner)
-        if hashable and (time := _same_part(timestamps, slide, offset)) is not None:
+        if (time := _same_part(timestamps, slide, offset)) is not None:
             open_panes = [panes.pane(start, end) for start, end in windows_at(time) if end - 1 > watermark]
             for pane in open_panes:
-                self._fold_into(pane, keys, values)
+                self._fold_into(pane, slots, values)
             if open_panes:
                 return
         known: dict[int, list[Pane]] = {}
         value: Any = NO_RECORD
         try:
-            for key, value, time in zip(keys, values, timestamps or repeat(None), strict=False):
+            for slot, value, time in zip(slots, values, timestamps or repeat(None), strict=False):
                 if time is None or time == MIN_TIMESTAMP:
                     self._assigner.assign_windows(value, MIN_TIMESTAMP, self._assigning)  # it says what is wrong
-                if not hashable:
-                    self.backend.set_key(key)
-                    key = self.backend.slot
                 place = time - (time - offset) % slide  # type: ignore[operator]
                 live = known.get(place)
                 if live is None:
@@ -195,30 +190,30 @@ class WindowOperator(KeyedOperator[Window]):
                     live = known[place] = [panes.pane(start, end) for start, end in found if end - 1 > watermark]
                 for pane in live:
                     fresh = pane.fresh
-                    present = fresh.get(key, pane)
+                    present = fresh.get(slot, pane)
                     if present is pane:
-                        present = pane.take(key) if pane.logged else None
-                    fresh[key] = value if reduces and present is None else fold(present, value)
+                        present = pane.take(slot) if pane.logged else None
+                    fresh[slot] = value if reduces and present is None else fold(present, value)
                 if not live:
                     self.too_late(value, time, time)  # type: ignore[arg-type]
         except Exception as error:
             self.fail(value, error)
 
-    def _fold_into(self, pane: Pane, keys: Values, values: Values) -> None:
+    def _fold_into(self, pane: Pane, slots: Values, values: Values) -> None:
         """Put records into one window, which they all fall into: most that are handed over at once fall into the same ones."""
         reduces, fold = self.folder()
         fresh, logged = pane.fresh, pane.logged
         value: Any = NO_RECORD
         try:
-            for key, value in zip(keys, values, strict=True):
-                present = fresh.get(key)
+            for slot, value in zip(slots, values, strict=True):
+                present = fresh.get(slot)
                 if present is None:
                     if logged:
-                        present = pane.take(key)
+                        present = pane.take(slot)
                     if present is None and reduces:
-                        fresh[key] = value
+                        fresh[slot] = value
                         continue
-                fresh[key] = fold(present, value)
+                fresh[slot] = fold(present, value)
         except Exception as error:
             self.fail(value, error)
 
@@ -264,7 +259,7 @@ class WindowOperator(KeyedOperator[Window]):
         else:
             window, call, clear = TimeWindow(pane.start, pane.end), self.call, self.clearing()
             for slot, value in pane.contents():
-                self.backend.set_key(slot.key if type(slot) is Unhashable else slot)
+                self.backend.set_slot(slot)
                 self.select(window)
                 self.emitter.take(call(window, [value if result is None else result(value)]), time)
                 clear()
@@ -292,9 +287,9 @@ class WindowOperator(KeyedOperator[Window]):
             self._held.put_all()
         return super().snapshot_state(changes)
 
-    def _in_time(self, keys: Values, timestamps: Timestamps) -> bool:
+    def _in_time(self, timestamps: Timestamps) -> bool:
         """True when nothing fires before the next watermark: no window of these records has ended."""
-        if timestamps is None or not keys or None in timestamps or distinct(keys) is None:
+        if not timestamps or None in timestamps:
             return False
         assert self._windows_at is not None
         earliest: int = min(timestamps)  # type: ignore[type-var, assignment]

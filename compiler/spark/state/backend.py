@@ -22,6 +22,7 @@ from compat.compiler.spark.state.cells import (
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.columns import column_encoder
 from compat.compiler.spark.state.memory import Memory
+from compat.compiler.spark.state.slots import ByIdentity, InNamespace, Slots, plain_key
 from compat.state.compatibility import Answer, resolve_state
 from compat.state.delta.entries import entry_column, repeated
 from compat.state.delta.rows import BYTES
@@ -43,31 +44,10 @@ class StateMigrationError(Exception):
     """A state whose declaration does not fit what the snapshot holds. Flink: ``StateMigrationException``."""
 
 
-class Unhashable:
-    """Stands for a key that Python cannot hash, such as a list."""
-
-    __slots__ = ("identity", "key")
-
-    def __init__(self, key: Any, identity: bytes) -> None:
-        self.key = key
-        self.identity = identity
-
-    def __hash__(self) -> int:
-        return hash(self.identity)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Unhashable) and self.identity == other.identity
-
-
-def plain_key(key: Any) -> Any:
-    """The key that a slot is of."""
-    return key.key if type(key) is Unhashable else key
-
-
 class KeyedBackend(KeyedStateStore):
     """All keyed states of an operator. ``slot`` is where the present key (and namespace) is found in the cells.
 
-    ``simple`` as long as every slot was a key itself: hashable, and in no namespace. An epoch begins with :meth:`begin` and
+    ``simple`` as long as no slot was in a namespace. An epoch begins with :meth:`begin` and
     ends with :meth:`snapshot`; in between, ``memory`` is what the epochs before left.
     """
 
@@ -91,6 +71,7 @@ class KeyedBackend(KeyedStateStore):
         self.slot: Any = None
         self.restored: dict[str, Any] = {}
         self._cells: dict[str, Cells] = {}
+        self.slots = Slots(key_codec)
         self.simple = True
         self._encoded: dict[Any, tuple[bytes, bytes]] = {}
 
@@ -112,26 +93,27 @@ class KeyedBackend(KeyedStateStore):
         """All further calls are about this key, in no namespace."""
         self.key = key
         self.namespace = VOID
-        try:
-            hash(key)
-            self.slot = key
-        except TypeError:
-            self.simple = False
-            self.slot = Unhashable(key, self.key_codec.identity(self.key_codec.encode(key)))
+        self.slot = self.slots.of(key)
+
+    def set_slot(self, slot: Any) -> None:
+        """The same, of a key whose slot is known."""
+        self.key = plain_key(slot)
+        self.namespace = VOID
+        self.slot = slot
 
     def set_namespace(self, namespace: bytes) -> None:
         """All further calls are about this namespace (a window) of the present key."""
         self.namespace = namespace
-        key = self.slot[0] if type(self.slot) is _Slot else self.slot
+        key = self.slot[0] if type(self.slot) is InNamespace else self.slot
         if namespace:
             self.simple = False
-            self.slot = _Slot((key, namespace))
+            self.slot = InNamespace((key, namespace))
         else:
             self.slot = key
 
     def encoded(self, slot: Any) -> tuple[Any, bytes, bytes, bytes]:
         """The key of a slot, the key as bytes, its identity, and the namespace."""
-        key, namespace = slot if type(slot) is _Slot else (slot, VOID)
+        key, namespace = slot if type(slot) is InNamespace else (slot, VOID)
         found = self._encoded.get(key)
         plain = plain_key(key)
         if found is None:
@@ -152,8 +134,8 @@ class KeyedBackend(KeyedStateStore):
     def entry_column(self, prefix: bytes, slots: list[Any]) -> pa.Array:
         """The keys of the entries of many slots."""
         keys, namespaces = slots, repeated(VOID, len(slots))
-        if not {_Slot, Unhashable}.isdisjoint(map(type, slots)):
-            pairs = [slot if type(slot) is _Slot else (slot, VOID) for slot in slots]
+        if not {InNamespace, ByIdentity}.isdisjoint(map(type, slots)):
+            pairs = [slot if type(slot) is InNamespace else (slot, VOID) for slot in slots]
             keys = [plain_key(key) for key, _ in pairs]
             namespaces = pa.array([namespace for _, namespace in pairs], BYTES)
         return entry_column(prefix, self.identity_column(self.key_column(keys)), namespaces)
@@ -222,12 +204,6 @@ class KeyedBackend(KeyedStateStore):
                 f"State {descriptor.name!r} of operator {self.operator_id} was not migrated when the snapshot was restored, "
                 "because nothing said then that the program declares it: ask for it in open()."
             )
-
-
-class _Slot(tuple):  # type: ignore[type-arg]
-    """A key in a namespace; a class of its own, so that it is no key that happens to be a tuple."""
-
-    __slots__ = ()
 
 
 _CELLS: dict[str, Any] = {

@@ -22,6 +22,7 @@ from compat.compiler.spark.state.columns import column_encoder
 from compat.compiler.spark.state.expiry import Expiry
 from compat.compiler.spark.state.groups import key_group_array, key_groups_of
 from compat.compiler.spark.state.memory import PLACE, sampled
+from compat.compiler.spark.state.slots import plain_keys
 from compat.state.delta.entries import values_without_time
 from compat.state.delta.replica import (
     entry_key,
@@ -225,8 +226,9 @@ class _OneValue(Cells):
 
     def _log(self, slots: list[Any], values: pa.Array, changes: Changes) -> None:
         backend = self._backend
-        groups = pa.array(key_group_array(slots, backend.max_parallelism))
-        keys = backend.key_column(slots)
+        plain = plain_keys(slots)
+        groups = pa.array(key_group_array(plain, backend.max_parallelism))
+        keys = backend.key_column(plain)
         changes.columns.append(Column(backend.operator_id, self.kind, self.descriptor.name, groups, keys, values))
 
     def _column(self, slots: list[Any], cells: list[Any]) -> pa.Array:

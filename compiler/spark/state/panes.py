@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from compat.compiler.spark.state.backend import KeyedBackend, Unhashable, plain_key
+from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes, Column
 from compat.compiler.spark.state.columns import ValueColumns
 from compat.compiler.spark.state.groups import key_group_array, key_groups_of
 from compat.compiler.spark.state.memory import PLACE, Memory, sampled
+from compat.compiler.spark.state.slots import plain_keys
 from compat.state.delta.entries import entry_column, repeated, timer_column, timer_values
 from compat.state.delta.replica import entry_key, split_timer, split_timestamp, state_prefix, timer_prefix
 from compat.state.delta.rows import BYTES, Kind
@@ -159,7 +160,7 @@ class Panes:
         return Column(id, Kind.EVENT_TIMER, TIMERS, *places, values, namespace=namespace, time=time)
 
     def _addresses(self, slots: Iterable[Any]) -> Addresses:
-        keys = list(map(plain_key, slots))
+        keys = plain_keys(slots)
         if len(keys) < _FEW:
             groups: Any = np.array(key_groups_of(keys, self._backend.max_parallelism), np.int32)
         else:
@@ -178,7 +179,7 @@ class Panes:
                     yield from zip(entries, repeat(None), strict=False)
         for pane in self.by_start.values():
             if not pane.is_saved:
-                keys = self._backend.key_column(list(map(plain_key, pane.logged)))
+                keys = self._backend.key_column(plain_keys(pane.logged))
                 contents, timers = self._entries(pane, keys)
                 yield from zip(contents, self._values.stored(list(pane.logged.values())), strict=True)
                 yield from zip(timers, timer_values(keys, repeated(pane.namespace, len(keys))).to_pylist(), strict=True)
@@ -235,10 +236,6 @@ class Panes:
     def _fill(self, pane: Pane, key: bytes) -> None:
         """Have what a key has in a window as the replica has it."""
         codec = self._backend.key_codec
-        identity, slot = codec.identity(key), codec.decode(key)
-        data = self.memory.value(entry_key(self._contents, identity, pane.namespace))
-        try:
-            hash(slot)
-        except TypeError:
-            slot = Unhashable(slot, identity)
+        data = self.memory.value(entry_key(self._contents, codec.identity(key), pane.namespace))
+        slot = self._backend.slots.of(codec.decode(key))
         pane.logged[slot] = None if data is None else self._values.decode(split_timestamp(data)[1])

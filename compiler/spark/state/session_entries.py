@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from compat.compiler.spark.state.backend import VOID, KeyedBackend, Unhashable, plain_key
+from compat.compiler.spark.state.backend import VOID, KeyedBackend
 from compat.compiler.spark.state.changes import Changes, Column
 from compat.compiler.spark.state.columns import ValueColumns
 from compat.compiler.spark.state.groups import key_groups_of
 from compat.compiler.spark.state.memory import Memory
+from compat.compiler.spark.state.slots import plain_keys
 from compat.compiler.spark.task.elements import MIN_TIMESTAMP
 from compat.state.delta.entries import entry_column, fixed, repeated, timer_column, timer_values
 from compat.state.delta.replica import (
@@ -127,13 +128,13 @@ class SessionEntries:
         return b"\1" + self._windows.encode(contents)
 
     def _addresses(self, slots: list[Any]) -> _Addresses:
-        keys = list(map(plain_key, slots))
+        keys = plain_keys(slots)
         groups = pa.array(np.array(key_groups_of(keys, self._backend.max_parallelism), np.int32))
         return _Addresses(groups, self._backend.key_column(keys))
 
     def set(self, slots: list[Any], logged: list[Logged], values: list[Any]) -> Iterator[tuple[bytes, bytes | None]]:
         """The entries of sessions."""
-        keys = self._backend.key_column(list(map(plain_key, slots)))
+        keys = self._backend.key_column(plain_keys(slots))
         identities = self._backend.identity_column(keys)
         windows, contents = [each.window for each in logged], [each.contents for each in logged]
         yield from zip(self._content_keys(identities, contents), self._values.stored(values), strict=True)
@@ -158,7 +159,7 @@ class SessionEntries:
             yield from zip(keys, repeat(None), strict=False)
 
     def _identities(self, slots: Iterable[Any]) -> pa.Array:
-        return self._backend.identity_column(self._backend.key_column(list(map(plain_key, slots))))
+        return self._backend.identity_column(self._backend.key_column(plain_keys(slots)))
 
     def _content_keys(self, identities: pa.Array, contents: list[Bounds]) -> list[bytes]:
         keys: list[bytes] = entry_column(self._contents, identities, _spaces(contents)).to_pylist()
@@ -189,7 +190,7 @@ class SessionEntries:
 
     def _read(self, time: int, key: bytes, window: Bounds) -> Stored:
         identity = self._backend.key_codec.identity(key)
-        slot = self._slot(key, identity)
+        slot = self._backend.slots.of(self._backend.key_codec.decode(key))
         name = self._names.encode(window)
         found = self.memory.value(map_entry(entry_key(self._sets, identity, VOID), name, b"")[0])
         if found is None or time != window[1] - 1:
@@ -198,14 +199,6 @@ class SessionEntries:
         data = self.memory.value(entry_key(self._contents, identity, _namespace(contents)))
         value = None if data is None else self._values.decode(split_timestamp(data)[1])
         return Stored(slot, Logged(window, (contents[0], contents[1])), value)
-
-    def _slot(self, key: bytes, identity: bytes) -> Any:
-        slot = self._backend.key_codec.decode(key)
-        try:
-            hash(slot)
-        except TypeError:
-            return Unhashable(slot, identity)
-        return slot
 
 
 def _spaces(windows: Sequence[Bounds]) -> pa.Array:

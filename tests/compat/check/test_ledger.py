@@ -102,6 +102,7 @@ def test_what_goes_elsewhere_has_the_fate_of_its_row(fate: Fate) -> None:
     assert [(one.state, one.new, one.fate, one.rule) for one in found] == [
         (each, new, fate, "CMP106") for each in (A, B)
     ]
+    assert {one.gap for one in found} == {f"{'another' if new else 'no'} operator of NEW has its id"}
 
 
 def test_what_starts_empty_has_no_account() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import click
@@ -12,6 +13,8 @@ from click.testing import CliRunner, Result
 from compat.cli import main
 from compat.cli.check import check
 from compat.cli.modes import REFUSED, Mode
+from compat.comparison import Comparison, Outcomes
+from compat.loader.jvm.warm import WarmJvms
 from tests.compat.fix.programs import program
 from tests.compat.savepoint.conftest import saved
 from tests.repositories import committed
@@ -215,6 +218,23 @@ def test_a_story_of_every_savepoint_and_of_every_pair() -> None:
     assert json.loads(result.stdout)["story"]
     pairs = run("--pairs", "pairs.jsonl", "--explain")
     assert all(json.loads(line)["story"] for line in pairs.stdout.splitlines())
+
+
+def test_a_pair_that_fails_is_a_record_and_the_others_are_checked(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = import_module("compat.cli.check")
+    compared = module.compare
+
+    def fails_once(comparison: Comparison, jvms: WarmJvms) -> Outcomes:
+        monkeypatch.setattr(module, "compare", compared)
+        raise ValueError("write to closed file")
+
+    line = Path("pairs.jsonl").read_text().splitlines()[0]
+    Path("two.jsonl").write_text(f"{line}\n{line}\n")
+    monkeypatch.setattr(module, "compare", fails_once)
+    first, second = (json.loads(one) for one in run("--pairs", "two.jsonl").stdout.splitlines())
+    assert [one["rule"] for one in first["failures"]] == ["CMP906"]
+    assert "write to closed file" in first["failures"][0]["message"]
+    assert second["verdict"] == "compatible"
 
 
 BAD_FILES = {

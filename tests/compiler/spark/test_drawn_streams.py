@@ -1,7 +1,7 @@
 """Streaming programs that are drawn give what PyFlink gives, as recorded.
 
 ``python -m tests.compiler.spark.test_drawn_streams PYTHON FIRST END`` records the results of a PyFlink for some seeds: in
-thread mode, and of programs that it does not run so, in process mode. It needs javac.
+thread mode, and of programs that it does not run so, in process mode, unless their keys are alike. It needs javac.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from tests.compiler.spark.drawn_streams import ENDS, STEPS, drawn_stream
+from tests.compiler.spark.drawn_streams import ENDS, STEPS, Drawn, drawn_stream
 from tests.compiler.spark.test_against_pyflink import run_here, run_there
 
 RECORDED = Path(__file__).parents[2] / "golden" / "streams" / "pyflink_2.3.json"
@@ -36,10 +36,6 @@ def recorded() -> dict[str, dict[str, Any]]:
 def checksum(seed: int | str) -> int:
     """That of a program, so that none is taken for another when programs are drawn otherwise."""
     return zlib.crc32(drawn_stream(int(seed)).encode())
-
-
-OPEN = {"45": "a continuous trigger on sessions of dynamic gaps that melt: one of 34 results is of another record"}
-"""Programs that give something else, of which it is not known why."""
 
 
 def differences(seeds: Iterable[str], folder: Path, epoch_records: int) -> list[str]:
@@ -70,8 +66,7 @@ def test_some_give_what_pyflink_gives(tmp_path: Path, epoch_records: int) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("epoch_records", [0, 1, 5])
 def test_all_give_what_pyflink_gives(tmp_path: Path, epoch_records: int) -> None:
-    found = [text.partition(",")[0].removeprefix("seed ") for text in differences(recorded(), tmp_path, epoch_records)]
-    assert found == list(OPEN)
+    assert not differences(recorded(), tmp_path, epoch_records)
 
 
 def generator_jar(python: str, folder: Path) -> str:
@@ -93,6 +88,8 @@ def record(python: str, seeds: list[int], folder: Path) -> dict[str, dict[str, A
     found: dict[int, Any] = {}
     for mode in ("thread", "process"):
         left = [seed for seed in seeds if not isinstance(found.get(seed), list)]
+        if mode == "process":
+            left = [seed for seed in left if not Drawn(seed).keys.alike]  # which are not told apart there
         for start in range(0, len(left), AT_ONCE):
             part = left[start : start + AT_ONCE]
             given = run_there(python, [programs[seed] for seed in part], folder, mode, jar)

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from compat.compiler.spark.state.backend import KeyedBackend, Unhashable
+from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import Memory
 from compat.compiler.spark.state.panes import Panes
+from compat.compiler.spark.state.slots import ByIdentity
 from compat.state.delta.replica import MemoryReplica, Position, entry_of
 from compat.state.delta.rows import Row
 from compat.state.descriptors import ReducingStateDescriptor
@@ -64,7 +65,7 @@ class Subtask:
 
     def fired(self, watermark: int) -> dict[tuple[Any, int], int]:
         return {
-            (slot.key[0] if type(slot) is Unhashable else slot, pane.start): value
+            (slot.key[0] if type(slot) is ByIdentity else slot, pane.start): value
             for pane in self.panes.due(watermark)
             for slot, value in pane.contents()
         }

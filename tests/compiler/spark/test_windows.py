@@ -28,9 +28,12 @@ from compat.compiler.datastream.window import (
     GlobalWindows,
     PurgingTrigger,
     SlidingEventTimeWindows,
+    TimeWindow,
+    TimeWindowSerializer,
     Trigger,
     TriggerResult,
     TumblingEventTimeWindows,
+    WindowAssigner,
 )
 from compat.compiler.datastream.window.evictors import CountEvictor
 from compat.compiler.spark.driver.master import JobFailed
@@ -47,6 +50,47 @@ SHAPES = pytest.mark.parametrize(("parallelism", "epoch_records"), [(1, None), (
 def events(count: int = 240) -> list[tuple[str, int, int]]:
     draw = random.Random(7)
     return [(f"k{draw.randrange(5)}", 1000 + i * 10 + draw.randrange(40), i) for i in range(count)]
+
+
+class Ending(WindowAssigner[Any, TimeWindow]):
+    """Windows that begin where a record says, and end with it."""
+
+    def assign_windows(self, element: Any, timestamp: int, context: Any) -> list[TimeWindow]:
+        return [TimeWindow(start, timestamp + 1) for start in element[2]]
+
+    def get_default_trigger(self, env: Any) -> Any:
+        return EventTimeTrigger()
+
+    def get_window_serializer(self) -> Any:
+        return TimeWindowSerializer()
+
+    def is_event_time(self) -> bool:
+        return True
+
+
+class Started(ProcessWindowFunction[Any, Any, Any, Any]):
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        yield key, context.window().start
+
+
+@pytest.mark.parametrize(
+    "records",
+    [
+        [("a", 60, (30, 40))],
+        [("a", 60, (40, 30))],
+        [("b", 10, (5,)), ("a", 60, (30, 40))],
+        [("b", 10, (5,)), ("b", 30, (5,)), ("a", 60, (30, 40, 50))],
+    ],
+)
+def test_windows_of_a_key_that_end_together_fire_in_their_order(cluster: Any, records: list[Any]) -> None:
+    """As in PyFlink 2.3 on RocksDB. On the heap Flink has no order for timers of one time: in these programs 30 is the first
+    one, then 40, 40 and 40, as the timers of the other key were before them."""
+    env = cluster.environment(1)
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(1000))
+    stream = env.from_collection(records).assign_timestamps_and_watermarks(strategy.with_timestamp_assigner(ByField()))
+    fired = stream.key_by(lambda value: value[0], Types.STRING()).window(Ending()).process(Started())
+    found = [start for key, start in fired.execute_and_collect() if key == "a"]
+    assert found == sorted(records[-1][2])
 
 
 class ByField(TimestampAssigner):

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 
+from compat.state.key_groups import key_bytes
 from compat.state.serializers import codec_of, key_codec_of
 from compat.state.serializers.codecs import join
 from compat.state.time import Instant
@@ -31,6 +32,18 @@ def test_keys_are_read_as_written_and_equal_keys_have_one_identity(pair: tuple[T
         return
     assert codec.decode(data) == key
     assert codec.identity(codec.encode(codec.decode(data))) == codec.identity(data)
+
+
+@pytest.mark.parametrize("key", [True, 1.0, ("a", 2.5), [1, 2], frozenset([2.0])])
+def test_a_key_that_was_pickled_when_equal_ones_were_one_is_the_same_key(key: Any) -> None:
+    codec, equal = key_codec_of(None), key_bytes(key)
+    data = b"\1" + len(equal).to_bytes(4, "big") + equal + codec_of(None).encode(key)
+    assert codec.decode(data) == key
+    assert codec.identity(data) == codec.identity(codec.encode(key)) != equal
+
+
+def test_a_key_that_cannot_be_unpickled_any_more_keeps_its_identity() -> None:
+    assert key_codec_of(None).identity(b"\1\0\0\0\1kno pickle") == b"k"
 
 
 @given(types())

@@ -1,4 +1,4 @@
-"""Operators whose function registered timers in OLD and does not in NEW."""
+"""Operators whose function registered timers in OLD, or may have done so, and does not in NEW."""
 
 from __future__ import annotations
 
@@ -10,24 +10,28 @@ from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.state.model.operators import Operator
 from compat.state.model.states import StateKind
+from compat.state.names import timer_service
 
 
 def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
-        if pair.old.detail.get("timers") is not True:
+        registered = pair.old.detail.get("timers")
+        if registered is False:
             continue
-        if check.new.built_by_flink and (gone := _gone(pair)):
+        if (registered is None or check.new.built_by_flink) and (gone := _gone(pair)):
             yield check.finding(
                 RULE,
                 f"{pair.new.label} has no timers {_listed(gone)} any more",
-                consequence="Flink restores this without an error, and timers in the savepoint never fire.",
+                consequence="Flink restores this without an error, and timers in the savepoint never fire."
+                if registered
+                else "Flink restores this without an error. If OLD's function set timers, they never fire.",
                 reason="Timers are kept under the name of the operator's timer service.",
                 old=pair.old,
                 new=pair.new,
                 fixes=(Fix(text="Keep an operator with timers of that name until the last timer of OLD has fired."),),
                 silent=True,
             )
-        elif pair.new.detail.get("timers") is False:
+        elif registered and pair.new.detail.get("timers") is False:
             handler = "onTimer()" if check.new.built_by_flink else "on_timer()"
             yield check.finding(
                 RULE,
@@ -46,7 +50,7 @@ def _gone(pair: Pair) -> set[str]:
 
 
 def _queues(operator: Operator) -> set[str]:
-    return {state.name for state in operator.states or () if state.kind is StateKind.TIMERS}
+    return {timer_service(state.name) for state in operator.states or () if state.kind is StateKind.TIMERS}
 
 
 def _listed(names: set[str]) -> str:

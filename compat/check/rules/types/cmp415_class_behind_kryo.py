@@ -31,7 +31,7 @@ def _find(check: Check) -> Iterator[Finding]:
 
 def _findings(check: Check, pair: Pair, state: State | None, changes: Sequence[ClassChange]) -> Iterator[Finding]:
     what = "the key" if state is None else f"the state {state.name!r}"
-    for level in (Level.ERROR, Level.WARNING):
+    for level in (Level.ERROR, Level.UNKNOWN, Level.WARNING):
         told = [change for change in changes if change.level is level]
         if not told:
             continue
@@ -62,6 +62,8 @@ _BY_PLACE = ("fields", "declared", "enum", "code")
 def _consequence(level: Level, silent: bool) -> str:
     if silent and level is Level.ERROR:
         return "Flink restores this without an error, and the values mean something else from then on."
+    if level is Level.UNKNOWN:
+        return "Flink restores this without an error. It is right if these are new names for the same, and wrong else."
     if silent:
         return "Flink restores this without an error: each old value is taken for what stands in its place now."
     if level is Level.ERROR:
@@ -119,8 +121,9 @@ RULE = Rule(
     name="class-behind-kryo",
     level=Level.ERROR,
     other_levels=(Level.UNKNOWN, Level.WARNING, Level.NOTE),
-    when="unknown where OLD is a savepoint, which does not tell its classes; warning where a field or constant was renamed in "
-    "its place, or where values may be of a class that changed; note where the class of values is known at run time only",
+    when="unknown where OLD is a savepoint, which does not tell its classes, or a constant of an enum has another name in its "
+    "place; warning where a field was renamed in its place, or where values may be of a class that changed; note where the "
+    "class of values is known at run time only",
     fate=Fate.LOST,
     summary="A class whose values Kryo or Java writes, or which stands in for a POJO, changed.",
     why="Kryo writes the values of fields in the order of the fields' names, and the constants of enums as numbers. Flink's "

@@ -10,10 +10,9 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.restores import BACKEND
 from compat.check.rule import Rule
+from compat.check.serializers import value_of
 from compat.check.states import kept_states
-from compat.state.flink.binary import ByteReader
-from compat.state.flink.errors import SavepointError
-from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
+from compat.state.flink.snapshots import SerializerSnapshot
 from compat.state.model.states import State
 
 _GENERIC = "org.apache.avro.generic.GenericRecord"
@@ -49,18 +48,9 @@ def _find(check: Check) -> Iterator[Finding]:
 
 
 def _reasons(old: State, new: State) -> Iterator[str]:
-    before, after = _snapshot(old), _snapshot(new)
+    before, after = value_of(old), value_of(new)
     if before is not None and after is not None:
         yield from _between(before, after)
-
-
-def _snapshot(state: State) -> SerializerSnapshot | None:
-    if state.serializers is None or state.serializers.value is None:
-        return None
-    try:
-        return read_versioned(ByteReader(state.serializers.value, state.name), 0)
-    except SavepointError:
-        return None
 
 
 def _between(old: SerializerSnapshot, new: SerializerSnapshot) -> Iterator[str]:

@@ -36,7 +36,7 @@ CASES = {
     "KryoEnumAppended": set(),
     "KryoEnumReordered": {("CMP415", ERROR)},
     "KryoEnumRemoved": {("CMP415", ERROR)},
-    "KryoEnumRenamed": {("CMP415", WARNING)},
+    "KryoEnumRenamed": {("CMP415", UNKNOWN)},
     "KryoInterface": {("CMP415", ERROR)},
     "KryoInterfaceElsewhere": {("CMP415", WARNING)},
     "KryoInterfaceSame": set(),
@@ -45,6 +45,10 @@ CASES = {
     "KryoByJava": {("CMP415", ERROR)},
     "KryoByJavaGrown": set(),
     "PojoSubclass": {("CMP415", ERROR)},
+    "PojoFieldGone": {("CMP432", WARNING)},
+    "PojoFieldRenamed": {("CMP432", ERROR)},
+    "PojoFieldAdded": set(),
+    "PojoFieldInside": {("CMP432", ERROR)},
     "PojoSubclassElsewhere": {("CMP415", WARNING)},
     "ValueType": {("CMP420", ERROR)},
     "KeyHash": {("CMP416", ERROR)},
@@ -87,6 +91,7 @@ NEAR_MISSES = {
     "CMP420": ("OwnSerializer", "OwnSerializerSame"),
     "CMP421": ("FoldReducing", "FoldMoved"),
     "CMP422": ("AvroGenericAdded", "AvroGenericShortened"),
+    "CMP432": ("PojoFieldRenamed", "PojoFieldAdded"),
 }
 """For each rule about classes a pair where it speaks, and one much like it where it is silent."""
 
@@ -225,3 +230,49 @@ def test_a_plan_tells_nothing_of_values_but_their_digests(plans):
     assert [one.name for one in selector.captured] == ["argument0"]
     assert len(selector.captured[0].digest) == 16
     assert b'"4"' not in msgspec.json.encode(keep.key_selectors)
+
+
+MOVED = {
+    "PojoFieldUp": set(),
+    "PojoFieldDown": {"PojoFieldDown$P.user"},
+    "PojoSuperRenamed": {"PojoSuperRenamed$P.n"},
+    "PojoFieldRenamed": {"PojoFieldRenamed$P.last"},
+    "PojoFieldInside": {"PojoFieldInside$Inner.a"},
+}
+"""The fields whose values Flink passes over; what NEW's classes do not have where OLD's had it, only Flink tells."""
+
+
+@pytest.fixture(scope="module")
+def restored(flink, java):
+    """Both plans of a pair, and what Flink made of OLD's empty state, by name."""
+    jars = [JarProgram(path=str(CLASSES / "{}.jar"), main_class=f"cases.{name}") for name in MOVED]
+    olds = build_all([of_side(one, "old") for one in jars], flink, java, JvmOptions(options={}))
+    asked = [
+        (of_side(one, "new"), [Restore(metadata=old.jobs[-1].savepoint)]) for one, old in zip(jars, olds, strict=True)
+    ]
+    return {
+        name: (
+            plan_of(old.jobs[-1], "old"),
+            plan_of(new.jobs[-1], "new"),
+            answers_of(new.restored[0], {node.id: node for node in new.jobs[-1].nodes}),
+        )
+        for name, old, new in zip(MOVED, olds, built(asked, flink, java, JvmOptions(options={})), strict=True)
+    }
+
+
+def of_side(one, side):
+    return msgspec.structs.replace(one, path=one.path.format(side))
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_fields_whose_values_are_lost_are_named(restored, name):
+    old, new, answers = restored[name]
+    told = [one for one in decide(old, new, Comparison("old", "new"), {}, answers).findings if one.rule == "CMP432"]
+    assert {one.subject for one in told} == MOVED[name]
+    assert all(one.level is ERROR for one in told)
+
+
+@pytest.mark.parametrize("name", ["PojoFieldUp", "PojoFieldDown", "PojoSuperRenamed"])
+def test_a_field_that_another_class_declares_is_not_compatible_where_nobody_asks_flink(restored, name):
+    old, new, _ = restored[name]
+    assert not decide(old, new, Comparison("old", "new"), {}).verdict.value.startswith("compatible")

@@ -17,6 +17,7 @@ from compat.cli import main
 from compat.loader.inputs import FlinkJars, Input, InputKind, LoadOptions
 from compat.loader.jvm import process
 from compat.loader.jvm.loading import begin
+from compat.loader.jvm.messages import Restore
 from compat.loader.jvm.process import JvmOptions, JvmProcess, build_all
 from compat.loader.jvm.warm import WarmJvms
 from compat.state.model.job import Plan
@@ -84,6 +85,22 @@ def test_what_fails_after_others_is_tried_as_the_first(built, started):
         plans = [built(jvms, "once") for _ in range(2)]
     assert plans[0] == plans[1]
     assert [jvm.builds for jvm in started] == [2, 1]
+
+
+def test_a_restore_into_a_program_that_was_begun_in_a_jvm_that_is_replaced(flink, built, started):
+    load = LoadOptions(timeout=30, jars=FlinkJars(classpath=flink.classpath))
+    with WarmJvms() as jvms:
+        built(jvms, "once")
+        old, new = (
+            begin(Input("job.jar", str(PROGRAMS), InputKind.JAR, arguments=(name,)), load, jvms)
+            for name in ("once", "prints")
+        )
+        (plan,) = old.finish().plans  # it fails behind the first, and is tried in a JVM of its own
+        new.restore(Restore(metadata=plan.empty_savepoint))
+        made = new.finish()
+    assert made.plans[0].operators
+    assert made.answers[0].failure == ""
+    assert [jvm.builds for jvm in started] == [3, 2]
 
 
 def test_what_failed_in_the_first_program_too_is_not_tried_again(built, started):

@@ -1,0 +1,123 @@
+"""Fields of POJOs whose old values Flink passes over when it converts a state, without an error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from compat.check.class_changes import short
+from compat.check.context import Check
+from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.mapping import Pair
+from compat.check.rule import Rule
+from compat.check.serializers import value_of
+from compat.check.states import kept_states
+from compat.state.flink.snapshots import SerializerSnapshot
+from compat.state.model.states import State
+
+_DEFAULT = "what the class's constructor puts there: 0, null, or a default of its own"
+
+
+class _Lost(NamedTuple):
+    """A field whose values are passed over: of which class, and the new fields that may be the same under another name.
+
+    ``moved`` is whether NEW has it, declared by another class.
+    """
+
+    cls: str
+    name: str
+    twins: tuple[str, ...] = ()
+    moved: bool = False
+
+
+def _find(check: Check) -> Iterator[Finding]:
+    for pair in check.right_pairs:
+        for old, new in kept_states(pair):
+            before, after = value_of(old), value_of(new)
+            if before is not None and after is not None:
+                for one in dict.fromkeys(_lost(before, after, _not_found(check, pair, old))):
+                    yield _finding(check, pair, old, one)
+
+
+def _not_found(check: Check, pair: Pair, state: State) -> frozenset[tuple[str, str]]:
+    """The fields, by class and name, that Flink did not find in the classes that had declared them, where it was asked."""
+    answer = check.answer(pair)
+    migrations = () if answer is None else answer.migrations
+    return frozenset(field for change in migrations if change.name == state.name for field in change.lost)
+
+
+def _lost(old: SerializerSnapshot, new: SerializerSnapshot, not_found: frozenset[tuple[str, str]]) -> Iterator[_Lost]:
+    """The fields of POJOs at the same place that are gone, or that Flink does not find. Flink: ``PojoSerializerSnapshot``."""
+    before, after = dict(old.details), dict(new.details)
+    cls = before.get("pojo_class")
+    if cls is None or cls != after.get("pojo_class"):
+        for one, other in zip(old.nested, new.nested, strict=False):
+            yield from _lost(one, other, not_found)
+        return
+    olds = dict(zip(_names(before), old.nested, strict=False))
+    news = dict(zip(_names(after), new.nested, strict=False))
+    added = {name: snapshot for name, snapshot in news.items() if name not in olds}
+    for name, snapshot in olds.items():
+        if name not in news:
+            yield _Lost(str(cls), name, tuple(twin for twin, other in added.items() if other == snapshot))
+        elif (str(cls), name) in not_found:
+            yield _Lost(str(cls), name, moved=True)
+        else:
+            yield from _lost(snapshot, news[name], not_found)
+
+
+def _names(details: dict[str, object]) -> tuple[str, ...]:
+    names = details.get("fields")
+    return tuple(map(str, names)) if isinstance(names, tuple) else ()
+
+
+def _finding(check: Check, pair: Pair, state: State, lost: _Lost) -> Finding:
+    field = f"{short(lost.cls)}.{lost.name}"
+    consequence = f"Flink restores this without an error, and drops what old values have in {lost.name}."
+    if lost.moved:
+        reason = f"Another class declares {lost.name} now, which makes it another field: it has {_DEFAULT}."
+        text = f"Let the class declare {lost.name} that declared it before, under the name that this class had."
+    elif lost.twins:
+        reason = f"{_listed(lost.twins)} of the same type is new, and has {_DEFAULT}."
+        text = (
+            f"Keep the name {lost.name}; or keep the old field beside the new one until all values are copied. If {lost.name} "
+            f"may go, and is not {_listed(lost.twins)}, ignore {RULE.id}."
+        )
+    else:
+        reason = "NEW's class does not have it, and no new field of its type."
+        text = "Nothing, if it is not needed; keep the field if it is."
+    return check.finding(
+        RULE,
+        f"the values of the field {field} are lost, in the state {state.name!r} of {pair.new.label}",
+        level=Level.ERROR if lost.moved or lost.twins else Level.WARNING,
+        consequence=consequence,
+        reason=reason,
+        old=pair.old,
+        new=pair.new,
+        state=state.name,
+        fixes=(Fix(text=text),),
+        silent=True,
+        subject=field,
+    )
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return " or ".join(names)
+
+
+RULE = Rule(
+    id="CMP432",
+    name="field-values-lost",
+    level=Level.ERROR,
+    other_levels=(Level.WARNING,),
+    when="warning where the field is gone and no new one has its type",
+    fate=Fate.LOST,
+    summary="A field of a POJO or record has another name, is declared by another class, or is gone: its values are lost.",
+    why="Flink finds fields by the class that declares them and their names. What old values have in a field that it does not "
+    "find is passed over, and a field that is new has what the constructor puts there. A field gone beside a new one of the "
+    "same type is a rename until somebody says otherwise.",
+    old="public class Spent { public String user; public long total; }",
+    new="public class Spent { public String user; public long amount; }",
+    fix="Keep the name, and the class that declares it; or keep the old field until all values are copied into the new one.",
+    find=_find,
+)

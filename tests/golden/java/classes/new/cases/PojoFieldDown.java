@@ -1,0 +1,8 @@
+package cases;
+
+/** A field is declared by a class below. */
+public class PojoFieldDown {
+  public static void main(String[] args) throws Exception { Jobs.value(P.class, n -> new P()); }
+  public static class Base { public long n; }
+  public static class P extends Base { public long m; public String user; }
+}
