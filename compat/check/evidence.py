@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from compat.check.context import Check
 from compat.check.findings import Evidence, Finding, Gap, Proof, Witness
 from compat.check.mapping import Pair
+from compat.check.pickles import READ, fails
 from compat.check.similarity import recorded
 from compat.state.model.operators import Operator
 from compat.state.model.states import State, StateKind, StateScope
@@ -123,7 +124,8 @@ def _of_pickles(check: Check, pair: Pair, state: State) -> Gap | None:
         changed = [name for name in pickled if name in known]
         why = "of what {} consisted when the values were pickled is not told"
     else:
-        changed = [name for name, digest in before.items() if name in written and written[name] != digest]
+        others = [name for name, digest in before.items() if name in written and written[name] != digest]
+        changed = [name for name in others if fails(pair, name) != READ]
         why = "{} changed, and a pickle has the fields and constants that it had"
     if not changed:
         return None

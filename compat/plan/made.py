@@ -18,15 +18,16 @@ def classes_made(function: Any) -> list[str]:
     """The classes in the module of a function's class that its methods mention, as ``module:name``; those of functions of
     PyFlink's are left out, since they hold no values."""
     mentioned = names_used(function)
-    return sorted(name for name, kept in _known(function).items() if kept.__name__ in mentioned)
+    return sorted(name for name, kept in own_classes(function).items() if kept.__name__ in mentioned)
 
 
 def classes_known(function: Any) -> list[str]:
     """All such classes in the module of a function's class."""
-    return sorted(_known(function))
+    return sorted(own_classes(function))
 
 
-def _known(function: Any) -> dict[str, type]:
+def own_classes(function: Any) -> dict[str, type]:
+    """The classes in the module of a function's class, by ``module:name``, without functions of PyFlink's."""
     module = type(function).__module__
     found = vars(sys.modules.get(module, object)) if module in sys.modules else {}
     return {
@@ -42,7 +43,7 @@ def _is_a_function(kept: type) -> bool:
 
 def classes_written(function: Any) -> dict[str, str]:
     """Digests of what pickles depend on of each class that the function mentions, and of those above it, by ``module:name``."""
-    known = _known(function)
+    known = own_classes(function)
     found: dict[str, str] = {}
     for name in classes_made(function):
         for kept in known[name].__mro__:
@@ -59,12 +60,28 @@ def _written(kept: type) -> Iterator[str]:
     yield from (f"field {number} {name}" for number, name in enumerate(getattr(kept, "_fields", ())))
     yield from (f"annotated {name}" for name in vars(kept).get("__annotations__", {}))
     yield f"slots {vars(kept).get('__slots__')!r}"
+    yield from (f"attribute {one}" for one in attributes_set(kept))
+    for name, code in _codes(kept):
+        if name in _OF_PICKLES:
+            yield f"method {name} {code.co_code.hex()} {code.co_consts!r} {code.co_names}"
+
+
+def _codes(kept: type) -> Iterator[tuple[str, CodeType]]:
     for name, member in vars(kept).items():
         code = getattr(getattr(member, "__func__", member), "__code__", None)
         if isinstance(code, CodeType):
-            yield from (f"attribute {one}" for one in _attributes_set(code))
-            if name in _OF_PICKLES:
-                yield f"method {name} {code.co_code.hex()} {code.co_consts!r} {code.co_names}"
+            yield name, code
+
+
+def attributes_set(kept: type) -> Iterator[str]:
+    """The attributes that the methods of a class set."""
+    for _, code in _codes(kept):
+        yield from _attributes_set(code)
+
+
+def of_pickles(kept: type) -> set[str]:
+    """The methods by which a class itself says how its objects are pickled and loaded."""
+    return {name for name in vars(kept) if name in _OF_PICKLES}
 
 
 _OF_PICKLES = frozenset(

@@ -35,6 +35,7 @@ from compat.plan.built_in import more_of, states_of
 from compat.plan.held import holding_of
 from compat.plan.made import classes_known, classes_made, classes_written, values_of
 from compat.plan.methods import names_used
+from compat.plan.pickled import classes_put, classes_shaped
 from compat.state import names as framework
 from compat.state.model.operators import Detail
 from compat.state.model.source_line import SourceLine
@@ -227,6 +228,9 @@ def _python(node: StreamNode, operator: PythonFunction, opening: Opening | None)
         detail["classes_made"] = classes_made(operator.function)
         detail["classes_known"] = classes_known(operator.function)
         detail["classes_written"] = classes_written(operator.function)
+        detail["classes_shaped"] = classes_shaped(operator.function)
+        held = detail.get("holding")
+        detail["classes_put"] = {} if held is None else classes_put(operator.function, held.fields)
     if unknown is not None:
         detail["known_states"] = [state.name for state in states]
     return Discovery(None if unknown else tuple(states), unknown, has_state, detail)

@@ -61,6 +61,8 @@ Detail = TypedDict(
         "classes_known": list[str],
         "classes_pickled": dict[str, list[str]],
         "classes_written": dict[str, str],
+        "classes_shaped": dict[str, list[str]],
+        "classes_put": dict[str, list[str]],
         "made_with": dict[str, str],
     },
     total=False,

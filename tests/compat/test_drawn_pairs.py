@@ -21,6 +21,8 @@ from tests.compat.loader.jvm.support import flink_of
 from tests.compat.verdicts import CLUSTER, Pair, plan, verdict
 
 DRAWN = Path(__file__).parents[1] / "golden" / "drawn"
+RIGHT_BY_THEIR_ROWS = {"semianti_1025", "h_cte_twice", "h2_mat_strategy", "h2_on_conflict", "h4_pk_moved"}
+"""Pairs in SQL whose state is lost or wrong, and whose few rows behind the savepoint did not show it."""
 SIZE = 12
 """How many pairs share a JVM."""
 
@@ -91,7 +93,7 @@ def in_sql(flink: Any, java: Any, wanted: int | None = None) -> Iterator[tuple[s
 def test_programs_of_pyflink(tmp_path: Path) -> None:
     found = {name: kind for name, kind, _ in in_python(tmp_path)}
     assert [name for name, kind in found.items() if kind in ("wrong", "alarm")] == []
-    assert Counter(found.values())["unknown"] <= 7
+    assert Counter(found.values())["unknown"] <= 2
 
 
 def test_a_sample_of_java(flink: Any, java: Any) -> None:
@@ -112,7 +114,7 @@ def test_all_of_java(flink: Any, java: Any) -> None:
 def test_all_of_sql(flink: Any, java: Any) -> None:
     found = {name: kind for name, kind, _ in in_sql(flink, java)}
     assert [name for name, kind in found.items() if kind == "wrong"] == []
-    assert Counter(found.values())["alarm"] <= 9
+    assert {name for name, kind in found.items() if kind != "right"} <= RIGHT_BY_THEIR_ROWS
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Pickled states whose objects are of classes of the program that NEW does not have."""
+"""Pickled states whose objects are of classes of the program that NEW does not have, or has in another form."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
+from compat.check.pickles import fails, put_into
 from compat.check.rule import Rule
 from compat.check.states import changes
+from compat.state.model.states import State
 
 _FAILS = "the task fails at the first record of an old key."
 
@@ -18,6 +20,7 @@ def _find(check: Check) -> Iterator[Finding]:
         for old, new in change.kept:
             if old.type is None or old.type != new.type or "Pickled" not in old.type:
                 continue
+            yield from _broken(check, change.pair, old)
             gone, certain = _gone(change.pair, old.name)
             if not gone:
                 continue
@@ -43,6 +46,25 @@ def _find(check: Check) -> Iterator[Finding]:
             )
 
 
+def _broken(check: Check, pair: Pair, state: State) -> Iterator[Finding]:
+    """Objects that OLD's code puts into the state, and that the class of NEW fails on."""
+    for name in put_into(pair, state.name):
+        why = fails(pair, name)
+        if why:
+            short = name.partition(":")[2]
+            yield check.finding(
+                RULE,
+                f"the pickled state {state.name!r} of {pair.new.label} holds objects of {short}, which {why}",
+                consequence=f"Flink restores this without an error; {_FAILS}",
+                reason="A pickle has the values of an object, and its class makes the object of these when it is loaded.",
+                old=pair.old,
+                new=pair.new,
+                state=state.name,
+                fixes=(Fix(text=f"Keep what {short} was made of, and give what is new in it a default value."),),
+                silent=True,
+            )
+
+
 def _gone(pair: Pair, state: str) -> tuple[list[str], bool]:
     """The program's classes that old pickles name, or may name, and NEW does not have; and whether they are known to."""
     known = pair.new.detail.get("classes_known")
@@ -50,9 +72,11 @@ def _gone(pair: Pair, state: str) -> tuple[list[str], bool]:
         return [], False
     modules = {"__main__", *(name.partition(":")[0] for name in known)}
     pickled = pair.old.detail.get("classes_pickled", {}).get(state)
+    put = put_into(pair, state)
     named = pair.old.detail.get("classes_made", []) if pickled is None else pickled
-    gone = [name.partition(":")[2] for name in named if name.partition(":")[0] in modules and name not in known]
-    return gone, pickled is not None
+    gone = [name for name in named if name.partition(":")[0] in modules and name not in known]
+    certain = [name for name in gone if pickled is not None or name in put]
+    return [name.partition(":")[2] for name in certain or gone], bool(certain)
 
 
 RULE = Rule(
@@ -60,10 +84,10 @@ RULE = Rule(
     name="pickled-class-gone",
     level=Level.ERROR,
     other_levels=(Level.UNKNOWN,),
-    when="error where pickles in a savepoint name such a class; unknown for two programs, where OLD's function mentions one, "
-    "which it need not put into the state",
+    when="error where pickles in a savepoint name such a class, or OLD's code puts its objects into the state; unknown where "
+    "the code only mentions it",
     fate=Fate.REFUSED,
-    summary="A class of the program, whose objects are in a pickled state, is gone or has another name.",
+    summary="A class of the program, whose objects are in a pickled state, is gone, renamed, or fails on the old ones.",
     why="Types.PICKLED_BYTE_ARRAY writes objects as pickles, which have the module and the name of their class and not the "
     "class itself. If NEW has no class of that name, the old values cannot be loaded: Flink sees bytes only and restores them.",
     old='class Account: …\nself.account.update(Account(value))   # ValueStateDescriptor("account", Types.PICKLED_BYTE_ARRAY())',

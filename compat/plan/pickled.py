@@ -1,0 +1,131 @@
+"""What the pickles of a program's states hold: the classes whose objects its code puts there, and what these are made of."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import enum
+import inspect
+import textwrap
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from types import FunctionType
+from typing import Any
+
+from compat.plan.made import attributes_set, of_pickles, own_classes
+from compat.plan.methods import methods_of
+
+_PUT = frozenset({"update", "add", "add_all", "put", "put_all"})
+_OF_MEMBERS = frozenset({"list", "tuple", "set", "frozenset", "sorted"})
+ENUM, NAMED_TUPLE, DATACLASS = "enum", "named tuple", "dataclass"
+
+
+def classes_put(function: Any, fields: Mapping[str, str]) -> dict[str, list[str]]:
+    """The classes whose objects the code of a function puts into its states, as ``module:name``, by the name of the state.
+
+    ``fields`` are the names of the states by the attributes that hold them. What goes other ways is not seen.
+    """
+    known = {name.partition(":")[2]: name for name in own_classes(function)}
+    found: dict[str, set[str]] = {}
+    for method in methods_of(function):
+        for attribute, names in _put_by(method, known.keys()):
+            if attribute in fields:
+                found.setdefault(fields[attribute], set()).update(known[name] for name in names)
+    return {state: sorted(names) for state, names in found.items() if names}
+
+
+def _put_by(method: FunctionType, known: Collection[str]) -> Iterator[tuple[str, set[str]]]:
+    """The attributes of ``self`` that a method puts something into, with the known classes whose objects that has."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
+    except (OSError, TypeError, SyntaxError):
+        return  # made at run time, or a lambda within a line
+    made: dict[str, set[str]] = {}
+    for name, value in _assigned(tree):
+        made.setdefault(name, set()).update(_objects(value, known, made))
+    for one in ast.walk(tree):
+        if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr in _PUT:
+            holder = one.func.value
+            if isinstance(holder, ast.Attribute) and isinstance(holder.value, ast.Name) and holder.value.id == "self":
+                yield holder.attr, {name for part in one.args for name in _objects(part, known, made)}
+
+
+def _assigned(tree: ast.Module) -> Iterator[tuple[str, ast.expr]]:
+    """The names that are assigned to, each with its value."""
+    for one in ast.walk(tree):
+        if not isinstance(one, ast.Assign | ast.AnnAssign | ast.NamedExpr) or one.value is None:
+            continue
+        for target in one.targets if isinstance(one, ast.Assign) else (one.target,):
+            pairs: Iterable[tuple[ast.expr, ast.expr]] = ((target, one.value),)
+            if isinstance(target, ast.Tuple) and isinstance(one.value, ast.Tuple):
+                pairs = zip(target.elts, one.value.elts, strict=False)
+            yield from ((left.id, right) for left, right in pairs if isinstance(left, ast.Name))
+
+
+def _objects(given: ast.expr, known: Collection[str], made: Mapping[str, set[str]]) -> Iterator[str]:
+    """The known classes whose objects an expression gives, or holds."""
+    if isinstance(given, ast.Name):
+        yield from made.get(given.id, ())
+    elif isinstance(given, ast.Attribute) and isinstance(given.value, ast.Name) and given.value.id in known:
+        yield given.value.id  # a member of an enum
+    elif isinstance(given, ast.Call) and isinstance(given.func, ast.Name) and given.func.id in known:
+        yield given.func.id
+        for part in (*given.args, *(one.value for one in given.keywords)):
+            yield from _objects(part, known, made)
+    elif isinstance(given, ast.Subscript):
+        yield from _members(given.value, known, made)
+    elif isinstance(given, ast.Call) and isinstance(given.func, ast.Name) and given.func.id in _OF_MEMBERS:
+        for part in given.args:
+            yield from _members(part, known, made)
+    elif isinstance(given, ast.Tuple | ast.List | ast.Set | ast.Dict | ast.IfExp | ast.BoolOp | ast.Starred):
+        for child in ast.iter_child_nodes(given):
+            if isinstance(child, ast.expr):
+                yield from _objects(child, known, made)
+
+
+def _members(given: ast.expr, known: Collection[str], made: Mapping[str, set[str]]) -> Iterator[str]:
+    """The known classes of what a collection has, or of whose members one is taken: ``C["RED"]``, ``list(C)``."""
+    if isinstance(given, ast.Name) and given.id in known:
+        yield given.id
+    else:
+        yield from _objects(given, known, made)
+
+
+def classes_shaped(function: Any) -> dict[str, list[str]]:
+    """What objects of each class in the module of a function's class are made of, as far as that decides how they are loaded.
+
+    First the sort of the class, then ``value VALUE NAME`` of a member, ``field NAME``, and ``default NAME``. A class that says
+    itself how it is pickled, or whose objects have attributes of their own, is left out.
+    """
+    found = ((name, shape(kept)) for name, kept in own_classes(function).items())
+    return {name: parts for name, parts in found if parts is not None}
+
+
+def shape(kept: type) -> list[str] | None:
+    """What objects of a class are made of; None where that is not known."""
+    if issubclass(kept, enum.Enum):
+        return _of_enum(kept)
+    names = getattr(kept, "_fields", None)
+    if issubclass(kept, tuple) and isinstance(names, tuple):
+        if kept.__bases__ != (tuple,) or not of_pickles(kept) <= {"__new__", "__getnewargs__"}:
+            return None
+        defaults = getattr(kept, "_field_defaults", {})
+        return [NAMED_TUPLE, *(f"field {name}" for name in names), *(f"default {name}" for name in defaults)]
+    return _of_dataclass(kept) if dataclasses.is_dataclass(kept) else None
+
+
+def _of_enum(kept: type[enum.Enum]) -> list[str] | None:
+    own = any("_missing_" in vars(base) for base in kept.__mro__ if base.__module__ != "enum")
+    plain = all(isinstance(one.value, str | int) for one in kept)
+    if own or not plain or issubclass(kept, enum.Flag) or kept.__bases__ not in ((enum.Enum,), (enum.IntEnum,)):
+        return None
+    return [ENUM, *(f"value {member.value!r} {name}" for name, member in kept.__members__.items())]
+
+
+def _of_dataclass(kept: type) -> list[str] | None:
+    fields = [one.name for one in dataclasses.fields(kept)]
+    own = kept.__mro__[:-1]
+    set_elsewhere = {name for base in own for name in attributes_set(base)} - set(fields)
+    if set_elsewhere or any("__slots__" in vars(base) or of_pickles(base) for base in own):
+        return None
+    defaults = [name for name in fields if any(name in vars(base) for base in own)]
+    return [DATACLASS, *(f"field {name}" for name in fields), *(f"default {name}" for name in defaults)]
