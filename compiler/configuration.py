@@ -16,6 +16,8 @@ from compat.compiler.errors import FlinkError, Location, illegal_argument
 from compat.compiler.versions import LATEST_FLINK
 
 PARALLELISM = "parallelism.default"
+DEFAULT_PARALLELISM = 1
+"""Flink's own value of it: what is taken where neither the program nor an option says another."""
 MAX_PARALLELISM = "pipeline.max-parallelism"
 CHAINING = "pipeline.operator-chaining.enabled"
 CHAIN_DIFFERENT_MAX_PARALLELISM = "pipeline.operator-chaining.chain-operators-with-different-max-parallelism"

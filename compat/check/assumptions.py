@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from compat.check.findings import Account, Fate, Finding, Level, Report, Verdict
 from compat.check.rules.scaling import cmp306_hangs_on_parallelism as cmp306
+from compat.compiler.configuration import DEFAULT_PARALLELISM
 
 _FINE = (Verdict.COMPATIBLE, Verdict.MIGRATION)
 
@@ -13,11 +14,15 @@ _FINE = (Verdict.COMPATIBLE, Verdict.MIGRATION)
 def under_both(usual: Report, other: Report) -> Report:
     """The report on both values of the default parallelism: as with Flink's, if the other one gives the same verdict.
 
-    Where they differ nothing is decided, and what only one of them finds is told as what it hangs on. Ids that hold under one
-    value are not offered as fixes.
+    Where they differ the one stands that has the value with which a snapshot's job ran. From two programs nothing is decided
+    then, and what only one of them finds is told as what it hangs on. Ids that hold under one value are not offered as fixes.
     """
     if _answer(usual) == _answer(other):
         return usual if _fixes(usual) == _fixes(other) else replace(usual, findings=_without_ids(usual))
+    settled = _of_the_snapshot(usual, other) or _of_pinned_ids(usual, other)
+    if settled is not None:
+        report, why = settled
+        return replace(report, findings=(*report.findings, cmp306.settled(report, why)))
     told = {(finding.rule, finding.fingerprint) for finding in other.findings}
     both = [one for one in usual.findings if (one.rule, one.fingerprint) in told and one.level is not Level.ERROR]
     hangs = cmp306.finding(usual, other)
@@ -30,6 +35,35 @@ def under_both(usual: Report, other: Report) -> Report:
         for one in usual.accounts
     )
     return replace(usual, verdict=Verdict.UNKNOWN, findings=findings, accounts=accounts)
+
+
+def _of_the_snapshot(usual: Report, other: Report) -> tuple[Report, str] | None:
+    """The report under the default parallelism with which a snapshot's job ran: that of operators for which NEW sets none.
+
+    None where they had several, or one that NEW gives to others, which stands for neither of the two reports.
+    """
+    if usual.old.snapshot is None:
+        return None
+    ran = {operator.id: operator.parallelism for operator in usual.old.operators}
+    news = [*usual.new.operators, *other.new.operators]
+    defaults = {ran[one.id] for one in news if one.id in ran and not one.parallelism_configured}
+    if len(defaults) != 1:
+        return None
+    (found,) = defaults
+    if found == DEFAULT_PARALLELISM:
+        return usual, f"its snapshot has operators with {found}"
+    named = {one.parallelism for one in news if one.parallelism_configured}
+    return None if found in named else (other, f"its snapshot has operators with {found}")
+
+
+def _of_pinned_ids(usual: Report, other: Report) -> tuple[Report, str] | None:
+    """The report under the default parallelism that makes more of the ids that NEW sets as hashes: they were seen somewhere."""
+    pinned = {operator.user_hash for operator in usual.new.operators}
+    first, second = (pinned & report.old.by_id.keys() for report in (usual, other))
+    if first == second or not (first >= second or second >= first):
+        return None
+    report, of = (usual, "1") if first > second else (other, "another than 1")
+    return report, f"hashes that NEW sets are ids of OLD with {of}"
 
 
 def _answer(report: Report) -> str:

@@ -93,12 +93,12 @@ def run(request: Request) -> Loaded:
         from compat.loader.topology import load_topology
 
         return Loaded(plans=(load_topology(request, show_path),), steady=True)
+    from compat.compiler.configuration import DEFAULT_PARALLELISM
     from compat.compiler.errors import NeedsPyFlink, ProgramError
-    from compat.plan.assumed import DEFAULT
 
     watch = None if request.strict_imports else LateWatch(show_path)
     recorder = _Submissions(request, show_path, watch)
-    program = prepare(recorder, request.options, parallelism=DEFAULT, flink=request.flink, planning=True)
+    program = prepare(recorder, request.options, parallelism=DEFAULT_PARALLELISM, flink=request.flink, planning=True)
     crash: Crash | None = None
     steady = False
     layout: Layout | None = None

@@ -11,7 +11,7 @@ from itertools import count
 
 from msgspec import structs
 
-from compat.compiler.configuration import PARALLELISM
+from compat.compiler.configuration import DEFAULT_PARALLELISM, PARALLELISM
 from compat.compiler.driver import Compilation, compile_job
 from compat.compiler.job import Job
 from compat.compiler.transformations.alignment import align
@@ -20,19 +20,16 @@ from compat.compiler.transformations.pipeline import Pipeline
 from compat.plan.encode import Encoding, encode
 from compat.state.model.job import Plan, Refused
 
-DEFAULT = 1
-"""Flink's default of ``parallelism.default``: what is taken where neither the program nor an option says another."""
-
 
 def with_otherwise(plan: Plan, compilation: Compilation, encoding: Encoding) -> Plan:
     """The plan, with that of the other default parallelism beside it where that makes other ids or chains."""
     job = compilation.job
-    if job is None or job.settings.parallelism != DEFAULT or PARALLELISM in job.settings.options:
+    if job is None or job.settings.parallelism != DEFAULT_PARALLELISM or PARALLELISM in job.settings.options:
         return plan
     named = {one.parallelism for one in job.built or () if one.physical and one.parallelism_configured}
     if job.built is None or not named:
         return plan
-    parallelism = next(number for number in count(DEFAULT + 1) if number not in named)
+    parallelism = next(number for number in count(DEFAULT_PARALLELISM + 1) if number not in named)
     other = compile_job(_with_default(job, job.built, parallelism))
     if other.error is not None or _ids(other) == _ids(compilation):
         return plan

@@ -18,7 +18,7 @@ from compat.check.undecided import Undecided
 from compat.comparison import Comparison, compare
 from tests.compat.loader.jvm.support import built as built_by
 from tests.compat.loader.jvm.support import flink_of
-from tests.compat.verdicts import CLUSTER, Pair, plan, verdict
+from tests.compat.verdicts import Pair, plan, verdict
 
 DRAWN = Path(__file__).parents[1] / "golden" / "drawn"
 RIGHT_BY_THEIR_ROWS = {"semianti_1025", "h_cte_twice", "h2_mat_strategy", "h2_on_conflict", "h4_pk_moved"}
@@ -62,7 +62,7 @@ def built(kind: str, flink: Any, java: Any, wanted: int | None = None) -> Iterat
         return SqlScript(path=f"{side}.sql", text=one[side])
 
     found = records(kind)[:: 1 if wanted is None else max(len(records(kind)) // wanted, 1)]
-    options = JvmOptions(options=CLUSTER)
+    options = JvmOptions(options={})
     for first in range(0, len(found), SIZE):
         part = found[first : first + SIZE]
         olds = build_all([program(one, "old") for one in part], flink, java, options)

@@ -15,7 +15,7 @@ import pytest
 from tests.compat.loader.jvm.golden import program, records, savepoint
 from tests.compat.loader.jvm.support import built as built_by
 from tests.compat.loader.jvm.support import flink_of
-from tests.compat.verdicts import CLUSTER, Pair, plan, verdict, wrong
+from tests.compat.verdicts import Pair, plan, verdict, wrong
 
 VERSIONS = ("2.3.0", "1.20.0", "1.20.0-to-2.3.0")
 SIZE = 12
@@ -45,7 +45,7 @@ def built(version: str, java: Any) -> Iterator[tuple[str, Pair]]:
     before, _, after = version.partition("-to-")
     after = after or before
     flinks = flink_of(before), flink_of(after)
-    options = JvmOptions(options=CLUSTER)
+    options = JvmOptions(options={})
     all_names = names(version)
     for first in range(0, len(all_names), SIZE):
         part = all_names[first : first + SIZE]

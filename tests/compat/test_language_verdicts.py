@@ -14,7 +14,7 @@ import pytest
 from tests import needs
 from tests.compat.language_pairs.model import LANGUAGES, PAIRS, language_of, names, records, savepoint
 from tests.compat.loader.jvm.support import built, flink_of
-from tests.compat.verdicts import CLUSTER, Pair, plan, verdict, wrong
+from tests.compat.verdicts import Pair, plan, verdict, wrong
 from tests.needs import Need
 
 CASES = [(version, one.name) for one in LANGUAGES.values() for version in one.versions]
@@ -41,7 +41,7 @@ def pairs(case: tuple[str, str], java: Any) -> dict[str, Pair]:
     except JvmError as error:
         needs.without(Need.MAVEN, error)
     wanted = [pair for pair in names() if language_of(pair) == language]
-    options = JvmOptions(options=CLUSTER)
+    options = JvmOptions(options={})
 
     def program(pair: str, side: str) -> Any:
         return JarProgram(path=str(PAIRS / pair / f"{side}.jar"), main_class=language.main_class)

@@ -16,9 +16,6 @@ from compat.savepoint.names import Names, of_program
 from compat.sides import Savepoint
 from compat.state.model.job import Plan, Refused
 
-CLUSTER = {"parallelism.default": "1"}
-"""The options of the cluster on which Flink ran the golden jobs, as far as ids hang on them."""
-
 NOT_TOLD = {"CMP415", "CMP713"}
 """Rules that say what a savepoint alone does not tell."""
 

@@ -10,11 +10,11 @@ from itertools import count
 
 from msgspec.structs import replace
 
+from compat.compiler.configuration import DEFAULT_PARALLELISM
 from compat.compiler.errors import ProgramError
 from compat.compiler.transformations.partitioners import Ship
 from compat.loader.jvm.compiled import CompiledJob, Disagreement, graphs_of
 from compat.loader.jvm.messages import Edge, Job, Node
-from compat.plan.assumed import DEFAULT
 
 Otherwise = tuple[Job, CompiledJob]
 
@@ -22,9 +22,9 @@ Otherwise = tuple[Job, CompiledJob]
 def otherwise_of(job: Job, usual: CompiledJob) -> Otherwise | None:
     """The job under a default parallelism that no operator names, and its graphs; None where ids and chains are the same."""
     named = {node.parallelism for node in job.nodes if node.parallelism_configured}
-    if job.graph.batch or job.parallelism_given or job.graph.parallelism != DEFAULT or not named:
+    if job.graph.batch or job.parallelism_given or job.graph.parallelism != DEFAULT_PARALLELISM or not named:
         return None
-    parallelism = next(number for number in count(DEFAULT + 1) if number not in named)
+    parallelism = next(number for number in count(DEFAULT_PARALLELISM + 1) if number not in named)
     other = _under(job, parallelism)
     try:
         made = graphs_of(other)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 from itertools import zip_longest
 
-from compat.compiler.configuration import PARALLELISM
+from compat.compiler.configuration import DEFAULT_PARALLELISM, PARALLELISM
 from compat.compiler.errors import ProgramError
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import FlinkJars, Input, InputError, InputKind, LoadOptions, pyfiles_of
@@ -21,7 +21,6 @@ from compat.loader.jvm.process import JvmOptions, JvmOutcome, JvmProcess, Setup
 from compat.loader.jvm.pyflink.installed import find_pyflink, flink_of
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.shown import show_path
-from compat.plan.assumed import DEFAULT
 from compat.state.frozen import frozen
 from compat.state.model.job import Plan, Refused
 
@@ -153,7 +152,7 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
         raise InputError(refused(error, given.argument, side)) from error
     options = dict(load.options)
     if given.kind is InputKind.PROGRAM and flink.configuration is None:
-        options = {PARALLELISM: str(DEFAULT), **options}  # as without a JVM
+        options = {PARALLELISM: str(DEFAULT_PARALLELISM), **options}  # as without a JVM
     settings = JvmOptions(options=options, call_open=load.call_open, timeout=load.timeout)
     return FlinkLoading(given, program, Setup(flink, java, settings), jvms)
 

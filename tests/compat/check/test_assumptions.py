@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from compat.check.assumptions import under_both
 from compat.check.findings import Account, Evidence, Fate, Finding, Fix, Level, Report, Verdict, Witness
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import LoadOptions
-from tests.compat.builders import finding, operator, report, value_state
+from compat.plan.facts import Snapshot
+from compat.state.model.operators import Operator
+from tests.compat.builders import finding, operator, program, report, value_state
 
 COUNT = """\
 from pyflink.common import Types
@@ -169,6 +173,60 @@ def test_two_answers_are_none(usual: Verdict, other: Verdict) -> None:
     found = under_both(report(usual, *both, finding("CMP414", Level.WARNING)), report(other, *both))
     assert found.verdict is Verdict.UNKNOWN
     assert [one.rule for one in found.findings] == ["CMP306", "CMP431", "CMP304", "CMP201"]
+
+
+GIVEN = operator("Count", parallelism=4), operator("Out", id="f" * 32, parallelism=2, parallelism_configured=True)
+
+
+@pytest.mark.parametrize(
+    ("ran", "new", "stands"),
+    [
+        ((1,), GIVEN, "usual"),
+        ((4,), GIVEN, "other"),
+        ((2,), GIVEN, None),  # stands for neither: in NEW an operator of its own has it
+        ((1, 4), (*GIVEN, operator("Sum", id="e" * 32)), None),
+        ((), GIVEN, None),
+    ],
+)
+def test_a_snapshot_tells_the_parallelism_that_its_job_had(
+    ran: tuple[int, ...], new: tuple[Operator, ...], stands: str | None
+) -> None:
+    recorded = [replace(new[0], parallelism=ran[0])] if ran else []
+    recorded += [operator("Sum", id="e" * 32, parallelism=ran[1])] if len(ran) > 1 else []
+    old = dataclasses.replace(
+        program("savepoint", *recorded, kind="savepoint"), snapshot=Snapshot(path="_metadata", format_version=4)
+    )
+    reports = {
+        name: dataclasses.replace(report(verdict, *found), old=old, new=program("new.jar", *new))
+        for name, verdict, found in (("usual", Verdict.COMPATIBLE, ()), ("other", Verdict.INCOMPATIBLE, (MOVED,)))
+    }
+    found = under_both(reports["usual"], reports["other"])
+    assert found.verdict is (Verdict.UNKNOWN if stands is None else reports[stands].verdict)
+    assert [(one.rule, one.level) for one in found.findings if one.rule == "CMP306"] == [
+        ("CMP306", Level.UNKNOWN if stands is None else Level.NOTE)
+    ]
+
+
+PINS = operator("Count", user_hash="a" * 32), operator("Sum", id="e" * 32, user_hash="b" * 32)
+
+
+@pytest.mark.parametrize(
+    ("usual", "other", "stands"),
+    [("ab", "", "usual"), ("ab", "a", "usual"), ("", "b", "other"), ("a", "b", None), ("a", "a", None), ("", "", None)],
+)
+def test_ids_that_new_pins_tell_the_parallelism_that_old_had(usual: str, other: str, stands: str | None) -> None:
+    new = program("new.jar", *PINS)
+    reports = {
+        name: dataclasses.replace(
+            report(verdict, *found), old=program("old.jar", *(operator("one", id=one * 32) for one in ids)), new=new
+        )
+        for name, ids, verdict, found in (
+            ("usual", usual, Verdict.COMPATIBLE, ()),
+            ("other", other, Verdict.INCOMPATIBLE, (MOVED,)),
+        )
+    }
+    found = under_both(reports["usual"], reports["other"])
+    assert found.verdict is (Verdict.UNKNOWN if stands is None else reports[stands].verdict)
 
 
 def test_accounts_of_one_fate_stand_and_the_others_hang_on_it() -> None:

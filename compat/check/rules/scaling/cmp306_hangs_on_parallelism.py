@@ -13,6 +13,21 @@ _WORDS = {
 }
 
 
+def settled(report: Report, why: str) -> Finding:
+    """The finding about a report that holds under the default parallelism that OLD was given, and why that is known."""
+    return Finding(
+        rule=RULE.id,
+        level=Level.NOTE,
+        title=f"the answer holds under the default parallelism that OLD was given: {why}",
+        consequence="With another parallelism.default it is another one.",
+        reason="Operators are chained where their parallelisms are equal, and generated ids depend on what is chained.",
+        old_line=report.old.source,
+        new_line=report.new.source,
+        fixes=(Fix(text="Say what the cluster gives now, if that is another: -D parallelism.default=4; or set uids."),),
+        direction=report.direction,
+    )
+
+
 def finding(usual: Report, other: Report) -> Finding:
     """The finding about two reports with different verdicts: with Flink's default parallelism, and with another one."""
     given = max(side.settings.get("parallelism") or 1 for side in (other.old, other.new))
@@ -38,6 +53,8 @@ RULE = Rule(
     id="CMP306",
     name="hangs-on-parallelism",
     level=Level.UNKNOWN,
+    other_levels=(Level.NOTE,),
+    when="note where a snapshot, or ids of OLD that NEW sets as hashes, tell the parallelism that OLD was given",
     fate=Fate.UNKNOWN,
     summary="Whether state is restored hangs on the default parallelism, which nobody has told.",
     why="An operator without a parallelism of its own takes the cluster's. Operators are chained where their parallelisms are "
