@@ -181,13 +181,20 @@ def _java_detail(operator: Operator) -> Detail:
 
 
 def _declared(state: Mapping[str, Any], node: StreamNode) -> State:
-    """A state that a topology file declares."""
+    """A state that a topology file declares.
+
+    Broadcast state is a map whatever is declared, and the type of a map may be given as that of its values.
+    """
     scope = StateScope(state.get("scope", "keyed"))
+    kind = StateKind.MAP if scope is StateScope.BROADCAST else StateKind(state.get("kind", "value"))
+    type = state.get("type")
+    if kind is StateKind.MAP and type is not None and not type.startswith("Map<"):
+        type = f"Map<String, {type}>"
     return State(
         name=str(state["name"]),
-        kind=StateKind(state.get("kind", "value")),
+        kind=kind,
         scope=scope,
-        type=state.get("type"),
+        type=type,
         key_type=state.get("key_type", _text(node.key_type)) if scope is StateScope.KEYED else None,
         namespace_type=state.get("namespace_type"),
         ttl=state.get("ttl"),

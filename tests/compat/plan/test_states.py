@@ -103,3 +103,27 @@ def test_which_functions_have_a_queue_of_timers(call: str, inputs: list[str], fl
     operator = next(operator for operator in plan.operators if operator.kind == call)
     assert any(state.kind is StateKind.TIMERS for state in operator.states or ()) is timers
     assert operator.has_state or not timers
+
+
+@pytest.mark.parametrize(
+    ("declared", "kind", "type"),
+    [
+        ({"scope": "broadcast", "type": "Long"}, StateKind.MAP, "Map<String, Long>"),
+        ({"scope": "broadcast", "kind": "map", "type": "Map<Long, Long>"}, StateKind.MAP, "Map<Long, Long>"),
+        ({"scope": "broadcast"}, StateKind.MAP, None),
+        ({"scope": "keyed", "kind": "map", "type": "Long"}, StateKind.MAP, "Map<String, Long>"),
+        ({"scope": "keyed", "type": "Long"}, StateKind.VALUE, "Long"),
+    ],
+)
+def test_maps_of_a_topology_may_tell_the_type_of_their_values(
+    declared: dict[str, str], kind: StateKind, type: str | None
+) -> None:
+    ops = [
+        {"id": "numbers", "kind": "source"},
+        {"id": "by", "kind": "key_by", "inputs": ["numbers"], "keyType": "long"},
+        {"id": "call", "kind": "keyed_process", "inputs": ["by"], "states": [{"name": "s", **declared}]},
+    ]
+    plan = plan_of({"ops": ops}, "2.3", {})
+    assert isinstance(plan, Plan), plan
+    (state,) = (state for operator in plan.operators for state in operator.states or () if state.name == "s")
+    assert (state.kind, state.type) == (kind, type)
