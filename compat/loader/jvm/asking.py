@@ -11,6 +11,7 @@ import jpype
 from compat.loader.jvm.bridge import Java, bytes_of, class_name, fields_of, flink, is_a, member
 from compat.loader.jvm.bytecode import Classes
 from compat.loader.jvm.classfile import ABSTRACT, BRIDGE, Call, Instruction, Member, Method
+from compat.loader.jvm.dataflow import TooLong
 from compat.loader.jvm.descriptors import ASKS, Asked, Askings, Below, hands_over, name_of, overriding
 from compat.loader.jvm.fielduses import calls
 from compat.loader.jvm.usercode import classes_of
@@ -110,7 +111,14 @@ def _of_the_program(value: Java, depth: int = _DEPTH) -> Iterator[Java]:
 
 
 def _later(value: Java, in_windows: bool) -> Later:
-    """What the code of an object asks for behind its opening."""
+    """What the code of an object asks for behind its opening; not known where it comes to more code than is looked through."""
+    try:
+        return _followed(value, in_windows)
+    except TooLong:
+        return Later(why=f"{class_name(value)} comes to more code than is looked through")
+
+
+def _followed(value: Java, in_windows: bool) -> Later:
     name = (class_name(value) or "").replace(".", "/")
     all_classes = classes_of(value.getClass().getClassLoader())
     classes, below = all_classes.seen_from(name), all_classes.below
@@ -149,11 +157,13 @@ def _called_by_flink(classes: Classes, name: str) -> Iterator[Method]:
 def _reached(classes: Classes, entries: Iterable[Method], below: Below | None = None) -> Mapping[Member, Method]:
     """The program's methods that code comes to, with all methods of the objects that it makes.
 
-    With ``below``, methods that others override are those, too: which of them is called depends on the object.
+    With ``below``, methods that others override are those, too: which of them is called depends on the object. Raises TooLong.
     """
     found: dict[Member, Method] = {}
     todo = list(entries)
-    while todo and len(found) < _MOST_METHODS:
+    while todo:
+        if len(found) == _MOST_METHODS:
+            raise TooLong
         method = todo.pop()
         todo += () if below is None or method.member in found else overriding(classes, below, method)
         if method.member in found or method.code is None:

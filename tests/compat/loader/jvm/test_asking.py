@@ -4,13 +4,17 @@
 """
 
 import zipfile
+from types import SimpleNamespace
 
 import pytest
 
 from compat.check.findings import Level
 from compat.comparison import Comparison, decide
 from compat.loader.inputs import Input, InputKind
+from compat.loader.jvm import asking
 from compat.loader.jvm.answers import answers_of
+from compat.loader.jvm.classfile import ClassFile
+from compat.loader.jvm.dataflow import TooLong
 from compat.loader.jvm.messages import JarProgram, Restore
 from compat.loader.jvm.plans import plan_of
 from compat.savepoint.load import read_old
@@ -128,3 +132,16 @@ def test_only_code_that_an_operator_can_come_to_decides_what_more_it_keeps(nodes
     assert code("Asked$InList") == before
     other = code("Library")
     assert {uid for uid in NOT_TOLD if other[uid] != before[uid]} == {"Foreign"}
+
+
+def test_code_without_end_is_not_called_known(monkeypatch):
+    """What was not looked through may ask for anything."""
+    with zipfile.ZipFile(ASKED / "asked.jar") as archive:
+        file = ClassFile(archive.read("shop/asked/Asked$ByName.class"))
+    monkeypatch.setattr(asking, "_MOST_METHODS", 1)
+    nothing = SimpleNamespace(own=lambda _: None)
+    assert len(asking._reached(nothing, file.methods[:1])) == 1
+    with pytest.raises(TooLong):
+        asking._reached(nothing, file.methods)
+    monkeypatch.setattr(asking, "_followed", lambda *_: asking._reached(nothing, file.methods))
+    assert asking._later(None, in_windows=False).why.endswith("comes to more code than is looked through")
