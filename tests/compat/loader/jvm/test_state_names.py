@@ -49,11 +49,14 @@ KAFKA = {
 }
 """Those of the connector for Kafka before its 4.0, which left these classes out."""
 
+OF_A_PATCH = {names.END_OF_INPUT: "SinkWriterOperator"}
+"""Those that came with 1.20.1, and went with 2.0."""
+
 
 @cache
 def classes(jars):
     """The bytes of the classes of the tables in these jars, by their simple names."""
-    wanted = {name for name, _ in KEEPERS.values()} | set(KAFKA.values())
+    wanted = {name for name, _ in KEEPERS.values()} | set(KAFKA.values()) | set(OF_A_PATCH.values())
     found = {}
     for jar in jars:
         with zipfile.ZipFile(jar) as archive:
@@ -71,7 +74,8 @@ def holds(code, text):
 
 
 def test_every_name_has_its_class():
-    assert KEEPERS.keys() | KAFKA.keys() == names.OF_OPERATORS | names.OF_CONNECTORS | names.OF_TRIGGERS
+    known = KEEPERS.keys() | KAFKA.keys() | OF_A_PATCH.keys()
+    assert known == names.OF_OPERATORS | names.OF_CONNECTORS | names.OF_TRIGGERS
 
 
 @pytest.mark.parametrize("version", BOTH)
@@ -85,10 +89,13 @@ def test_flink_keeps_states_of_these_names(version, java):
     assert missing == []
 
 
-def test_the_former_connector_of_kafka_keeps_states_of_these_names(java):
-    artifact = Artifact(group="org.apache.flink", name="flink-connector-kafka", version="3.4.0-1.20")
+@pytest.mark.parametrize(
+    ("name", "version"), [("flink-connector-kafka", "3.4.0-1.20"), ("flink-streaming-java", "1.20.1")]
+)
+def test_artifacts_beside_these_keep_states_of_these_names(name, version, java):
+    kept = KAFKA if name.endswith("kafka") else OF_A_PATCH
     try:
-        found = classes(fetch("kafka-3.4.0-1.20", [artifact]))
+        found = classes(fetch(f"{name}-{version}", [Artifact(group="org.apache.flink", name=name, version=version)]))
     except JvmError as error:
         needs.without(Need.MAVEN, error)
-    assert all(any(holds(code, state) for code in found[keeper]) for state, keeper in KAFKA.items())
+    assert all(any(holds(code, state) for code in found[keeper]) for state, keeper in kept.items())
