@@ -39,6 +39,13 @@ class Words:
         return _text(old, self.old, form), _text(new, self.new, form)
 
 
+def _moved(what: str, was: str, now: str, *, many: bool = False) -> str:
+    """What something was and is; columns of one name that come from elsewhere are no two things to a reader."""
+    if was == now:
+        return f"{what} {'have' if many else 'is'} another {now} than before"
+    return f"{what} had {was} and have {now}" if many else f"{what} was {was} and is {now}"
+
+
 def _text(traced: Traced, lineage: Lineage, form: Callable[[list[str]], str]) -> str:
     texts = dict.fromkeys(form([lineage.text(one) for one in branch]) for branch in traced)
     return " or ".join(texts)
@@ -92,7 +99,7 @@ def keys(old: Traced, new: Traced, words: Words, what: str) -> Iterator[Differen
         was, now = words.both(old, new, lambda parts: ", ".join(parts) or "no key")
         yield Difference(
             Aspect.KEYS,
-            f"{what} was {was} and is {now}",
+            _moved(what, was, now),
             "What it kept for a value of the old key goes on for the same value of the new key",
         )
 
@@ -109,7 +116,7 @@ def kept(old: Rows, new: Rows, words: Words, which: str = "the rows") -> Iterato
         now = ", ".join(words.new.text(two) for _, two in changed)
     yield Difference(
         Aspect.ROWS,
-        f"{which} that it keeps had {was} and have {now}",
+        _moved(f"{which} that it keeps", was, now, many=True),
         "The rows that it kept have the old columns, and are taken for the new ones",
     )
 
@@ -121,7 +128,7 @@ def watermarks(old: Rows, new: Rows, words: Words) -> Iterator[Difference]:
         was, now = words.both(before, after, lambda parts: ", ".join(parts) or "none")
         yield Difference(
             Aspect.WINDOW,
-            f"the watermark was {was} and is {now}",
+            _moved("the watermark", was, now),
             "",
             "What waits for the time to pass goes on; rows count as late by the new watermark from now on",
             output=False,
