@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from compat.check.context import Check
 from compat.check.mapping import Pair
@@ -12,6 +13,9 @@ from compat.state.compatibility import Answer, Compatibility, Dialect
 from compat.state.compatibility.answers import SAME
 from compat.state.frozen import frozen
 from compat.state.model.states import State, StateKind, StateScope
+
+if TYPE_CHECKING:
+    from compat.state.flink.snapshots import SerializerSnapshot
 
 
 @frozen(kw_only=False)
@@ -77,6 +81,21 @@ def kept_states(pair: Pair) -> Iterator[tuple[State, State]]:
         other = new.get((state.name, _own(state)))
         if other is not None:
             yield state, other
+
+
+def kept_snapshots(pair: Pair) -> Iterator[tuple[State, SerializerSnapshot, SerializerSnapshot]]:
+    """The states of one name of which both versions tell what the serializers of their values say of themselves, with that.
+
+    What reads it is imported where there is any: a program in Python has none.
+    """
+    for old, new in kept_states(pair):
+        if old.serializers is None or new.serializers is None:
+            continue
+        from compat.check.serializers import value_of
+
+        before, after = value_of(old), value_of(new)
+        if before is not None and after is not None:
+            yield old, before, after
 
 
 def retyped(change: StateChange) -> Iterator[tuple[State, State, Compatibility]]:

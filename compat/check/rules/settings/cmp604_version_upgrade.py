@@ -10,10 +10,6 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
-from compat.plan.recorded_states import has_kryo
-from compat.state.flink.binary import ByteReader
-from compat.state.flink.errors import SavepointError
-from compat.state.flink.snapshots import read_versioned
 from compat.state.flink.ttl import version_of
 from compat.state.model.operators import Operator
 
@@ -110,8 +106,16 @@ def _written_by_kryo(operator: Operator) -> list[str]:
 
 
 def _is_kryo(snapshot: bytes | None) -> bool:
+    if snapshot is None:
+        return False
+    # What reads snapshots is imported where there is one: a program in Python has none.
+    from compat.plan.recorded_states import has_kryo
+    from compat.state.flink.binary import ByteReader
+    from compat.state.flink.errors import SavepointError
+    from compat.state.flink.snapshots import read_versioned
+
     try:
-        return snapshot is not None and has_kryo(read_versioned(ByteReader(snapshot, "a plan"), 0))
+        return has_kryo(read_versioned(ByteReader(snapshot, "a plan"), 0))
     except SavepointError:
         return False
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.restores import BACKEND
 from compat.check.rule import Rule
-from compat.check.serializers import value_of
-from compat.check.states import kept_states
-from compat.state.flink.snapshots import SerializerSnapshot
-from compat.state.model.states import State
+from compat.check.states import kept_snapshots
+
+if TYPE_CHECKING:
+    from compat.state.flink.snapshots import SerializerSnapshot
 
 _GENERIC = "org.apache.avro.generic.GenericRecord"
 _ON_HEAP = "hashmap"
@@ -23,20 +23,20 @@ _ROCKSDB = "RocksDB fails when it converts them, or puts values into wrong field
 
 def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
-        for old, new in kept_states(pair):
-            reasons = tuple(_reasons(old, new))
+        for state, before, after in kept_snapshots(pair):
+            reasons = tuple(_between(before, after))
             if not reasons:
                 continue
             on_heap = check.new.settings.get(BACKEND) == _ON_HEAP
             yield check.finding(
                 RULE,
-                f"the state {old.name!r} of {pair.new.label} holds generic Avro records of another schema",
+                f"the state {state.name!r} of {pair.new.label} holds generic Avro records of another schema",
                 level=Level.WARNING if on_heap else Level.ERROR,
                 consequence=_HEAP if on_heap else f"{_HEAP} {_ROCKSDB}",
                 reason=" ".join(reasons),
                 old=pair.old,
                 new=pair.new,
-                state=old.name,
+                state=state.name,
                 fixes=(
                     Fix(
                         text="Use a specific record, made from the schema, whose values are converted by name; or keep the "
@@ -45,12 +45,6 @@ def _find(check: Check) -> Iterator[Finding]:
                 ),
                 silent=True,
             )
-
-
-def _reasons(old: State, new: State) -> Iterator[str]:
-    before, after = value_of(old), value_of(new)
-    if before is not None and after is not None:
-        yield from _between(before, after)
 
 
 def _between(old: SerializerSnapshot, new: SerializerSnapshot) -> Iterator[str]:

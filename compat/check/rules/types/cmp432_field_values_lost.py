@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from compat.check.class_changes import short
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
-from compat.check.serializers import value_of
-from compat.check.states import kept_states
-from compat.state.flink.snapshots import SerializerSnapshot
+from compat.check.states import kept_snapshots
 from compat.state.model.states import State
+
+if TYPE_CHECKING:
+    from compat.state.flink.snapshots import SerializerSnapshot
 
 _DEFAULT = "what the class's constructor puts there: 0, null, or a default of its own"
 
@@ -32,11 +33,9 @@ class _Lost(NamedTuple):
 
 def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
-        for old, new in kept_states(pair):
-            before, after = value_of(old), value_of(new)
-            if before is not None and after is not None:
-                for one in dict.fromkeys(_lost(before, after, _not_found(check, pair, old))):
-                    yield _finding(check, pair, old, one)
+        for state, before, after in kept_snapshots(pair):
+            for one in dict.fromkeys(_lost(before, after, _not_found(check, pair, state))):
+                yield _finding(check, pair, state, one)
 
 
 def _not_found(check: Check, pair: Pair, state: State) -> frozenset[tuple[str, str]]:
