@@ -46,7 +46,8 @@ def _of_the_snapshot(usual: Report, other: Report) -> tuple[Report, str] | None:
         return None
     ran = {operator.id: operator.parallelism for operator in usual.old.operators}
     news = [*usual.new.operators, *other.new.operators]
-    defaults = {ran[one.id] for one in news if one.id in ran and not one.parallelism_configured}
+    followers = (one for one in news if not one.parallelism_configured)
+    defaults = {ran[id] for one in followers for id in (one.user_hash, one.id) if id in ran}
     if len(defaults) != 1:
         return None
     (found,) = defaults

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from compat.check.assumptions import under_both
 from compat.check.findings import Account, Evidence, Fate, Finding, Fix, Level, Report, Verdict, Witness
@@ -186,12 +185,13 @@ GIVEN = operator("Count", parallelism=4), operator("Out", id="f" * 32, paralleli
         ((2,), GIVEN, None),  # stands for neither: in NEW an operator of its own has it
         ((1, 4), (*GIVEN, operator("Sum", id="e" * 32)), None),
         ((), GIVEN, None),
+        ((1,), (operator("Count", id="d" * 32, user_hash=operator("Count").id), GIVEN[1]), "usual"),
     ],
 )
 def test_a_snapshot_tells_the_parallelism_that_its_job_had(
     ran: tuple[int, ...], new: tuple[Operator, ...], stands: str | None
 ) -> None:
-    recorded = [replace(new[0], parallelism=ran[0])] if ran else []
+    recorded = [operator("Count", parallelism=ran[0])] if ran else []
     recorded += [operator("Sum", id="e" * 32, parallelism=ran[1])] if len(ran) > 1 else []
     old = dataclasses.replace(
         program("savepoint", *recorded, kind="savepoint"), snapshot=Snapshot(path="_metadata", format_version=4)
