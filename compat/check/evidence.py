@@ -76,12 +76,12 @@ def of_the_rest(pair: Pair) -> Proof | None:
     )
 
 
-def gaps(check: Check, findings: Iterable[Finding]) -> Iterator[tuple[Pair, State | None, Gap]]:
+def gaps(check: Check, of_states: Iterable[Finding]) -> Iterator[tuple[Pair, State | None, Gap]]:
     """What is missing, by operator and state, of the operators that keep their state and whose states are known.
 
-    What becomes of a state that NEW lacks is told by one of the ``findings``, whatever its level; else that is missing.
+    What becomes of a state that NEW lacks is told by one of the findings ``of_states`` of any level; else that is missing.
     """
-    told = {(finding.old.id, finding.state) for finding in findings if finding.old is not None}
+    told = {(finding.old.id, finding.state) for finding in of_states if finding.old is not None}
     for pair in check.right_pairs:
         if pair.old.states is None or pair.new.states is None:
             continue

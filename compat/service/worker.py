@@ -97,8 +97,8 @@ class _Programs:
 
     @classmethod
     def of(cls, plan: JobPlan, name: str) -> _Programs:
-        others = (facts_of(one, name=name, kind="plan") for one in (plan.otherwise,) if one is not None)
-        return cls(facts_of(plan, name=name, kind="plan"), next(others, None))
+        other = None if plan.otherwise is None else facts_of(plan.otherwise, name=name, kind="plan")
+        return cls(facts_of(plan, name=name, kind="plan"), other)
 
     def named(self, name: str) -> _Programs:
         """The same under what this report calls it."""

@@ -14,12 +14,14 @@ from compat.state.model.states import State
 _SAYS_IT = (Level.ERROR, Level.UNKNOWN)
 
 
-def find_unproven(check: Check, findings: Iterable[Finding]) -> Iterator[Finding]:
-    """What nothing speaks for, besides what the findings of other rules say: one finding for what one step settles."""
-    findings = list(findings)
+def find_unproven(check: Check, findings: Iterable[Finding], of_states: Iterable[Finding]) -> Iterator[Finding]:
+    """What nothing speaks for, besides what the findings of other rules say: one finding for what one step settles.
+
+    ``of_states`` are those of the findings that tell what becomes of states.
+    """
     told = {(one.old.id, one.state) for one in findings if one.old is not None and one.level in _SAYS_IT}
     found: dict[tuple[str, str], list[tuple[Pair, State | None, Gap]]] = {}
-    for pair, state, gap in gaps(check, findings):
+    for pair, state, gap in gaps(check, of_states):
         if told.isdisjoint(((pair.old.id, None), (pair.old.id, None if state is None else state.name))):
             found.setdefault((pair.old.id, gap.cause), []).append((pair, state, gap))
     for same in found.values():
