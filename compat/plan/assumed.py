@@ -6,6 +6,7 @@ that no operator names stand for all that a cluster may set.
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import replace
 from itertools import count
 
@@ -14,6 +15,7 @@ from msgspec import structs
 from compat.compiler.configuration import DEFAULT_PARALLELISM, PARALLELISM
 from compat.compiler.driver import Compilation, compile_job
 from compat.compiler.job import Job
+from compat.compiler.jobgraph.graph import JobGraph
 from compat.compiler.transformations.alignment import align
 from compat.compiler.transformations.merging import merge
 from compat.compiler.transformations.pipeline import Pipeline
@@ -29,9 +31,12 @@ def with_otherwise(plan: Plan, compilation: Compilation, encoding: Encoding) -> 
     named = {one.parallelism for one in job.built or () if one.physical and one.parallelism_configured}
     if job.built is None or not named:
         return plan
-    parallelism = next(number for number in count(DEFAULT_PARALLELISM + 1) if number not in named)
-    other = compile_job(_with_default(job, job.built, parallelism))
-    if other.error is not None or _ids(other) == _ids(compilation):
+    other = compile_job(_with_default(job, job.built, another_default(named)))
+    if (
+        other.job_graph is None
+        or compilation.job_graph is None
+        or chains(other.job_graph) == chains(compilation.job_graph)
+    ):
         return plan
     otherwise = encode(other, encoding)
     return plan if isinstance(otherwise, Refused) else structs.replace(plan, otherwise=otherwise)
@@ -51,10 +56,11 @@ def _with_default(job: Job, built: Pipeline, parallelism: int) -> Job:
     return replace(job, pipeline=pipeline, settings=replace(job.settings, parallelism=parallelism))
 
 
-def _ids(compilation: Compilation) -> list[tuple[str, ...]]:
+def another_default(named: Container[int]) -> int:
+    """A default parallelism that is not Flink's, nor one that an operator has of its own."""
+    return next(number for number in count(DEFAULT_PARALLELISM + 1) if number not in named)
+
+
+def chains(graph: JobGraph) -> list[tuple[str, ...]]:
     """The ids of the operators, chain by chain."""
-    assert compilation.job_graph is not None
-    hashes = compilation.hashes
-    return sorted(
-        tuple(hashes[operator.node] for operator in vertex.chain) for vertex in compilation.job_graph.vertices
-    )
+    return sorted(tuple(operator.id for operator in vertex.operators) for vertex in graph.vertices)

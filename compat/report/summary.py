@@ -194,8 +194,13 @@ _ACCOUNTED = {
 def evidence(account: Account) -> str:
     """What speaks for the fate of a state, in a few words."""
     if account.evidence is not None:
-        return f"{', '.join(account.evidence.compared)}, by {account.evidence.witness.value}"
+        return proof(account.evidence.compared, account.evidence.witness)
     return account.rule or account.gap
+
+
+def proof(compared: Iterable[str], witness: Witness) -> str:
+    """What was compared, and by whom."""
+    return f"{', '.join(compared)}, by {witness.value}"
 
 
 def counts(findings: Iterable[Finding]) -> dict[str, int]:

@@ -186,13 +186,13 @@ def _row(row: Json, places: Sequence[Places]) -> Json:
 def _account(account: Json, places: Sequence[Places]) -> Json:
     """An account of the ledger; reports that were kept before there was one have none."""
     witness = account["witness"]
-    compared = f"{', '.join(account['compared'])}, by {Witness[witness.upper()].value}" if witness else ""
+    proof = summary.proof(account["compared"], Witness[witness.upper()]) if witness else ""
     return {
         "state": visible(summary.BESIDES if account["state"] is None else account["state"]),
         "old": places[0].get(account["old"]),
         "fate": account["fate"],
         "words": FATE_WORDS[account["fate"]],
-        "evidence": visible(compared or account["rule"] or account["gap"] or ""),
+        "evidence": visible(proof or account["rule"] or account["gap"] or ""),
     }
 
 

@@ -6,8 +6,6 @@ how it sends forwards between two of one parallelism, and rebalances between oth
 
 from __future__ import annotations
 
-from itertools import count
-
 from msgspec.structs import replace
 
 from compat.compiler.configuration import DEFAULT_PARALLELISM
@@ -15,6 +13,7 @@ from compat.compiler.errors import ProgramError
 from compat.compiler.transformations.partitioners import Ship
 from compat.loader.jvm.compiled import CompiledJob, Disagreement, graphs_of
 from compat.loader.jvm.messages import Edge, Job, Node
+from compat.plan.assumed import another_default, chains
 
 Otherwise = tuple[Job, CompiledJob]
 
@@ -24,13 +23,12 @@ def otherwise_of(job: Job, usual: CompiledJob) -> Otherwise | None:
     named = {node.parallelism for node in job.nodes if node.parallelism_configured}
     if job.graph.batch or job.parallelism_given or job.graph.parallelism != DEFAULT_PARALLELISM or not named:
         return None
-    parallelism = next(number for number in count(DEFAULT_PARALLELISM + 1) if number not in named)
-    other = _under(job, parallelism)
+    other = _under(job, another_default(named))
     try:
         made = graphs_of(other)
     except (ProgramError, Disagreement):
         return None
-    return None if _chains(made) == _chains(usual) else (_with_ids(other, made), made)
+    return None if chains(made.job_graph) == chains(usual.job_graph) else (_with_ids(other, made), made)
 
 
 def _under(job: Job, parallelism: int) -> Job:
@@ -65,7 +63,3 @@ def _with_ids(job: Job, made: CompiledJob) -> Job:
         for node in job.nodes
     )
     return replace(job, nodes=tuple(nodes))
-
-
-def _chains(made: CompiledJob) -> list[tuple[str, ...]]:
-    return sorted(tuple(operator.id for operator in vertex.operators) for vertex in made.job_graph.vertices)
