@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
+
+from msgspec import Struct, field
 
 from compat.compiler.errors import FlinkError, Location, illegal_argument
 from compat.compiler.versions import LATEST_FLINK
@@ -160,8 +161,7 @@ def parse_integer(key: str, text: str) -> int:
         raise illegal_argument(f"Option {key!r} takes a whole number, not {text!r}.") from None
 
 
-@dataclass(frozen=True, slots=True)
-class JobSettings:
+class JobSettings(Struct, frozen=True):
     """The settings that hold for the whole job, read from its options. ``options`` are all of them, as text."""
 
     job_name: str | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from compat.check.findings import Account, Fate, Finding, Level, Report, Verdict
 from compat.check.rules.scaling import cmp306_hangs_on_parallelism as cmp306

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
 
 from compat.check.code_suggestions import fresh_uid
 from compat.check.findings import Direction, Finding, Fix, Level
@@ -16,7 +17,6 @@ from compat.check.rule import Rule
 from compat.check.similarity import find_successors, kept_names
 from compat.compiler.versions import LATEST_FLINK
 from compat.plan.facts import Program
-from compat.state.frozen import frozen
 from compat.state.model.operators import Operator
 from compat.state.model.source_line import SourceLine
 
@@ -27,8 +27,7 @@ if TYPE_CHECKING:
 _IGNORE: Final = "execution.state-recovery.ignore-unclaimed-state"
 
 
-@frozen(kw_only=False)
-class CheckOptions:
+class CheckOptions(Struct, frozen=True):
     """The user's decisions: whether state may be left behind, the version of Flink to restore with, and which way; and the
     deployments of NEW and of OLD, where they are given."""
 
@@ -39,8 +38,7 @@ class CheckOptions:
     old_deployment: Deployment | None = None
 
 
-@frozen(kw_only=False)
-class Check:
+class Check(Struct, frozen=True, dict=True, weakref=True):
     """Two programs, where the state goes, and the options.
 
     ``wrong_hands`` are the pairs in which the two operators are not the same one, by OLD's id, with the reason.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from msgspec import Struct, field
@@ -75,8 +74,7 @@ class Resource(Struct, frozen=True, kw_only=True, rename="camel"):
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deployment:
+class Deployment(Struct, frozen=True, kw_only=True):
     """A deployment, as far as a job's state depends on it.
 
     ``upgrade`` is None where nothing says how upgrades are done. ``savepoint`` is what a first start restores from.

@@ -12,9 +12,10 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from compat.compiler.own_code import is_our_file, is_our_module
 from compat.loader import shown

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from compat.compiler.own_code import is_our_folder
 from compat.compiler.versions import LATEST_FLINK
 from compat.loader.layout import Layout, find_layout, run_name
-from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
     from compat.compiler.datastream.program import Program
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from compat.loader.layout import Missing
 
 
-@frozen
-class Ran:
+class Ran(Struct, frozen=True, kw_only=True):
     """A program that was run to its end: its code, and the modules that it was the first to import."""
 
     code: CodeType
@@ -61,7 +60,7 @@ def layout_of(
     """Where the modules of the program in a file are; folders of ours are none of them. Raises OSError."""
     with open(path, "rb") as file:
         layout = find_layout(path, file.read(), pyfiles, outermost, moved)
-    return replace(layout, roots=tuple(root for root in layout.roots if not is_our_folder(root)))
+    return layout._replace(roots=tuple(root for root in layout.roots if not is_our_folder(root)))
 
 
 def run_as_main(

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Literal
 
-from msgspec import UNSET, UnsetType, structs
+from msgspec import UNSET, Struct, UnsetType, field, structs
 from msgspec.structs import asdict
 
 from compat.compiler.configuration import TIMER_FACTORY, JobSettings
@@ -26,8 +25,7 @@ from compat.state.model.source_line import SourceLine
 from compat.state.model.states import State
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
+class Encoding(Struct, frozen=True, kw_only=True):
     """How to make a plan: whether functions may be opened, and how a path of the program is shown.
 
     ``opening`` calls what opens a function, and may raise what is wrong with that. ``discovered`` is what was found out of

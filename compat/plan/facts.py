@@ -6,13 +6,13 @@ Nothing here knows how a plan was made; a plan compiled a moment ago and one rea
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from compat.plan.as_run import KEPT_BY, STORE
 from compat.plan.earlier import operators_of
-from compat.state.frozen import frozen
 from compat.state.model.graphs import JobVertex
 from compat.state.model.job import Beyond, Language, Plan, Settings, Statement
 from compat.state.model.operators import Operator
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from compat.state.flink.formats import KeyedFormat
 
 
-@frozen
-class Vertex:
+class Vertex(Struct, frozen=True, kw_only=True):
     """A chain of operators: its id, its name and the ids of its operators, the head first.
 
     ``inputs`` are the vertices that it reads, each with whether a subtask reads some of theirs only (``POINTWISE``).
@@ -37,8 +36,7 @@ class Vertex:
     inputs: tuple[tuple[str, bool], ...] = ()
 
 
-@frozen
-class StateFile:
+class StateFile(Struct, frozen=True, kw_only=True):
     """A file that a savepoint needs beside its metadata: its name as recorded, where it is (``local``, ``remote``,
     ``missing``, …), and the ids of the operators whose state is in it."""
 
@@ -48,8 +46,7 @@ class StateFile:
     missing: bool
 
 
-@frozen
-class Snapshot:
+class Snapshot(Struct, frozen=True, kw_only=True):
     """The facts of a savepoint or checkpoint beside its operators.
 
     ``path`` is its ``_metadata``. ``formats`` has the format of their keyed state by the id of the operators that have
@@ -67,8 +64,7 @@ class Snapshot:
     newer: str | None = None
 
 
-@frozen
-class Program:
+class Program(Struct, frozen=True, kw_only=True, dict=True):
     """A job, or the snapshot of one, as facts.
 
     ``name`` is what a report calls it (the file's name), ``kind`` one of ``program``, ``topology``, ``plan``, ``savepoint``,

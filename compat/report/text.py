@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from io import StringIO
 
+from msgspec.structs import replace
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console

@@ -9,9 +9,9 @@ never make a finding; what differs does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Final
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from compat.plan.claims import partners
@@ -107,8 +107,7 @@ def _mode(recorded: Recorded, new: Program) -> str | None:
     return THREAD if python and own else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Translation:
+class _Translation(Struct, frozen=True):
     """One operator of a savepoint on its way to facts.
 
     ``partner`` is the operator of NEW that finds this one's state, ``known`` the operator of the program that wrote it;

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import jpype
+from msgspec import Struct
 
 from compat.loader.jvm.bridge import (
     FLINK,
@@ -40,16 +40,14 @@ _LOOKED_AT = 5000
 """How many values of a state are looked at for the key group that they are in."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(Struct, frozen=True, kw_only=True):
     """What lies on the heap: how many values each keyed state holds, and how many of the first lie in a wrong key group."""
 
     values: Mapping[tuple[Scope, str], int]
     misplaced: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """The state of one subtask that is all there is, with the max parallelism that goes with it."""
 
     subtask: Java

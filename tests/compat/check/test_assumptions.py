@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from compat.check.assumptions import under_both
@@ -193,11 +193,11 @@ def test_a_snapshot_tells_the_parallelism_that_its_job_had(
 ) -> None:
     recorded = [operator("Count", parallelism=ran[0])] if ran else []
     recorded += [operator("Sum", id="e" * 32, parallelism=ran[1])] if len(ran) > 1 else []
-    old = dataclasses.replace(
+    old = msgspec.structs.replace(
         program("savepoint", *recorded, kind="savepoint"), snapshot=Snapshot(path="_metadata", format_version=4)
     )
     reports = {
-        name: dataclasses.replace(report(verdict, *found), old=old, new=program("new.jar", *new))
+        name: msgspec.structs.replace(report(verdict, *found), old=old, new=program("new.jar", *new))
         for name, verdict, found in (("usual", Verdict.COMPATIBLE, ()), ("other", Verdict.INCOMPATIBLE, (MOVED,)))
     }
     found = under_both(reports["usual"], reports["other"])
@@ -217,7 +217,7 @@ PINS = operator("Count", user_hash="a" * 32), operator("Sum", id="e" * 32, user_
 def test_ids_that_new_pins_tell_the_parallelism_that_old_had(usual: str, other: str, stands: str | None) -> None:
     new = program("new.jar", *PINS)
     reports = {
-        name: dataclasses.replace(
+        name: msgspec.structs.replace(
             report(verdict, *found), old=program("old.jar", *(operator("one", id=one * 32) for one in ids)), new=new
         )
         for name, ids, verdict, found in (

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from difflib import SequenceMatcher
 
 import pytest
+from msgspec.structs import replace
 
 from compat.check.catalogue import RULES
 from compat.check.decision import check

@@ -6,11 +6,11 @@ import base64
 import gzip
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from compat.check.findings import Level, Report, Verdict
 from compat.check.undecided import Undecided

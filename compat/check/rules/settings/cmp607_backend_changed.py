@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from msgspec import Struct
+
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
 from compat.state.flink.formats import FORST, HEAP, OWN_FORMATS, KeyedFormat, Restores, backend_of, restores
-from compat.state.frozen import frozen
 from compat.state.model.states import StateScope
 
 _BACKEND: Final = "state.backend.type"
 
 
-@frozen
-class _Taken:
+class _Taken(Struct, frozen=True, kw_only=True):
     """Which of the snapshots that OLD's backend writes NEW's takes, and what there is to say of it."""
 
     level: Level
