@@ -8,6 +8,7 @@ from compat.state.frozen import frozen
 from compat.state.model.job import Plan, Refused
 
 if TYPE_CHECKING:
+    from compat.loader.request import Loads
     from compat.savepoint.load import OldSavepoint
 
 
@@ -15,12 +16,14 @@ if TYPE_CHECKING:
 class Jobs:
     """The plans of the jobs that a program submits, and those of a second build with another hash seed, if there was one.
 
-    ``notes`` are what is to be said of how they were made.
+    ``notes`` are what is to be said of how they were made, ``loads`` what the program looked at meanwhile, where that was
+    watched and nothing else built it.
     """
 
     plans: tuple[Plan | Refused, ...]
     rebuilt: tuple[Plan | Refused, ...] = ()
     notes: tuple[str, ...] = ()
+    loads: Loads | None = None
 
 
 @frozen(kw_only=False)

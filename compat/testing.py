@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from compat.check.findings import Level, Report
+from compat.check.undecided import Undecided
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import FlinkJars
 from compat.report import ReportContext, render
@@ -45,7 +46,8 @@ def assert_compatible(
 
     The arguments are the options of ``compat check``: ``options`` those of ``-D``, ``rollback`` also asks whether OLD
     restores what NEW writes, ``jars`` says where Flink's classes come from for jars and SQL. What is not given comes from
-    the project's settings. Raises IncompatibleError.
+    the project's settings. A job that is new (``git:REF:path`` has no such file, under no other name either) passes, without a
+    report, as on the command line. Raises IncompatibleError.
     """
     __tracebackhide__ = True
     settings = find(Path.cwd(), Path(new)).under(
@@ -81,6 +83,6 @@ def assert_compatible(
     )
     reports = tuple(outcome for outcome in outcomes if isinstance(outcome, Report))
     failing = any(context.fails(finding.level) for report in reports for finding in report.findings)
-    if failing or len(reports) < len(outcomes):
+    if failing or any(isinstance(one, Undecided) and one.unchecked is None for one in outcomes):
         raise IncompatibleError("\n" + render("text", outcomes, context))
     return reports
