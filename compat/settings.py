@@ -6,6 +6,7 @@ The command line wins over the file, key by key: :meth:`Settings.under`.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Mapping
 from dataclasses import field, fields, replace
 from pathlib import Path
@@ -408,6 +409,7 @@ def _entry(value: Any) -> JobEntry:
     args = value.get("args", "")
     if not isinstance(args, str):
         raise ValueError("args is text, as in a shell")
+    shlex.split(args)  # raises what is wrong with it
     return JobEntry(path=path, args=args, check=_flag(value.get("check", True)))
 
 

@@ -6,6 +6,7 @@ The pytest plugin that comes with compat gives the same function as a fixture, w
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
@@ -62,12 +63,14 @@ def assert_compatible(
             jars=jars or FlinkJars(),
         )
     )
+    entry = settings.entry(os.fspath(new))
+    usual = () if entry is None else tuple(shlex.split(entry.args))
     forward = Comparison(
         old=os.fspath(old),
         new=os.fspath(new),
         load=settings.load_options(),
-        old_arguments=tuple(old_args),
-        new_arguments=tuple(new_args),
+        old_arguments=tuple(old_args) or usual,
+        new_arguments=tuple(new_args) or usual,
         allow_non_restored=bool(settings.allow_non_restored_state),
         job=job,
         ignored=settings.ignore,

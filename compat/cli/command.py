@@ -119,6 +119,8 @@ def command_of(context: click.Context) -> CheckCommand:
     deployment = parse_deployment(given["deployment"])
     of_old = parse_deployment(given["old_deployment"], "--old-deployment")
     settings = _settings(near, given, deployment)
+    entry = settings.entry(files[1]) if mode is Mode.COMPARE and given["args"] is None else None
+    both = given["args"] if entry is None else entry.args
     load = settings.load_options()
     as_old = load if of_old is None else _settings(near, given, of_old).load_options()
     return CheckCommand(
@@ -128,8 +130,8 @@ def command_of(context: click.Context) -> CheckCommand:
         settings=settings,
         load=load,
         load_old=load_options_of_old(given, as_old),
-        old_arguments=split(given["args"] if given["old_args"] is None else given["old_args"]),
-        new_arguments=split(arguments_of_new(given)),
+        old_arguments=split(both if given["old_args"] is None else given["old_args"]),
+        new_arguments=split(both if given["new_args"] is None else given["new_args"]),
         job=number,
         job_name=given["job"] if by_name else None,
         of_project=mode is Mode.AGAINST and from_settings(context, "old"),

@@ -34,6 +34,7 @@ pipeline.operator-chaining.enabled = false
         ('path = "../a.py"', "below the folder of the settings"),
         ('path = "a.py"\nchecks = false', "'checks' is no key of a job"),
         ('path = "a.py"\nargs = 3', "args is text"),
+        ('path = "a.py"\nargs = "it\'s"', "No closing quotation"),
         ('path = "a.py"\ncheck = "no"', "must be a list of tables with path, args and check"),
     ],
 )

@@ -126,6 +126,8 @@ def test_a_job_that_builds_nothing_without_its_arguments_is_undecided_in_every_f
     settings(f'[[tool.compat.job]]\npath = "{job}"\nargs = "topic"\n')
     assert check().exit_code == 0
     assert check("--against", "HEAD", job, "--args", "topic").exit_code == 0
+    assert check(f"git:HEAD:{job}", job).exit_code == 0
+    assert len(assert_compatible(f"git:HEAD:{job}", job)) == 1
 
 
 @pytest.mark.parametrize("tracked", [True, False])
@@ -150,6 +152,7 @@ def test_a_job_that_is_gone_is_told_unless_it_is_named() -> None:
     ):
         outputs = [f"--output={form}={form}" for form in FORMATS]
         assert check(*command, *outputs).exit_code == 2
+        assert "Next: git log --diff-filter=DR --stat -- src/shop/jobs/clicks.py" in Path("text").read_text()
         for form in FORMATS:
             told = Path(form).read_text(encoding="utf-8").replace("\\", "").replace("&#46;", ".")
             assert "clicks.py is a job at HEAD, and is gone" in told, form

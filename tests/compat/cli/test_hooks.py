@@ -144,6 +144,22 @@ def test_the_action_annotates_and_fails_with_the_check(project: Path) -> None:
     assert Path("report.sarif").exists()
 
 
+def test_the_action_without_jobs_takes_those_that_the_change_concerns(project: Path) -> None:
+    Path("jobs/count.py").write_text(MOVED)
+    done, summary, outputs = run_action(project, AGAINST="HEAD")
+    assert (done.returncode, outputs) == (1, "exit-code=1\n"), done.stderr
+    assert "::error file=jobs/count.py" in done.stdout
+    assert "INCOMPATIBLE" in summary
+
+
+def test_the_action_tells_of_a_job_that_is_gone(project: Path) -> None:
+    Path("jobs/count.py").unlink()
+    done, summary, outputs = run_action(project, JOBS="jobs/*.py", AGAINST="HEAD")
+    assert (done.returncode, outputs) == (2, "exit-code=2\n"), done.stderr
+    assert "CMP909" in done.stdout
+    assert "CMP909" in summary
+
+
 def test_the_action_passes_options_on(project: Path) -> None:
     Path("jobs/count.py").write_text(MOVED)
     options = "--allow-non-restored-state -D 'pipeline.name=a job'"
