@@ -549,9 +549,14 @@ def _judged(old: Old, new: Old, job: int, comparison: Comparison, answers: Answe
     if isinstance(old, Savepoint) and isinstance(new, Savepoint):
         answers = _of_savepoints(old, new)
     before = _old(job_of(old, job), after, comparison)
-    flink = after.flink if plan is not None and plan.language in _FLINK_TELLS else comparison.load.flink
+    told = plan is not None and plan.language in _FLINK_TELLS
     options = CheckOptions(
-        comparison.allow_non_restored, flink, comparison.direction, comparison.deployment, comparison.old_deployment
+        allow_non_restored=comparison.allow_non_restored,
+        flink=after.flink if told else comparison.load.flink,
+        flink_assumed=comparison.load.flink_assumed and not told,
+        direction=comparison.direction,
+        deployment=comparison.deployment,
+        old_deployment=comparison.old_deployment,
     )
     again = {
         side.value: facts_of(second, name=side.value, kind="program")

@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from compat.compiler.errors import FlinkError, Location, illegal_argument
 from compat.compiler.versions import LATEST_FLINK
+from compat.state.model.job import PYTHON_EXECUTION_MODE, STATE_BACKEND
 
 PARALLELISM = "parallelism.default"
 DEFAULT_PARALLELISM = 1
@@ -42,13 +43,11 @@ CHANGELOG = "state.changelog.enabled"
 UNALIGNED_FORCED = "execution.checkpointing.unaligned.forced"
 APPROXIMATE_RECOVERY = "execution.checkpointing.approximate-local-recovery"
 FILE_MERGING = "execution.checkpointing.file-merging.enabled"
-STATE_BACKEND = "state.backend.type"
 TIMER_FACTORY = "state.backend.rocksdb.timer-service.factory"
 IGNORE_UNCLAIMED = "execution.state-recovery.ignore-unclaimed-state"
 SCHEDULER = "jobmanager.scheduler"
 AUTO_PARALLELISM = "execution.batch.adaptive.auto-parallelism.enabled"
 PYTHON_CHAINING = "python.operator-chaining.enabled"
-PYTHON_EXECUTION_MODE = "python.execution-mode"
 
 SHORTEST_CHECKPOINT = 10
 """The least milliseconds between checkpoints, and for one."""

@@ -194,6 +194,21 @@ class Account:
 
 
 @frozen
+class Assumption:
+    """What nobody told and the verdict may hang on: an option of the cluster, the version of Flink, what the program read.
+
+    The check was made with ``value``, and with ``tried`` as well; ``differs`` says that one of these gives another verdict.
+    ``settle`` is how to tell it.
+    """
+
+    name: str
+    value: str
+    settle: str
+    tried: tuple[str, ...] = ()
+    differs: bool = False
+
+
+@frozen
 class Passage:
     """The fate of one operator's state, told to a person: ``new`` is the operator that does its work now, if any.
 
@@ -283,6 +298,7 @@ class Report:
     findings: tuple[Finding, ...]
     mapping: tuple[MappingRow, ...]
     accounts: tuple[Account, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
     suppressed: tuple[Finding, ...] = ()
     allow_non_restored: bool = False
     direction: Direction = "forward"

@@ -13,8 +13,9 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from compat.compiler.configuration import IGNORE_UNCLAIMED, PARALLELISM, STATE_BACKEND, normal_key
+from compat.compiler.configuration import IGNORE_UNCLAIMED, PARALLELISM, normal_key
 from compat.compiler.versions import FLINK_VERSIONS
+from compat.state.model.job import STATE_BACKEND
 
 GROUP = "flink.apache.org"
 KINDS = ("FlinkDeployment", "FlinkSessionJob")

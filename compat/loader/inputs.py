@@ -89,6 +89,7 @@ class Limit:
 class LoadOptions:
     """How to load programs: options of ``-D``, the version of Flink, the time they get, and whether to call open().
 
+    ``flink_assumed`` marks the version that holds where nobody named one.
     ``jars`` is for jobs that Flink's own classes build. ``exact`` has PyFlink itself build every program in Python too.
     ``pyfiles`` are modules, folders and archives that programs in Python import from, as absolute paths, and ``environment``
     variables that they get; with ``strict_imports`` nothing stands for a module that is not installed. ``watched`` is the
@@ -97,6 +98,7 @@ class LoadOptions:
 
     options: Mapping[str, str] = field(default_factory=dict)
     flink: str = LATEST_FLINK
+    flink_assumed: bool = False
     timeout: float = DEFAULT_TIMEOUT
     call_open: bool = True
     jars: FlinkJars = field(default_factory=FlinkJars)
@@ -124,6 +126,7 @@ class LoadOptions:
         return cls(
             options=dict(options),
             flink=flink or LATEST_FLINK,
+            flink_assumed=flink is None,
             timeout=min(timeout or DEFAULT_TIMEOUT, MOST_SECONDS),
             call_open=not no_open,
             jars=jars or FlinkJars(),

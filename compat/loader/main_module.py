@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
@@ -65,11 +65,16 @@ def layout_of(
 
 
 def run_as_main(
-    layout: Layout, arguments: Sequence[str], called: str | None = None, missing: Missing | None = None
+    layout: Layout,
+    arguments: Sequence[str],
+    called: str | None = None,
+    missing: Missing | None = None,
+    argv: Callable[[list[str]], list[str]] = list,
 ) -> Ran:
     """Run a program's file as the module ``__main__``; ``called`` is what stands in ``sys.argv[0]`` where it is not its path.
 
-    ``missing`` is asked for modules that are nowhere. What the program raises goes through, SystemExit included.
+    ``missing`` is asked for modules that are nowhere, and ``argv`` makes what stands in ``sys.argv``. What the program raises
+    goes through, SystemExit included.
     """
     path = layout.program
     with open(path, "rb") as file:
@@ -78,7 +83,7 @@ def run_as_main(
     main.__file__ = path
     main.__builtins__ = __builtins__  # type: ignore[attr-defined]
     sys.modules["__main__"] = main
-    sys.argv = [called or path, *arguments]
+    sys.argv = argv([called or path, *arguments])
     layout.enter(missing)
     code = compile(source, path, "exec", dont_inherit=True)
     before = set(sys.modules)

@@ -14,7 +14,7 @@ from compat.plan.as_run import KEPT_BY, STORE
 from compat.plan.earlier import operators_of
 from compat.state.frozen import frozen
 from compat.state.model.graphs import JobVertex
-from compat.state.model.job import Beyond, Language, Plan, Settings, Statement
+from compat.state.model.job import Assumed, Beyond, Language, Plan, Settings, Statement
 from compat.state.model.operators import Operator
 from compat.state.model.source_line import SourceLine
 
@@ -75,9 +75,9 @@ class Program:
     ``snapshot``. ``settings`` are the options that matter for a restore,
     ``source`` the line that submitted the job. ``all_have_state`` holds when snapshots of this
     job contain handles for every operator (file merging), ``batch`` for a job in batch mode. ``snapshot`` is what a
-    savepoint says beside that, None for a program. ``language``, ``statements``, ``on_spark`` and ``beyond`` are those of the
-    plan; ``sides`` tells for each input of an operator of several inputs, which of them it is (a union has several edges for
-    one).
+    savepoint says beside that, None for a program. ``language``, ``statements``, ``on_spark``, ``beyond`` and ``assumed`` are
+    those of the plan; ``sides`` tells for each input of an operator of several inputs, which of them it is (a union has
+    several edges for one).
     """
 
     name: str
@@ -95,6 +95,7 @@ class Program:
     statements: tuple[Statement, ...] = ()
     on_spark: bool = False
     beyond: tuple[Beyond, ...] = ()
+    assumed: tuple[Assumed, ...] = ()
     sides: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @cached_property
@@ -135,6 +136,7 @@ def facts_of(plan: Plan, *, name: str, kind: str) -> Program:
         statements=plan.statements,
         on_spark=plan.on_spark,
         beyond=plan.beyond,
+        assumed=plan.assumed,
         sides=_sides(plan) if any(one.description is not None for one in plan.operators) else {},
     )
 

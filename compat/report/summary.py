@@ -11,6 +11,7 @@ from typing import TypeVar
 from compat.check.catalogue import RULES
 from compat.check.findings import (
     Account,
+    Assumption,
     Change,
     Difference,
     Fate,
@@ -212,6 +213,16 @@ _ACCOUNTED = {
     Fate.DROPPED: "dropped",
     Fate.UNKNOWN: "open",
 }
+
+
+def assumed(one: Assumption) -> str:
+    """What was assumed, as nobody told it, and whether the verdict hangs on it."""
+    if not one.tried:
+        return f"{one.name}: {one.value}. Tell another by {one.settle}."
+    tried = " and ".join(one.tried)
+    if one.differs:
+        return f"{one.name}: with {one.value} the answer is another one than with {tried}. Tell which by {one.settle}."
+    return f"{one.name}: {one.value}. With {tried} the answer is the same."
 
 
 def evidence(account: Account) -> str:

@@ -151,7 +151,7 @@ def account(fate: Fate, node: int = 1, state: str | None = "n", **more: object) 
 )
 def test_the_same_answer_is_the_usual_one(usual: Verdict, other: Verdict) -> None:
     told = report(usual, MOVED, WARNED)
-    assert under_both(told, report(other, MOVED)) == told
+    assert dataclasses.replace(under_both(told, report(other, MOVED)), assumptions=()) == told
     differs = finding("CMP102", fixes=(Fix(text="tie it", call='.set_uid_hash("2")'), NAME, ADVICE))
     without = under_both(told, report(other, differs))
     assert (without.verdict, [one.fixes for one in without.findings]) == (usual, [(NAME, ADVICE), ()])
@@ -242,3 +242,54 @@ def test_accounts_of_one_fate_stand_and_the_others_hang_on_it() -> None:
         (node, Fate.UNKNOWN, "CMP306", None, "") for node in (1, 2, 3)
     ]
     assert not any(one.open for one in accounts)
+
+
+LASTING = COUNT.replace("Types.STRING())\nwords", 'Types.STRING()).uid("n")\nwords')
+DESCRIPTOR = 'ValueStateDescriptor("n", Types.LONG())'
+WITH_TTL = LASTING.replace(
+    f"self.n = context.get_state({DESCRIPTOR})",
+    f"""from pyflink.common import Time
+        from pyflink.datastream.state import StateTtlConfig
+        descriptor = {DESCRIPTOR}
+        descriptor.enable_time_to_live(StateTtlConfig.new_builder(Time.days(1)).build())
+        self.n = context.get_state(descriptor)""",
+)
+BIG = LASTING.replace("Types.LONG()", "Types.BIG_INT()")
+
+
+@pytest.mark.parametrize(
+    ("new", "given", "verdict", "assumed"),
+    [
+        (WITH_TTL, {}, Verdict.UNKNOWN, "flink"),
+        (WITH_TTL, {"flink": "2.3"}, Verdict.COMPATIBLE, None),
+        (WITH_TTL, {"flink": "1.20"}, Verdict.INCOMPATIBLE, None),
+        (BIG, {}, Verdict.UNKNOWN, "python.execution-mode"),
+        (BIG, {"python.execution-mode": "process"}, Verdict.COMPATIBLE, None),
+        (BIG, {"python.execution-mode": "thread"}, Verdict.INCOMPATIBLE, None),
+        (LASTING, {}, Verdict.COMPATIBLE, None),
+    ],
+)
+def test_a_setting_that_nobody_told_and_the_answer_hangs_on(
+    tmp_path: Path, new: str, given: dict[str, str], verdict: Verdict, assumed: str | None
+) -> None:
+    for name, text in (("old.py", LASTING), ("new.py", new)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    load = LoadOptions.given({key: value for key, value in given.items() if key != "flink"}, flink=given.get("flink"))
+    (report,) = compare(Comparison(str(tmp_path / "old.py"), str(tmp_path / "new.py"), load=load)).outcomes
+    assert isinstance(report, Report)
+    assert report.verdict is verdict, report.findings
+    assert [one.name for one in report.assumptions if one.differs] == ([] if assumed is None else [assumed])
+    assert ("CMP608" in {finding.rule for finding in report.findings}) is (assumed is not None)
+
+
+def test_a_loss_under_flinks_own_default_is_no_question(tmp_path: Path) -> None:
+    """The other mode would keep it; but nobody said that the cluster has it."""
+    in_thread_mode = LASTING.replace(
+        "env = StreamExecutionEnvironment.get_execution_environment()",
+        """from pyflink.common import Configuration
+settings = Configuration()
+settings.set_string("python.execution-mode", "thread")
+env = StreamExecutionEnvironment.get_execution_environment(settings)""",
+    )
+    for old, new in ((in_thread_mode, LASTING), (LASTING, in_thread_mode)):
+        assert checked(tmp_path, old, new).verdict is Verdict.INCOMPATIBLE

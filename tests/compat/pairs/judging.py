@@ -14,7 +14,7 @@ from compat.loader.request import Request
 from compat.state.model.job import Plan, Refused
 from tests.compat.pairs.model import Pair, Saved, Side, Topology
 
-CLUSTER = {"parallelism.default": "2"}
+CLUSTER = {"parallelism.default": "2", "python.execution-mode": "process"}
 _AT_ONCE = 16
 
 

@@ -19,7 +19,7 @@ from compat.loader.inputs import LoadOptions
 from tests.compat.restores.texts import LEAVE_BEHIND
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "random_restores"
-CLUSTER = {"parallelism.default": "2"}
+CLUSTER = {"parallelism.default": "2", "python.execution-mode": "process"}
 OF_LEFT_STATE = frozenset(
     ("CMP101", "CMP102", "CMP103", "CMP107", "CMP111", "CMP112", "CMP401", "CMP402", "CMP403", "CMP412", "CMP413")
 )
