@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from compat.check.findings import Direction, Finding, Report
-from compat.check.undecided import Undecided
+from compat.check.undecided import Unchecked, Undecided
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import (
     Input,
@@ -31,7 +31,7 @@ from compat.loader.inputs import (
 )
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.process import Outcome, finish, start
-from compat.loader.request import Loaded
+from compat.loader.request import Loaded, Loads
 from compat.plan.facts import Program, facts_of
 from compat.sides import Job, Jobs, Kept, Old, Savepoint, Snapshot, job_count, job_of, plan_of, rebuilt, said_of
 from compat.state.model.job import Plan, Refused
@@ -57,7 +57,8 @@ class Comparison(Struct, frozen=True):
     ``load`` is how NEW is loaded, and OLD where ``load_old`` does not say otherwise. ``names`` is where the names of a
     savepoint's operators come from; ``rehearse`` is how much of its real state is restored, None for none; ``known`` are inputs
     that are at hand already, by argument. ``deployment`` and ``old_deployment`` say how an upgrade from OLD to NEW is done. In
-    a rollback ``old`` is the later program, and ``new`` the one before it.
+    a rollback ``old`` is the later program, and ``new`` the one before it. ``own_past`` says that the earlier program is what
+    the file of the other was at a revision.
     """
 
     old: str
@@ -76,6 +77,7 @@ class Comparison(Struct, frozen=True):
     known: Mapping[str, Input] = field(default_factory=dict)
     deployment: Deployment | None = None
     old_deployment: Deployment | None = None
+    own_past: bool = False
 
     def reversed(self) -> Comparison:
         """Whether OLD can restore what NEW writes."""
@@ -98,12 +100,13 @@ class Comparison(Struct, frozen=True):
 
 
 class Outcomes(Struct, frozen=True):
-    """One outcome a job, the texts of the programs' files by the names that findings call them, and the plans of OLD and
-    NEW behind each report, None for a savepoint."""
+    """One outcome a job, the texts of the programs' files by the names that findings call them, the plans of OLD and NEW behind
+    each report, None for a savepoint, and what NEW looked at while it was built, where that was watched."""
 
     outcomes: tuple[Report | Undecided, ...]
     sources: Mapping[str, list[str]]
     plans: tuple[tuple[Plan | Refused | None, Plan | Refused | None], ...] = ()
+    loads: Loads | None = None
 
 
 def compare(
@@ -118,6 +121,7 @@ def compare(
         jvms = jvms or stack.enter_context(WarmJvms())
         inputs: dict[Side, Input] = {}
         failures: list[Failure] = []
+        refused: dict[Side, InputError] = {}
         for side, argument, arguments in (
             (Side.OLD, comparison.old, comparison.old_arguments),
             (Side.NEW, comparison.new, comparison.new_arguments),
@@ -127,13 +131,18 @@ def compare(
                 inputs[side] = known or stack.enter_context(opened(argument, arguments, side))
             except InputError as error:
                 failures.append(error.failure)
+                refused[side] = error
         if failures:
-            return Outcomes((_undecided(comparison, failures),), {})
+            past = _of_another_name(comparison, refused)
+            if isinstance(past, Comparison):
+                return compare(past, meanwhile, jvms)
+            return Outcomes((past or _undecided(comparison, failures),), {})
         if (unfit := _unfit(inputs, comparison)) is not None:
             return Outcomes((_undecided(comparison, [unfit]),), {})
         sides, answers = _load_all(inputs, comparison, failures, jvms, meanwhile)
         if failures:
-            return Outcomes((_undecided(comparison, failures),), _sources(inputs))
+            passed_over = _without_job(comparison, inputs, failures)
+            return Outcomes((passed_over or _undecided(comparison, failures),), _sources(inputs))
         sources = _sources(inputs)
         old, new = sides[Side.OLD], sides[Side.NEW]
         try:
@@ -145,7 +154,79 @@ def compare(
             tuple(_after(report, comparison, sources) for report in reports),
             sources,
             tuple((plan_of(old, job), plan_of(new, job)) for job in jobs),
+            new.loads if isinstance(new, Jobs) else None,
         )
+
+
+def _of_another_name(comparison: Comparison, refused: Mapping[Side, InputError]) -> Comparison | Undecided | None:
+    """What becomes of the check of a file that its revision lacks: it had another name there, or it is new.
+
+    None where the sides are not one file, now and once: then the name of OLD is wrong.
+    """
+    side, past, now = _past_and_now(comparison)
+    if refused.keys() != {side} or not past.startswith("git:"):
+        return None
+    from compat.loader.history import is_past_of, reference_of, renamed
+    from compat.loader.revisions import NoRevision, NoSuchFile
+
+    if not isinstance(refused[side].__cause__, NoSuchFile) or not is_past_of(past, now):
+        return None
+    try:
+        before = renamed(past)
+    except NoRevision:
+        return None
+    if before is not None:
+        found = replace(comparison, own_past=True)
+        return replace(found, old=before) if side is Side.OLD else replace(found, new=before)
+    return _passed_over(comparison, Unchecked.NEW, now, f"{now} is new: {reference_of(past)} has no such file.")
+
+
+def _without_job(comparison: Comparison, inputs: Mapping[Side, Input], failures: Sequence[Failure]) -> Undecided | None:
+    """What becomes of the check of a file that made no job once, or makes none at all; None where that is no answer.
+
+    A program that only made none as it was started stays undecided: it may make one with other arguments.
+    """
+    side, past, now = _past_and_now(comparison)
+    if not past.startswith("git:") or any(failure.rule is not Undecidable.NO_JOB for failure in failures):
+        return None
+    from compat.loader.history import is_past_of, reference_of
+
+    if not (comparison.own_past or is_past_of(past, now)):
+        return None
+    without = {failure.side for failure in failures}
+    if side not in without or any(_may_make_one(inputs[one]) for one in without if one is not None):
+        return None
+    if len(without) == len(Side):
+        return _passed_over(
+            comparison, Unchecked.NO_JOB, now, f"{now} is a module that others import: it makes no job."
+        )
+    return _passed_over(comparison, Unchecked.NEW, now, f"{now} is new: at {reference_of(past)} it made no job.")
+
+
+def _past_and_now(comparison: Comparison) -> tuple[Side, str, str]:
+    """The side of the earlier program, its name, and that of the later one."""
+    if comparison.direction == "forward":
+        return Side.OLD, comparison.old, comparison.new
+    return Side.NEW, comparison.new, comparison.old
+
+
+def _may_make_one(given: Input) -> bool:
+    from compat.loader.scripts import is_program
+
+    with open_regular(given.path) as file:
+        return given.kind is not InputKind.PROGRAM or is_program(file.read(LARGEST_SOURCE))
+
+
+def _passed_over(comparison: Comparison, unchecked: Unchecked, name: str, message: str) -> Undecided:
+    return passed_over(unchecked, message, name, comparison.old, comparison.new, comparison.direction)
+
+
+def passed_over(
+    unchecked: Unchecked, message: str, name: str, old: str | None, new: str | None, direction: Direction = "forward"
+) -> Undecided:
+    """The outcome for what did not have to be compared, and why."""
+    failure = Failure(rule=Undecidable.NOT_CHECKED, message=message, name=name)
+    return Undecided(failures=(failure,), old=old, new=new, direction=direction, unchecked=unchecked)
 
 
 def _unfit(inputs: Mapping[Side, Input], comparison: Comparison) -> Failure | None:
@@ -260,7 +341,7 @@ def _load_all(
                     answers += [{job: next(told) for job in jobs} for jobs in asked]
                 elif side in first and side not in _failed(failures):
                     plans = plans_of(given, first[side], side)
-                    sides[side] = Jobs(plans, again.get(side, ()), notes_of(given, first[side]))
+                    sides[side] = Jobs(plans, again.get(side, ()), notes_of(given, first[side]), _loads(first[side]))
                 elif side not in _failed(failures):
                     sides[side] = _kept(given, side, comparison)
             except InputError as error:
@@ -269,6 +350,10 @@ def _load_all(
         for loading in flink.values():
             loading.end()
     return sides, answers or [{} for _ in olds or (None,)]
+
+
+def _loads(outcome: Outcome) -> Loads | None:
+    return outcome.loads if isinstance(outcome, Loaded) else None
 
 
 def _kept(given: Input, side: Side, comparison: Comparison) -> Old:

@@ -6,6 +6,7 @@ The command line wins over the file, key by key: :meth:`Settings.under`.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -45,10 +46,22 @@ class Output(Struct, frozen=True):
     path: Path | None = None
 
 
+class JobEntry(Struct, frozen=True, kw_only=True):
+    """What the settings say of one job, at ``path`` below their folder.
+
+    ``args`` are those that it is started with; one that is not to be checked may be gone, too.
+    """
+
+    path: str
+    args: str = ""
+    check: bool = True
+
+
 class Settings(Struct, frozen=True, kw_only=True):
     """The settings that can be made; None where nothing was said. ``options`` are Flink options, as ``-D`` gives them.
 
-    ``jobs`` are patterns of files below the folder of the settings, ``against`` is the revision that they are held against.
+    ``jobs`` are patterns of files below the folder of the settings, ``against`` is the revision that they are held against, and
+    ``entries`` are jobs that more is said of.
     """
 
     fail_on: Level | None = None
@@ -65,6 +78,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     exact: bool | None = None
     jobs: tuple[str, ...] | None = None
     against: str | None = None
+    entries: tuple[JobEntry, ...] = ()
     pyfiles: tuple[str, ...] | None = None
     environment: Mapping[str, str] = field(default_factory=dict)
     strict_imports: bool | None = None
@@ -76,6 +90,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         said["options"] = MappingProxyType({**self.options, **command_line.options})
         said["environment"] = MappingProxyType({**self.environment, **command_line.environment})
         said["ignore"] = (*self.ignore, *command_line.ignore)
+        said["entries"] = (*self.entries, *command_line.entries)
         said["jars"] = command_line.jars.over(self.jars)
         return replace(self, **said)
 
@@ -88,7 +103,13 @@ class Settings(Struct, frozen=True, kw_only=True):
             if not found:
                 raise SettingsError(f"{self.path}: jobs: there is no file {pattern!r} in {folder}")
             files += [os.path.relpath(path) for path in found]
+        files += [os.path.relpath(folder / one.path) for one in self.entries if one.check]
         return list(dict.fromkeys(files))
+
+    def entry(self, file: str) -> JobEntry | None:
+        """What is said of the job in a file."""
+        folder = Path() if self.path is None else self.path.absolute().parent
+        return next((one for one in self.entries if os.path.abspath(file) == os.path.abspath(folder / one.path)), None)
 
     def load_options(self) -> LoadOptions:
         """How programs are loaded by these settings."""
@@ -156,7 +177,15 @@ def load(path: Path) -> Settings:
 
     Paths in the file are relative to its folder. Raises :class:`SettingsError`.
     """
-    document = _document(path)
+    return _of_document(path, _document(path))
+
+
+def load_text(path: Path, text: bytes) -> Settings:
+    """The settings that a file had when it held ``text``. Raises :class:`SettingsError`."""
+    return _of_document(path, _parsed(path, text))
+
+
+def _of_document(path: Path, document: dict[str, Any]) -> Settings:
     where = ""
     if path.name == PROJECT_FILE:
         tool = document.get("tool", {})
@@ -175,10 +204,14 @@ def _bytes(path: Path) -> bytes:
 
 
 def _document(path: Path) -> dict[str, Any]:
+    return _parsed(path, _bytes(path))
+
+
+def _parsed(path: Path, text: bytes) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(_bytes(path).decode("utf-8"))
+        return tomllib.loads(text.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise SettingsError(f"{path}: not UTF-8 text (byte {error.start})") from error
     except tomllib.TOMLDecodeError as error:
@@ -228,6 +261,7 @@ KEYS = (
     "pyflink",
     "exact",
     "jobs",
+    "job",
     "pyfiles",
     "env",
     "strict-imports",
@@ -261,6 +295,7 @@ def _settings(table: _Table) -> Settings:
         timeout=table.get("timeout", _seconds, "a number of seconds above 0"),
         baseline=table.get("baseline", lambda value: _findings_file(value, folder), _BASELINE),
         against=table.get("baseline", _revision, _BASELINE),
+        entries=table.get("job", _entries, "a list of tables with path, args and check") or (),
         jobs=table.get("jobs", _patterns, "a path or a pattern below this folder, or a list of these"),
         output=table.get(
             "output", lambda value: _outputs(value, folder), '"FORMAT" or "FORMAT=PATH", or a list of these'
@@ -350,6 +385,26 @@ def _patterns(value: Any) -> tuple[str, ...]:
     if any(Path(one).is_absolute() or ".." in Path(one).parts for one in patterns):
         raise ValueError("they are below the folder of the settings")
     return patterns
+
+
+def _entries(value: Any) -> tuple[JobEntry, ...]:
+    if not isinstance(value, list):
+        raise ValueError
+    return tuple(_entry(one) for one in value)
+
+
+def _entry(value: Any) -> JobEntry:
+    if not isinstance(value, dict) or "path" not in value:
+        raise ValueError("each has a path")
+    strange = sorted(set(value) - {"path", "args", "check"})
+    if strange:
+        raise ValueError(f"{strange[0]!r} is no key of a job")
+    (path,) = _patterns(value["path"])
+    args = value.get("args", "")
+    if not isinstance(args, str):
+        raise ValueError("args is text, as in a shell")
+    shlex.split(args)  # raises what is wrong with it
+    return JobEntry(path=path, args=args, check=_flag(value.get("check", True)))
 
 
 def _paths(value: Any, folder: Path) -> tuple[str, ...]:

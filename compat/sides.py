@@ -9,18 +9,21 @@ from msgspec import Struct
 from compat.state.model.job import Plan, Refused
 
 if TYPE_CHECKING:
+    from compat.loader.request import Loads
     from compat.savepoint.load import OldSavepoint
 
 
 class Jobs(Struct, frozen=True):
     """The plans of the jobs that a program submits, and those of a second build with another hash seed, if there was one.
 
-    ``notes`` are what is to be said of how they were made.
+    ``notes`` are what is to be said of how they were made, ``loads`` what the program looked at meanwhile, where that was
+    watched and nothing else built it.
     """
 
     plans: tuple[Plan | Refused, ...]
     rebuilt: tuple[Plan | Refused, ...] = ()
     notes: tuple[str, ...] = ()
+    loads: Loads | None = None
 
 
 class Kept(Struct, frozen=True):

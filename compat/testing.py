@@ -6,11 +6,13 @@ The pytest plugin that comes with compat gives the same function as a fixture, w
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from compat.check.findings import Level, Report
+from compat.check.undecided import Undecided
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import FlinkJars
 from compat.report import ReportContext, render
@@ -45,7 +47,8 @@ def assert_compatible(
 
     The arguments are the options of ``compat check``: ``options`` those of ``-D``, ``rollback`` also asks whether OLD
     restores what NEW writes, ``jars`` says where Flink's classes come from for jars and SQL. What is not given comes from
-    the project's settings. Raises IncompatibleError.
+    the project's settings. A job that is new (``git:REF:path`` has no such file, under no other name either) passes, without a
+    report, as on the command line. Raises IncompatibleError.
     """
     __tracebackhide__ = True
     settings = find(Path.cwd(), Path(new)).under(
@@ -60,12 +63,14 @@ def assert_compatible(
             jars=jars or FlinkJars(),
         )
     )
+    entry = settings.entry(os.fspath(new))
+    usual = () if entry is None else tuple(shlex.split(entry.args))
     forward = Comparison(
         old=os.fspath(old),
         new=os.fspath(new),
         load=settings.load_options(),
-        old_arguments=tuple(old_args),
-        new_arguments=tuple(new_args),
+        old_arguments=tuple(old_args) or usual,
+        new_arguments=tuple(new_args) or usual,
         allow_non_restored=bool(settings.allow_non_restored_state),
         job=job,
         ignored=settings.ignore,
@@ -81,6 +86,6 @@ def assert_compatible(
     )
     reports = tuple(outcome for outcome in outcomes if isinstance(outcome, Report))
     failing = any(context.fails(finding.level) for report in reports for finding in report.findings)
-    if failing or len(reports) < len(outcomes):
+    if failing or any(isinstance(one, Undecided) and one.unchecked is None for one in outcomes):
         raise IncompatibleError("\n" + render("text", outcomes, context))
     return reports

@@ -1,6 +1,8 @@
-"""A check that could not be made."""
+"""A check that could not be made, or did not have to be."""
 
 from __future__ import annotations
+
+from enum import StrEnum
 
 from msgspec import Struct
 
@@ -8,14 +10,27 @@ from compat.check.findings import Direction, Verdict
 from compat.loader.failure import Failure
 
 
+class Unchecked(StrEnum):
+    """Why nothing was compared where nothing had to be; the value is the word of summaries."""
+
+    NEW = "new"
+    NO_JOB = "no job"
+    LEFT_OUT = "left out by name"
+    NOT_CONCERNED = "not concerned"
+
+
 class Undecided(Struct, frozen=True, kw_only=True):
-    """The outcome of a check that failed before there was anything to compare. ``failures`` holds at least one."""
+    """The outcome of a check in which nothing was compared. ``failures`` holds at least one, which says why.
+
+    ``unchecked`` is set where nothing had to be compared: such an outcome does not fail a check.
+    """
 
     failures: tuple[Failure, ...]
     old: str | None = None
     new: str | None = None
     verdict: Verdict = Verdict.UNKNOWN
     direction: Direction = "forward"
+    unchecked: Unchecked | None = None
 
     def __post_init__(self) -> None:
         if not self.failures:

@@ -1,56 +1,292 @@
-"""``compat check --against REF FILE…``: each job against the same file at a revision, as hooks and actions need it."""
+"""``compat check --against REF FILE…``: each job against what it was at a revision, as hooks and actions need it.
+
+No job is passed over in silence: one that is not compared is an outcome too, and fails the check unless nothing had to be
+compared.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import os
-import subprocess
-from collections.abc import Sequence
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from fnmatch import translate
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+from msgspec.structs import replace
 
-from compat.check.undecided import Undecided
-from compat.comparison import Outcomes
+import compat
+from compat.check.undecided import Unchecked, Undecided
+from compat.cli.options import split
+from compat.comparison import Comparison, Outcomes, passed_over
+from compat.loader.concerned import Concerns
+from compat.loader.discovery import Sources, may_be_deployed
 from compat.loader.failure import Failure, Side, Undecidable
+from compat.loader.history import Changes, changes_since
+from compat.loader.revisions import PREFIX, NoRevision, files_at, is_unborn, places, text_at, why_unknown
+from compat.loader.scripts import is_program
+from compat.settings import Settings, SettingsError, load_text
+
+if TYPE_CHECKING:
+    from compat.cli.command import CheckCommand
 
 
-def pairs(reference: str, files: Sequence[str]) -> list[tuple[str, str]]:
-    """OLD and NEW of each file that is there at the revision; a note on stderr names those that are new.
+class ProjectJobs:
+    """The jobs of a project in the working tree with its root at ``top``, and how they are held against a revision."""
+
+    def __init__(self, command: CheckCommand, reference: str, top: str) -> None:
+        self._command = command
+        self._settings = command.settings
+        self._reference = reference
+        self._top = top
+
+    def found(self) -> list[str]:
+        """The jobs that the settings name, or those that are found where they name none."""
+        try:
+            named = self._settings.job_files()
+        except SettingsError as error:
+            raise click.UsageError(str(error)) from error
+        if self._settings.jobs is not None:
+            return named
+        return list(dict.fromkeys([*named, *map(self._shown, Sources(self._top).jobs())]))
+
+    def loading(self, paths: Sequence[Path]) -> list[str]:
+        """Those that load one of these files, as they did when they were built last, or as their imports say."""
+        changed = {self.from_top(str(path)) for path in paths}
+        concerns, sources = Concerns(self._top), Sources(self._top)
+        named = self._settings.jobs is not None
+        return [
+            job
+            for job in self.found()
+            if os.path.isfile(job)
+            and concerns.are(self.from_top(job), self.how(job), changed)
+            and (named or concerns.knows(self.from_top(job)) or sources.reaches(self.from_top(job), changed))
+        ]
+
+    def against(self, file: str, comparison: Callable[[str, str], Comparison]) -> Comparison:
+        """The check of a job; it is started as the settings say, where the command line says nothing."""
+        one = comparison(f"{PREFIX}{self._reference}:{os.path.relpath(file)}", file)
+        one = replace(one, load=replace(one.load, watched=self._top))
+        entry = self._settings.entry(file)
+        if entry is None or not entry.args:
+            return one
+        given = split(entry.args)
+        return replace(one, new_arguments=one.new_arguments or given, old_arguments=one.old_arguments or given)
+
+    def how(self, file: str) -> str:
+        """A digest of how a job is built."""
+        arguments = self._command.new_arguments
+        return how(
+            self.against(file, lambda old, new: Comparison(old, new, self._command.load, new_arguments=arguments))
+        )
+
+    def from_top(self, file: str) -> str:
+        """A path from the root of the working tree."""
+        folder, name = os.path.split(os.path.abspath(file))
+        return os.path.relpath(os.path.join(os.path.realpath(folder), name), os.path.realpath(self._top))
+
+    def _shown(self, path: str) -> str:
+        """A path from the working directory."""
+        return os.path.relpath(os.path.join(self._top, path))
+
+
+class Against(ProjectJobs):
+    """The jobs that a command names, or its project has, and what they were at the revision.
 
     Raises a usage error for a revision or a folder that git does not know, and for a file that is nowhere.
     """
-    if reference.startswith("-") or not _git("rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}"):
-        raise click.UsageError(f"--against: git knows no revision {reference!r} here.")
-    known = []
-    for file in dict.fromkeys(files):
+
+    def __init__(self, command: CheckCommand) -> None:
+        assert command.against is not None
+        self._then: dict[str, str] = {}
+        self._changes: Changes | None = None
+        try:
+            why = why_unknown(command.against)
+            self._unborn = bool(why) and command.against == "HEAD" and is_unborn()
+            if why and not self._unborn:
+                raise click.UsageError(f"--against: {why}")
+            super().__init__(command, command.against, places()[0])
+            self._whole = command.of_project or command.changed or any(map(_is_pattern, command.files))
+            if not self._unborn:
+                self._then = files_at(self._reference)
+                self._changes = changes_since(self._reference) if self._whole else None
+        except NoRevision as error:
+            raise click.UsageError(f"--against: {error}") from error
+        self.passed: list[Undecided] = []
+
+    def comparisons(self, comparison: Callable[[str, str], Comparison]) -> list[Comparison]:
+        """The checks to make; :attr:`passed` has an outcome for each job that is none of them."""
+        files = [file for file in self._files() if not self._is_left_out(file)]
+        if self._unborn:
+            told = ((file, f"{file} is new: there is no commit yet.") for file in files)
+            self.passed += [self._passed(Unchecked.NEW, file, message) for file, message in told]
+            return []
+        if self._whole:
+            self.passed += self._removed(files)
+        if self._command.changed:
+            files = self._concerned(files)
+        found = []
+        for file in files:
+            path = os.path.relpath(file)
+            if os.path.exists(file):
+                found.append(self.against(file, comparison))
+            elif self.from_top(file) in self._then:
+                self.passed.append(self._gone(path))
+            else:
+                raise click.UsageError(f"There is no file {file!r}, neither here nor at {self._reference}.")
+        return found
+
+    def remember(self, comparisons: Sequence[Comparison], results: Sequence[Outcomes]) -> None:
+        """Keep what the jobs looked at, for the next check of a change."""
+        if not self._top:
+            return
+        concerns = Concerns(self._top)
+        for comparison, result in zip(comparisons, results, strict=False):
+            if comparison.direction == "forward":
+                concerns.remember(self.from_top(comparison.new), how(comparison), result.loads)
+        concerns.keep()
+
+    def _files(self) -> list[str]:
+        """The files that are meant, patterns expanded, here and at the revision."""
+        if self._command.changed:
+            return self._of_project()
+        files: list[str] = []
+        for file in self._command.files:
+            if not _is_pattern(file):
+                files.append(file)
+                continue
+            matches = _matcher(self.from_top(file))
+            found = sorted(str(path) for path in Path().glob(file) if path.is_file())
+            if not found and not any(map(matches, self._then)):
+                raise click.UsageError(f"There is no file {file!r}, neither here nor at {self._reference}.")
+            files += found
+        return list(dict.fromkeys(files))
+
+    def _of_project(self) -> list[str]:
+        files = self.found()
+        if not files:
+            raise click.UsageError(
+                f"No job was found in {self._top}: no program there makes an execution environment. Name the jobs in "
+                'pyproject.toml, as in jobs = ["src/shop/jobs/*.py"] below [tool.compat].'
+            )
+        return files
+
+    def _is_left_out(self, file: str) -> bool:
+        """Whether a job is left out by name; it is told of then."""
         path = os.path.relpath(file)
-        if _git("cat-file", "-e", f"{reference}:./{path}"):
-            known.append((f"git:{reference}:{path}", file))
-        elif not os.path.exists(file):
-            raise click.UsageError(f"There is no file {file!r}, neither here nor at {reference}.")
-        else:
-            click.echo(f"{file} is not checked: {reference} has no such file.", err=True)
-    return known
+        entry = self._settings.entry(file)
+        if path not in {os.path.relpath(one) for one in self._command.skips} and (entry is None or entry.check):
+            return False
+        by = "--skip" if entry is None or entry.check else "the settings"
+        self.passed.append(self._passed(Unchecked.LEFT_OUT, path, f"{path} is left out by {by}."))
+        return True
+
+    def _removed(self, files: Iterable[str]) -> Iterator[Undecided]:
+        """The jobs of the revision that are gone, other than those that were renamed to a file that is checked."""
+        assert self._changes is not None
+        now = {self.from_top(file) for file in files}
+        moved = {before: name for name, before in self._changes.renamed.items()}
+        gone = self._changes.removed | moved.keys()
+        for path in sorted(gone):
+            if path in now or moved.get(path) in now or not self._was_job(path):
+                continue
+            shown = os.path.relpath(os.path.join(self._top, path))
+            if not self._is_left_out(shown):
+                to = moved.get(path)
+                yield self._gone(shown, to and os.path.relpath(os.path.join(self._top, to)))
+
+    def _was_job(self, path: str) -> bool:
+        """Whether a file of the revision was one of the jobs that are checked."""
+        text = text_at(self._reference, path) if path.endswith(".py") else b""
+        if path.endswith(".py") and not is_program(text):
+            return False
+        settings = [self._settings, *self._former_settings()]
+        if self._command.changed and all(one.jobs is None for one in settings):
+            return path.endswith(".py") and may_be_deployed(path) and Sources(self._top).makes_job(text)
+        patterns = [] if self._command.of_project or self._command.changed else list(self._command.files)
+        matches = [_matcher(self.from_top(one)) for one in patterns]
+        if not patterns:
+            for one in settings:
+                folder = Path() if self._settings.path is None else self._settings.path.parent
+                named = [*(one.jobs or ()), *(entry.path for entry in one.entries if entry.check)]
+                matches += [_matcher(self.from_top(str(folder / pattern))) for pattern in named]
+        return any(match(path) for match in matches)
+
+    def _former_settings(self) -> list[Settings]:
+        """The settings as they were at the revision: a job that they named is one, whoever names it today."""
+        if self._settings.path is None:
+            return []
+        try:
+            text = text_at(self._reference, self.from_top(str(self._settings.path)))
+            return [load_text(self._settings.path, text)]
+        except (NoRevision, SettingsError):
+            return []
+
+    def _concerned(self, files: Sequence[str]) -> list[str]:
+        """The jobs that the change concerns; of the others it is told how many there are."""
+        assert self._changes is not None
+        changed = {self.from_top(file) for file in self._command.files} or self._changes.paths
+        concerns = Concerns(self._top)
+        command = self._command
+        # What is not the same for both sides concerns every job, whatever the files are.
+        apart = command.load != command.load_old or command.old_arguments != command.new_arguments
+        apart = apart or (command.deployment or command.old_deployment) is not None
+        kept: list[str] = []
+        others: list[str] = []
+        for file in files:
+            path = self.from_top(file)
+            there = os.path.exists(file) and path in self._then
+            if apart or not there or concerns.are(path, self.how(file), changed):
+                kept.append(file)
+            else:
+                others.append(file)
+        if others:
+            told = tuple(
+                Failure(rule=Undecidable.NOT_CHECKED, message=f"{file} looks at no file that changed.", name=file)
+                for file in others
+            )
+            self.passed.append(Undecided(failures=told, unchecked=Unchecked.NOT_CONCERNED))
+        return kept
+
+    def _gone(self, path: str, to: str | None = None) -> Undecided:
+        named = f"{PREFIX}{self._reference}:{path}"
+        where = f": it is {to} now, which is none of the jobs" if to else ""
+        failure = Failure(
+            rule=Undecidable.REMOVED_JOB,
+            message=f"{path} is a job at {self._reference}, and is gone{where}.",
+            name=path,
+            side=Side.NEW,
+            hint=f"If its state is given up on purpose, say --skip {path}, or in the settings [[tool.compat.job]] with path "
+            "and check = false.",
+        )
+        return Undecided(failures=(failure,), old=named, new=path)
+
+    def _passed(self, unchecked: Unchecked, path: str, message: str) -> Undecided:
+        return passed_over(unchecked, message, path, f"{PREFIX}{self._reference}:{path}", path)
 
 
-def jobs_only(results: Sequence[Outcomes]) -> list[Outcomes]:
-    """The results without those of files that submitted no job at the revision; a note on stderr names them."""
-    kept = []
-    for result in results:
-        (first, *_) = result.outcomes
-        if isinstance(first, Undecided) and _had_no_job(first.failures):
-            click.echo(f"{first.new} is not checked: {first.old} submits no job.", err=True)
-        else:
-            kept.append(result)
-    return kept
+def how(comparison: Comparison) -> str:
+    """A digest of how NEW is built."""
+    load = comparison.load
+    built = (load.flink, load.call_open, load.exact, load.pyfiles, load.strict_imports, repr(load.jars))
+    around = (sorted(load.options.items()), sorted(load.environment.items()))
+    said = (compat.__version__, sys.version, comparison.new_arguments, *built, *around)
+    return hashlib.sha256(repr(said).encode()).hexdigest()
 
 
-def _had_no_job(failures: Sequence[Failure]) -> bool:
-    return failures[0].side is Side.OLD and all(failure.rule == Undecidable.NO_JOB for failure in failures)
+def _is_pattern(file: str) -> bool:
+    return any(sign in file for sign in "*?[") and not os.path.exists(file)
 
 
-def _git(*arguments: str) -> bool:
-    """Whether a command of git succeeds."""
-    try:
-        return subprocess.run(["git", *arguments], capture_output=True, check=False).returncode == 0
-    except OSError as error:
-        raise click.UsageError(f"--against needs git: {error}.") from error
+def _matcher(pattern: str) -> Callable[[str], bool]:
+    """Whether a path matches a pattern of the shell, ``**`` included."""
+    parts = []
+    for part in pattern.split("/"):
+        parts.append(
+            "(?:[^/]+/)*" if part == "**" else translate(part).replace(".*", "[^/]*").removesuffix("\\Z") + "/"
+        )
+    compiled = re.compile("".join(parts))
+    return lambda path: compiled.fullmatch(f"{path}/") is not None

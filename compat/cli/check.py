@@ -74,8 +74,17 @@ FOUND, UNDECIDED = 1, 2
 )
 @rehearsal_options
 @click.option("--against", metavar="REF", help="Check each file given against the same file at a git revision.")
-@click.option("--old-args", help="Arguments of the program OLD.")
-@click.option("--new-args", "--args", help="Arguments of the program NEW.")
+@click.option(
+    "--changed",
+    is_flag=True,
+    help="Of the project's jobs, only those that look at a file which differs from the revision (default: HEAD), or at a FILE.",
+)
+@click.option(
+    "--skip", "skips", multiple=True, metavar="FILE", help="A job that is not checked, and may be gone. Repeatable."
+)
+@click.option("--args", help="Arguments of both programs.")
+@click.option("--old-args", help="Arguments of the program OLD (default: --args).")
+@click.option("--new-args", help="Arguments of the program NEW (default: --args).")
 @click.option(
     "--job", help="Which job of programs that submit several, from 0. With --server: its name in the registry."
 )
@@ -161,7 +170,10 @@ def _results(comparisons: list[Comparison], new: str, command: CheckCommand) -> 
     if command.diff:
         previewed(results, new, command.context.fails, aside=_aside(command))
     elif command.fix:
-        results = fixed(results, new, run, command.context.fails, aside=_aside(command))
+        from compat.cli.neighbours import neighbours_of
+
+        others = neighbours_of(new, command, lambda old, other: _comparison(old, other, command))
+        results = fixed(results, new, run, command.context.fails, aside=_aside(command), neighbours=others)
     return _explained(results, command)
 
 
@@ -206,12 +218,16 @@ def _gated(command: CheckCommand) -> int:
 
 
 def _against(command: CheckCommand) -> list[Outcomes]:
-    """Check files against what they were at a revision. Files that are no jobs are let pass."""
-    from compat.cli.against import jobs_only, pairs
+    """Check files against what they were at a revision."""
+    from compat.cli.against import Against
 
-    assert command.against is not None
-    comparisons = [_comparison(old, new, command) for old, new in pairs(command.against, command.files)]
-    return jobs_only(_results(_both_ways(comparisons, command), command.files[0], command))
+    against = Against(command)
+    comparisons = against.comparisons(lambda old, new: _comparison(old, new, command))
+    both = _both_ways(comparisons, command)
+    results = _results(both, comparisons[0].new, command) if both else []
+    against.remember(both, results)
+    every = [*results, *(Outcomes((one,), {}) for one in against.passed)]
+    return sorted(every, key=lambda result: not isinstance(result.outcomes[0], Report))
 
 
 def _savepoints(command: CheckCommand) -> list[Outcomes]:
@@ -252,7 +268,7 @@ def _both_ways(comparisons: list[Comparison], command: CheckCommand) -> list[Com
 
 def _code(outcome: Report | Undecided, command: CheckCommand) -> int:
     if isinstance(outcome, Undecided):
-        return UNDECIDED
+        return UNDECIDED if outcome.unchecked is None else 0
     failing = {finding.level for finding in outcome.findings if command.context.fails(finding.level)}
     if Level.UNKNOWN in failing and Level.ERROR not in failing:
         return UNDECIDED
@@ -288,13 +304,12 @@ def _report(results: list[Outcomes], command: CheckCommand) -> None:
 def _write_baseline(results: list[Outcomes], path: Path) -> int:
     from compat.check import baseline
 
-    undecided = [one for result in results for one in result.outcomes if isinstance(one, Undecided)]
+    outcomes = [one for result in results for one in result.outcomes]
+    undecided = [one for one in outcomes if isinstance(one, Undecided) and one.unchecked is None]
     if undecided:
         click.echo(undecided[0].failures[0].message, err=True)
         return UNDECIDED
-    findings = [
-        finding for result in results for one in result.outcomes if isinstance(one, Report) for finding in one.findings
-    ]
+    findings = [finding for one in outcomes if isinstance(one, Report) for finding in one.findings]
     count = baseline.write(path, findings)
     click.echo(f"{count} findings written to {path}")
     return 0

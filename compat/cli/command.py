@@ -24,7 +24,7 @@ from compat.cli.options import (
     split,
     written_options,
 )
-from compat.cli.project import complete
+from compat.cli.project import complete, from_settings
 from compat.cli.rehearsal import limit_of
 from compat.loader.inputs import Limit, LoadOptions
 from compat.report import ReportContext
@@ -60,6 +60,9 @@ class CheckCommand(Struct, frozen=True, kw_only=True):
     job_name: str | None
     others: tuple[str, ...]
     against: str | None
+    changed: bool
+    skips: tuple[str, ...]
+    of_project: bool
     savepoints: str | None
     pairs: str | None
     names: str | None
@@ -115,6 +118,8 @@ def command_of(context: click.Context) -> CheckCommand:
     deployment = parse_deployment(given["deployment"])
     of_old = parse_deployment(given["old_deployment"], "--old-deployment")
     settings = _settings(near, given, deployment)
+    entry = settings.entry(files[1]) if mode is Mode.COMPARE and given["args"] is None else None
+    both = given["args"] if entry is None else entry.args
     load = settings.load_options()
     as_old = load if of_old is None else _settings(near, given, of_old).load_options()
     return CheckCommand(
@@ -124,15 +129,22 @@ def command_of(context: click.Context) -> CheckCommand:
         settings=settings,
         load=load,
         load_old=load_options_of_old(given, as_old),
-        old_arguments=split(given["old_args"]),
-        new_arguments=split(given["new_args"]),
+        old_arguments=split(both if given["old_args"] is None else given["old_args"]),
+        new_arguments=split(both if given["new_args"] is None else given["new_args"]),
         job=number,
         job_name=given["job"] if by_name else None,
+        of_project=mode is Mode.AGAINST and from_settings(context, "old"),
         rehearse=limit_of(given["rehearse"], given["limit"]),
         deployment=deployment,
         old_deployment=of_old,
         **{name: given[name] for name in _AS_GIVEN},
     )
+
+
+def arguments_of_new(given: dict[str, Any]) -> str | None:
+    """The arguments of NEW on a command line: its own, or those of both."""
+    text: str | None = given["args"] if given["new_args"] is None else given["new_args"]
+    return text
 
 
 _ONCE = frozenset({"fix", "diff", "verbose", "explain", "color", "outputs", "form", "write_baseline"})
@@ -153,20 +165,32 @@ def _typed(context: click.Context, mode: Mode, files: tuple[str, ...]) -> Typed:
 
         pushed = " ".join(["compat push", *written_options(context, {str(one.name) for one in push.params}), *quoted])
     every = {str(one.name) for one in context.command.params}
-    options = list(written_options(context, every - _ONCE - {"against"}))
+    options = list(written_options(context, every - _ONCE - {"against", "changed", "skips"}))
     return Typed(
         check=None if mode is Mode.AGAINST else " ".join(["compat check", *quoted, *options]),
         options=" ".join(options),
         push=pushed,
         fixable=mode in _TAKE_FIX and all(map(is_source, files[-1:] if mode is Mode.COMPARE else files)),
-        arguments=" ".join(map(shlex.quote, split(given["new_args"]))),
+        arguments=" ".join(map(shlex.quote, split(arguments_of_new(given)))),
         main_class=given["main_class"],
         definitions=tuple(map(shlex.quote, given["definitions"])),
     )
 
 
 _AS_GIVEN = (
-    *("others", "against", "savepoints", "pairs", "names", "server", "token_file", "commit", "author"),
+    *(
+        "others",
+        "against",
+        "changed",
+        "skips",
+        "savepoints",
+        "pairs",
+        "names",
+        "server",
+        "token_file",
+        "commit",
+        "author",
+    ),
     *("rollback", "explain", "fix", "diff", "verbose", "color", "dry_run", "write_baseline"),
 )
 

@@ -23,8 +23,9 @@ from compat.state.model.operators import Operator
 @click.argument("old", shell_complete=paths)
 @click.argument("new", shell_complete=paths)
 @click.argument("operator")
-@click.option("--old-args", help="Arguments of the program OLD.")
-@click.option("--new-args", "--args", help="Arguments of the program NEW.")
+@click.option("--args", help="Arguments of both programs.")
+@click.option("--old-args", help="Arguments of the program OLD (default: --args).")
+@click.option("--new-args", help="Arguments of the program NEW (default: --args).")
 @click.option("--job", type=int, help="Which job of programs that submit several, from 0.")
 @loading
 @jars_of_old
@@ -38,8 +39,11 @@ def explain(old: str, new: str, operator: str, **options: Any) -> None:
     settings = load_options(options, new)
     try:
         settings_old = load_options_of_old(options, settings)
-        before = _program(old, split(options["old_args"]), settings_old, options["job"])
-        after = _program(new, split(options["new_args"]), settings, options["job"])
+        of_old, of_new = (
+            split(options["args"] if options[name] is None else options[name]) for name in ("old_args", "new_args")
+        )
+        before = _program(old, of_old, settings_old, options["job"])
+        after = _program(new, of_new, settings, options["job"])
     except InputError as error:
         click.echo(f"{error.failure.name}: {error.failure.rule}: {error.failure.message}", err=True)
         sys.exit(2)

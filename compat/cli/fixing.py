@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 import click
 
 from compat.check.findings import Level
 from compat.comparison import Outcomes
 from compat.loader.inputs import InputError, opened
+
+if TYPE_CHECKING:
+    from compat.fix.repair import Neighbours
 
 
 def require_source(new: str) -> None:
@@ -38,11 +42,12 @@ def fixed(
     fails: Callable[[Level], bool],
     *,
     aside: bool,
+    neighbours: Neighbours | None = None,
 ) -> list[Outcomes]:
     """Repair NEW and check again; ``aside`` tells of it on stderr, where a report for programs goes to stdout."""
     with _libcst():
         from compat.fix.repair import repair
-    return repair(results, new, again, fails, lambda text: click.echo(text, nl=False, err=aside))
+    return repair(results, new, again, fails, lambda text: click.echo(text, nl=False, err=aside), neighbours)
 
 
 def previewed(results: list[Outcomes], new: str, fails: Callable[[Level], bool], *, aside: bool) -> None:

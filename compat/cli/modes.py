@@ -46,6 +46,9 @@ _ALSO = "further OLDs go with compat check OLD NEW --also OLD2"
 _NO_PROGRAM = "OLD is no program that is started here"
 _NAMES = "it gives names to a savepoint, and OLD is not one"
 
+_AGAINST = "it is about the jobs of a project: compat check --against REF FILE…"
+_OF_A_PROJECT = {"changed": _AGAINST, "skips": _AGAINST}
+
 _BUILT_BY_FLINK = tuple(kind for kind in InputKind if kind.built_by_flink)
 _JARS_AND_SQL = (_BUILT_BY_FLINK, "jars and SQL")
 _PYTHON = ((InputKind.PROGRAM,), "programs in Python")
@@ -66,7 +69,7 @@ _OF_BOTH = ("exact", "strict_imports")
 _OF_OLD = ("old_args", *(f"old_{name}" for name in _SERVED if name not in _OF_BOTH))
 
 REFUSED: Mapping[Mode, Mapping[str, str]] = {
-    Mode.COMPARE: _NOT_RECORDED,
+    Mode.COMPARE: _NOT_RECORDED | {"skips": _AGAINST},
     Mode.AGAINST: _NOT_RECORDED
     | {
         "rehearse": _REHEARSE,
@@ -78,6 +81,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
         "names": _NAMES,
     },
     Mode.SAVEPOINTS: _NOT_RECORDED
+    | _OF_A_PROJECT
     | {
         "dry_run": _DRY_RUN,
         "fix": _FIX,
@@ -87,6 +91,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
         **dict.fromkeys(_OF_OLD, _NO_PROGRAM),
     },
     Mode.PAIRS: _NOT_RECORDED
+    | _OF_A_PROJECT
     | {
         "rehearse": _REHEARSE,
         "limit": _REHEARSE,
@@ -100,6 +105,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
         "write_baseline": "write it for one pair: compat check OLD NEW --write-baseline --baseline FILE",
     },
     Mode.SERVER: {
+        **_OF_A_PROJECT,
         "rehearse": _REHEARSE,
         "limit": _REHEARSE,
         "dry_run": _DRY_RUN,
@@ -175,7 +181,11 @@ def require_programs(context: click.Context, olds: tuple[str, ...], new: str) ->
         raise click.UsageError(f"{_flag(context, 'names')} has no effect here: {_NAMES}.")
     if _given(context, "rehearse"):
         _require_rehearsal(olds, new)
-    for name, sides, those in (("old_args", kinds, " and ".join(olds)), ("new_args", {_kind(new)}, new)):
+    for name, sides, those in (
+        ("old_args", kinds, " and ".join(olds)),
+        ("new_args", {_kind(new)}, new),
+        ("args", {*kinds, _kind(new)}, "OLD or NEW"),
+    ):
         if _given(context, name) and sides <= _NOT_STARTED:
             raise click.UsageError(f"{_flag(context, name)} has no effect here: no program is started for {those}.")
     if _given(context, "definitions") and {*kinds, _kind(new)} <= {InputKind.PLAN, InputKind.SAVEPOINT}:
@@ -231,7 +241,7 @@ def _require_arguments(mode: Mode, values: Mapping[str, Any]) -> None:
                 f'Two programs are needed: {usage}. In a project whose settings have jobs = ["jobs/*.py"] and baseline = '
                 '"git:origin/main", compat check alone checks them all.'
             )
-        case Mode.AGAINST if not files:
+        case Mode.AGAINST if not files and not values["changed"]:
             raise click.UsageError(f"--against takes files: {usage}.")
         case Mode.SAVEPOINTS | Mode.SERVER if len(files) != 1:
             raise click.UsageError(f"--{mode.value} checks one NEW, and here are {len(files)}: {usage}.")

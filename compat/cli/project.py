@@ -19,6 +19,10 @@ def complete(context: click.Context) -> None:
     Without files, the jobs of the settings are checked; a file alone, or these, against the revision of the settings.
     """
     given = context.params
+    if given["changed"]:
+        if not any(given[mode] for mode in _MODES) and not _on_command_line(context, "server"):
+            _complete_changed(context)
+        return
     if given["new"] is not None or given["write_baseline"] or any(given[mode] for mode in _MODES):
         return
     if given["server"] and (given["old"] is not None or not _on_command_line(context, "against")):
@@ -40,6 +44,16 @@ def complete(context: click.Context) -> None:
         _fill(context, against=found.against)
     if jobs:
         _fill(context, old=jobs[0], new=jobs[1] if len(jobs) > 1 else None, more=tuple(jobs[2:]))
+
+
+def _complete_changed(context: click.Context) -> None:
+    """Fill in what a change is held against: the revision of the settings, or the last commit."""
+    if context.params["against"] is None:
+        try:
+            found = configuration.find(Path.cwd())
+        except SettingsError as error:
+            raise click.UsageError(str(error)) from error
+        _fill(context, against=found.against or "HEAD")
 
 
 def from_settings(context: click.Context, name: str) -> bool:

@@ -51,6 +51,8 @@ _SPARK_STARTS_ELSEWHERE = 900.0
 """The same where an environment is packed and sent first, and others give the machines."""
 _LONGEST_WAIT = 30.0
 """Seconds between two attempts to start what dies at once, at most."""
+_MOST_STARTS = 20
+"""Attempts in a row that may end with an error soon after their start, while Spark is up: then the job has failed."""
 _STABLE = 60.0
 """An attempt that lived so many seconds is no reason to wait before the next."""
 _ASKING = 600.0
@@ -116,9 +118,11 @@ class _Backoff:
 
     wait: float = 0.0
     until: float = 0.0
+    errors: int = 0
 
-    def died(self, lived: float) -> None:
-        """It lived so many seconds."""
+    def died(self, lived: float, *, by_error: bool = False) -> None:
+        """It lived so many seconds; ``by_error`` says that nothing from outside ended it."""
+        self.errors = 0 if lived > _STABLE else self.errors + by_error
         self.wait = 0.0 if lived > _STABLE else min(_LONGEST_WAIT, self.wait * 2 or 0.25)
         self.until = time.monotonic() + (self.wait if self.wait > 0.25 else 0.0)
 
@@ -335,11 +339,30 @@ class Dispatcher:
             attempt.over = True
             if self._masters.waits_for(job.id, attempt.number) and not attempt.seen and code is None:
                 self._masters.replace()  # it was told to start, and did not
-            backoff.died(time.monotonic() - attempt.since)
-            self.jobs.failed(job.id, attempt.number, self._cause(job, code))
+            by_error = code is not None and code > 0 and self.folder.spark.find() is not None
+            backoff.died(time.monotonic() - attempt.since, by_error=by_error)
+            cause = self._cause(job, code)
+            self.jobs.failed(job.id, attempt.number, cause)
+            if backoff.errors >= _MOST_STARTS:
+                self._give_up(job, cause)
+                return
         if backoff.over:
             assert job.pool is not None
             self._begin(job, job.pool)
+
+    def _give_up(self, job: ClusterJob, cause: str) -> None:
+        """A job that does not start, as often as it was tried, has failed; its checkpoint stays as that of any other."""
+        tried = f"It ended with an error soon after each of {_MOST_STARTS} starts in a row. {cause}"
+        kept = f"Its checkpoint is in {self.folder.store.directory(job.id)}."
+        self.jobs.end(job.id, JobStatus.FAILED, message=f"{tried} {kept}")
+        self._forget(job.id)
+        log("ended", level="warning", job=job.id, status=JobStatus.FAILED.value, message=tried)
+
+    def _forget(self, job_id: str) -> None:
+        """Follow the attempts of a job no more."""
+        self._attempts.pop(job_id, None)
+        self._backoffs.pop(job_id, None)
+        self._masters.forget(job_id)
 
     def _again(self, job: ClusterJob, attempt: _Attempt, cause: str, process: int) -> None:
         """Start a job again whose process hangs, and which is ended if it does not end by itself: it has lost the job."""
@@ -390,9 +413,7 @@ class Dispatcher:
         if status is JobStatus.FAILED:
             self.jobs.failed(job.id, job.attempt, entry.message)
         self.jobs.end(job.id, status, message=entry.message, stopped_with=entry.stopped_with)
-        self._attempts.pop(job.id, None)
-        self._backoffs.pop(job.id, None)
-        self._masters.forget(job.id)
+        self._forget(job.id)
         log("ended", job=job.id, status=status.value)
 
     def _cause(self, job: ClusterJob, code: int | None) -> str:
@@ -459,6 +480,10 @@ class Dispatcher:
                         self._cancel_waiting(job)
                         return None, None
                     return None, f"Job {job.id} has not begun: there is nothing to save. It can be cancelled."
+                if request.action is Action.CANCEL and self._rests(job.id):  # nobody would hear of it, for long perhaps
+                    self._cancel_waiting(job)
+                    self._forget(job.id)
+                    return None, None
             if self.folder.store.driver(job.id) is not None:
                 answer = self._answer(job, request)
                 if "error" not in answer:
@@ -517,18 +542,19 @@ def start_spark(folder: ClusterFolder, settings: ClusterSettings) -> subprocess.
     """Start the process that keeps the cluster's Spark; it outlives this one."""
     folder.logs.mkdir(parents=True, exist_ok=True)
     with open(folder.logs / "spark-keeper.log", "ab") as said:
-        return subprocess.Popen(
-            [
-                *(sys.executable, "-m", "compat.cluster.spark"),
-                *(str(folder.path), settings.master, json.dumps(dict(settings.options))),
-            ],
-            stdin=subprocess.DEVNULL,
+        started = subprocess.Popen(
+            [sys.executable, "-m", "compat.cluster.spark", str(folder.path), settings.master],
+            stdin=subprocess.PIPE,
             stdout=said,
             stderr=said,
             cwd=folder.path,
             env=child_environment(),
             start_new_session=True,
         )
+    assert started.stdin is not None
+    with suppress(BrokenPipeError), started.stdin as options:
+        options.write(json.dumps(dict(settings.options)).encode())  # they may be secrets: everybody sees a command line
+    return started
 
 
 def _kill_keeper(keeper: int) -> None:

@@ -14,8 +14,12 @@ from compat.compiler.spark.driver.shared import SharedSpark, SparkPlace
 _SECONDS = 0.2
 
 
-def main(folder: str, master: str, options: str) -> None:
-    """Start Spark for the cluster in a folder, unless it has one, and keep it until it ends or this process is asked to."""
+def main(folder: str, master: str) -> None:
+    """Start Spark for the cluster in a folder, unless it has one, and keep it until it ends or this process is asked to.
+
+    Its options are read from standard input.
+    """
+    options: dict[str, str] = json.load(sys.stdin)
     place = SparkPlace(folder)
     held = place.keep()
     if held is None:
@@ -24,7 +28,7 @@ def main(folder: str, master: str, options: str) -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: stopping.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    spark = SharedSpark(master, json.loads(options), str(Path(folder) / "logs" / "spark.log"))
+    spark = SharedSpark(master, options, str(Path(folder) / "logs" / "spark.log"))
     try:
         gateway, process = spark.gateway(), spark.process
         _warm(spark)

@@ -75,11 +75,11 @@ def dry_run(wanted: DryRun, timeout: float) -> list[list[RestoredOperator]]:
     """
     with tempfile.TemporaryDirectory(prefix="compat-dry-run-") as folder:
         result = Path(folder, "result.json")
-        command = [sys.executable, "-P", "-c", _START, ROOT, json.dumps(asdict(wanted)), folder]
+        command = [sys.executable, "-P", "-c", _START, ROOT, folder]
         try:
             subprocess.run(
                 command,
-                stdin=subprocess.DEVNULL,
+                input=json.dumps(asdict(wanted)).encode(),  # options may be secrets, and everybody sees a command line
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 env={**os.environ, **wanted.environment},
@@ -100,9 +100,10 @@ def dry_run(wanted: DryRun, timeout: float) -> list[list[RestoredOperator]]:
     return jobs
 
 
-def main(request: str, folder: str) -> None:
-    """The child: run the program, restore each job it submits, and write what became of the state."""
-    wanted = DryRun(**json.loads(request))
+def main(folder: str) -> None:
+    """The child: run the program that it reads of, restore each job it submits, and write what became of the state."""
+    wanted = DryRun(**json.load(sys.stdin))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     result = Path(folder, "result.json")
     try:
         answer: dict[str, Any] = {"jobs": _restored(wanted, folder)}

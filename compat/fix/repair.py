@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from compat.check.findings import Level, Report
 from compat.comparison import Outcomes
@@ -23,18 +24,34 @@ _NOTHING = "Nothing to fix: no finding has an edit that is safe to make.\n"
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
+class Neighbours(Protocol):
+    """Other jobs, of which some load the files that a repair edits."""
+
+    def look(self, paths: Sequence[Path]) -> None:
+        """Check those that load one of these files, before it is edited."""
+
+    def harmed(self) -> list[str]:
+        """Check them again; the names of those that the edits made worse."""
+
+    def undecided(self) -> list[Outcomes]:
+        """The outcomes of those of which that cannot be told."""
+
+
 def repair(
     results: list[Outcomes],
     new: str,
     again: Callable[[], list[Outcomes]],
     fails: Callable[[Level], bool],
     show: Callable[[str], None],
+    neighbours: Neighbours | None = None,
 ) -> list[Outcomes]:
     """Write the safe fixes of all findings of levels that ``fails`` names; gives the results of the last check.
 
     An edit can move the ids of what comes behind, so the check is made again after each round, with ``again``. What does
-    not help is taken back: NEW is left with as few of these findings as could be had, or as it was.
+    not help is taken back: NEW is left with as few of these findings as could be had, or as it was. So is what harms one of
+    ``neighbours``: other jobs that load an edited file.
     """
+    first = results
     best, best_count = results, _count(results, fails)
     originals: Files = {}
     kept: Files = {}
@@ -43,6 +60,8 @@ def repair(
         changes, refused = _changes(results, new, fails)
         if not changes:
             break
+        if neighbours is not None:
+            neighbours.look([path for path in changes if path not in originals])
         for path, (before, after) in changes.items():
             originals.setdefault(path, before)
             kept.setdefault(path, before)
@@ -59,6 +78,13 @@ def repair(
         _write(kept)
         what = "These edits" if kept == originals else "The last edits"
         show(f"{what} did not make it better, and were taken back.\n")
+    changed = [path for path, text in originals.items() if path.read_bytes() != text]
+    if neighbours is not None and changed:
+        if harmed := neighbours.harmed():
+            _write(originals)
+            show(visible(f"The edits were taken back: they break {', '.join(harmed)}.") + "\n")
+            return first
+        best = [*best, *neighbours.undecided()]
     for refusal in refused:
         show(visible(f"not fixed: {refusal}") + "\n")
     if not originals and not refused:

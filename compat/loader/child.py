@@ -28,6 +28,7 @@ from compat.loader.layout import Layout
 from compat.loader.main_module import layout_of, prepare, run_as_main
 from compat.loader.request import BEGUN, END, Crash, Loaded, Request, requests_from_json
 from compat.loader.steadiness import is_steady
+from compat.loader.watched import Watched
 from compat.loader.world import World
 from compat.state.model.job import Plan, Refused
 
@@ -109,6 +110,7 @@ def run(request: Request) -> Loaded:
     program = prepare(recorder, request.options, parallelism=DEFAULT_PARALLELISM, flink=request.flink, planning=True)
     crash: Crash | None = None
     steady = False
+    watched = Watched(request.watched) if request.watched else None
     layout: Layout | None = None
     try:
         _surround(request)
@@ -134,7 +136,8 @@ def run(request: Request) -> Loaded:
             crash = crash_of(refused[0], show_path, layout, request.flink)
     recorder.end(program)
     absent = () if watch is None else watch.modules
-    return Loaded(plans=tuple(recorder.plans), crash=crash, steady=steady, absent=absent)
+    loads = None if watched is None else watched.told(request.path)
+    return Loaded(plans=tuple(recorder.plans), crash=crash, steady=steady, absent=absent, loads=loads)
 
 
 def _needing(error: BaseException, request: Request, show_path: Callable[[str], str]) -> Loaded:

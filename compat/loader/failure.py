@@ -10,13 +10,15 @@ from compat.state.model.source_line import SourceLine
 
 
 class Undecidable(StrEnum):
-    """The rules that tell why there was nothing to check, by their ids."""
+    """The rules that tell why nothing was compared, by their ids."""
 
     SAVEPOINT_UNREADABLE = "CMP501"
     PROGRAM_FAILED = "CMP901"
     PROGRAM_TIMEOUT = "CMP902"
     NO_JOB = "CMP903"
     INTERNAL_ERROR = "CMP906"
+    NOT_CHECKED = "CMP908"
+    REMOVED_JOB = "CMP909"
 
 
 class Side(Enum):

@@ -90,7 +90,8 @@ class LoadOptions(Struct, frozen=True, kw_only=True):
     ``flink_assumed`` marks the version that holds where nobody named one.
     ``jars`` is for jobs that Flink's own classes build. ``exact`` has PyFlink itself build every program in Python too.
     ``pyfiles`` are modules, folders and archives that programs in Python import from, as absolute paths, and ``environment``
-    variables that they get; with ``strict_imports`` nothing stands for a module that is not installed.
+    variables that they get; with ``strict_imports`` nothing stands for a module that is not installed. ``watched`` is the
+    root of a project, of which is told what a program looked at.
     """
 
     options: Mapping[str, str] = field(default_factory=dict)
@@ -103,6 +104,7 @@ class LoadOptions(Struct, frozen=True, kw_only=True):
     pyfiles: tuple[str, ...] = ()
     environment: Mapping[str, str] = field(default_factory=dict)
     strict_imports: bool = False
+    watched: str = ""
 
     @classmethod
     def given(
@@ -232,6 +234,7 @@ def request_for(given: Input, load: LoadOptions) -> Request:
         flink=load.flink,
         call_open=load.call_open,
         topology=given.kind is InputKind.TOPOLOGY,
+        watched="" if given.root else load.watched,
     )
 
 
@@ -272,7 +275,8 @@ def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[
                 message="The program submits no job.",
                 name=given.argument,
                 side=side,
-                hint="Call env.execute(), also when the file is not run from a shell: arguments follow --args.",
+                hint="Call env.execute(), also when the file is not run from a shell: arguments follow --args, or stand in the "
+                "settings as args of [[tool.compat.job]].",
             )
         )
     return outcome.plans

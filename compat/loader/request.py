@@ -28,6 +28,7 @@ class Request(Record, frozen=True, kw_only=True):
     For a program of a revision, ``root`` is its project as it was then, ``folder`` what the working directory was, and
     ``taken_from`` the project as it is now. ``pyfiles`` are modules, folders and archives that it imports from,
     ``environment`` variables that it gets; with ``strict_imports`` nothing stands for a module that is not installed.
+    ``watched`` is the root of a project of which is told what the program looked at.
     """
 
     path: str
@@ -44,7 +45,20 @@ class Request(Record, frozen=True, kw_only=True):
     flink: str = LATEST_FLINK
     call_open: bool = True
     topology: bool = False
+    watched: str = ""
     dump_after: float = 0.0
+
+
+class Loads(Record, frozen=True, kw_only=True):
+    """What a program looked at of its project while it was built, by paths from the project's root.
+
+    ``files`` are those that it imported or read, or wanted to, ``names`` those of modules that it asked for, part by part, and
+    ``folders`` those that it listed.
+    """
+
+    files: tuple[str, ...]
+    names: tuple[str, ...]
+    folders: tuple[str, ...]
 
 
 class Frame(Record, frozen=True, kw_only=True):
@@ -116,6 +130,7 @@ class _Result(Record, frozen=True, kw_only=True):
     steady: bool = False
     needs_pyflink: Crash | None = None
     absent: tuple[str, ...] = ()
+    loads: Loads | None = None
 
 
 @cache
@@ -129,7 +144,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 
     ``steady`` tells that the program holds nothing that could give another job at the next start, ``needs_pyflink`` what
     it asked for that only PyFlink itself has, such as the Table API, and where. ``absent`` are modules that are not installed
-    and that stand-ins were imported for.
+    and that stand-ins were imported for. ``loads`` is what it looked at, where that was to be watched.
     """
 
     plans: tuple[Plan | Refused, ...]
@@ -137,6 +152,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     steady: bool = False
     needs_pyflink: Crash | None = None
     absent: tuple[str, ...] = ()
+    loads: Loads | None = None
 
     def to_json(self) -> bytes:
         """The result as a child process writes it."""
@@ -148,6 +164,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
                 steady=self.steady,
                 needs_pyflink=self.needs_pyflink,
                 absent=self.absent,
+                loads=self.loads,
             )
         )
 
@@ -170,6 +187,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
             steady=result.steady,
             needs_pyflink=result.needs_pyflink,
             absent=result.absent,
+            loads=result.loads,
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -19,6 +19,10 @@ _PLAIN = ("-c", "core.sparseCheckout=false", "-c", "filter.lfs.smudge=cat", "-c"
 
 class NoRevision(Exception):
     """There is no such program in git; the message says why."""
+
+
+class NoSuchFile(NoRevision):
+    """The revision is there, and has no such file."""
 
 
 class Exported(Struct, frozen=True, kw_only=True):
@@ -42,52 +46,120 @@ def export(argument: str, into: str) -> Exported:
     reference, colon, named = argument.removeprefix(PREFIX).partition(":")
     if not colon or not named or not reference or reference.startswith("-"):
         raise NoRevision(f"{argument!r} names no file at a revision.")
-    top, prefix, git_dir = _places()
+    top, prefix, git_dir = places()
     path = os.path.relpath(named, top) if os.path.isabs(named) else os.path.normpath(os.path.join(prefix, named))
     try:
-        entries = list(_entries(_git("ls-tree", "-r", "-z", "-l", "--full-tree", f"{reference}^{{tree}}")))
+        entries = files_at(reference)
     except NoRevision as error:
-        raise NoRevision(f"git has no {named!r} at {reference!r}: {error}.") from error
-    if path not in (name for name, _ in entries):
-        raise NoRevision(f"There is no file {named!r} at {reference!r}.")
+        raise NoRevision(f"git has no {named!r} at {reference!r}: {why_unknown(reference) or error}") from error
+    if path not in entries:
+        raise NoSuchFile(f"There is no file {named!r} at {reference!r}.")
+    _fetch_what_is_lacking(reference)
     below = os.path.dirname(path)
-    wanted = [name for name, size in entries if _wanted(name, size, below)]
+    sizes = _sizes(entries.values())
+    wanted = [name for name, object_id in entries.items() if _wanted(name, sizes[object_id], below)]
     into = os.path.realpath(into)
     with tempfile.TemporaryDirectory(prefix="compat-index-") as folder:
         variables = {"GIT_INDEX_FILE": os.path.join(folder, "index"), "GIT_DIR": git_dir, "GIT_WORK_TREE": into}
-        _git(*_PLAIN, "read-tree", f"{reference}^{{tree}}", variables=variables, cwd=into)
+        git(*_PLAIN, "read-tree", f"{reference}^{{tree}}", variables=variables, cwd=into)
         files = b"".join(os.fsencode(name) + b"\0" for name in wanted)
-        _git(*_PLAIN, "checkout-index", "-q", "-z", "--stdin", variables=variables, cwd=into, given=files)
+        git(*_PLAIN, "checkout-index", "-q", "-z", "--stdin", variables=variables, cwd=into, given=files)
     here = os.path.normpath(os.path.join(into, prefix))
     os.makedirs(here, exist_ok=True)
     return Exported(path=os.path.join(into, path), folder=here, reference=reference, taken_from=top)
 
 
-def _places() -> tuple[str, str, str]:
+def places() -> tuple[str, str, str]:
     """The root of the working tree (empty for none), the working directory in it, and the repository."""
-    git_dir = _git("rev-parse", "--absolute-git-dir").decode().rstrip("\n")
-    if _git("rev-parse", "--is-inside-work-tree").strip() != b"true":
+    git_dir = git("rev-parse", "--absolute-git-dir").decode().rstrip("\n")
+    if git("rev-parse", "--is-inside-work-tree").strip() != b"true":
         return "", "", git_dir
-    lines = os.fsdecode(_git("rev-parse", "--show-toplevel", "--show-prefix")).split("\n")
+    lines = os.fsdecode(git("rev-parse", "--show-toplevel", "--show-prefix")).split("\n")
     return lines[0], lines[1], git_dir
 
 
-def _entries(listing: bytes) -> Iterator[tuple[str, int]]:
-    """The files in a listing of ``git ls-tree -l -z``, each with its size in bytes."""
-    for entry in filter(None, listing.split(b"\0")):
+def why_unknown(reference: str) -> str | None:
+    """Why git has no such revision here, and what to do about it; None for one that it has. Raises NoRevision without git."""
+    try:
+        if reference and not reference.startswith("-"):
+            git("rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}")
+            return None
+    except NoRevision:
+        pass
+    try:
+        shallow = git("rev-parse", "--is-shallow-repository").strip() == b"true"
+    except NoRevision as error:
+        if "not a git repository" not in str(error):
+            raise
+        return "there is no git repository here, and so no revision to look at: name OLD as a file instead."
+    known = f"git knows no revision {reference!r} here."
+    if not shallow:
+        return known
+    return (
+        f"{known} This is a shallow clone, which has the last commits only: fetch the others, with fetch-depth: 0 for "
+        "actions/checkout, or git fetch --unshallow."
+    )
+
+
+def is_unborn() -> bool:
+    """Whether there is a repository, and no commit in it yet."""
+    try:
+        return not git("rev-list", "-n", "1", "--all")
+    except NoRevision:
+        return False
+
+
+def files_at(reference: str) -> dict[str, str]:
+    """The files of a revision by their paths from the root, with the ids of their contents. Raises NoRevision."""
+    files = {}
+    for entry in filter(None, git("ls-tree", "-r", "-z", "--full-tree", f"{reference}^{{tree}}").split(b"\0")):
         head, _, name = entry.partition(b"\t")
-        mode, _, _, size = head.decode().split()
+        mode, _, object_id = head.decode().split()
         if mode != _LINK_TO_COMMIT:
-            yield os.fsdecode(name), int(size)
+            files[os.fsdecode(name)] = object_id
+    return files
+
+
+def text_at(reference: str, path: str) -> bytes:
+    """What a file held at a revision; ``path`` is from the root. Raises NoRevision."""
+    return git("cat-file", "blob", f"{reference}:{path}")
+
+
+def _fetch_what_is_lacking(reference: str) -> None:
+    """Fetch in one go what a partial clone lacks of a revision: git would ask for each file alone. Raises NoRevision."""
+    try:
+        told = git("config", "--get-regexp", r"^remote\..*\.promisor$").decode().split()
+    except NoRevision:
+        return  # no partial clone
+    remote = told[0].removeprefix("remote.").removesuffix(".promisor")
+    listed = git("rev-list", "--objects", "--missing=print", f"{reference}^{{tree}}").splitlines()
+    lacking = b"".join(line[1:] + b"\n" for line in listed if line.startswith(b"?"))
+    if lacking:
+        options = ("--no-tags", "--no-write-fetch-head", "--recurse-submodules=no", "--filter=blob:none", "--stdin")
+        try:
+            git("-c", "fetch.negotiationAlgorithm=noop", "fetch", "-q", remote, *options, given=lacking)
+        except NoRevision as error:
+            raise NoRevision(
+                f"This is a partial clone, and the files of {reference!r} cannot be fetched from {remote!r}: {error}. "
+                "Clone it without --filter, or with fetch-depth: 0 and no filter for actions/checkout."
+            ) from error
+
+
+def _sizes(objects: Iterable[str]) -> dict[str, int]:
+    """The sizes in bytes of contents, by their ids, read at once."""
+    ids = list(dict.fromkeys(objects))
+    told = git("cat-file", "--batch-check=%(objectsize)", given="".join(f"{one}\n" for one in ids).encode())
+    return {one: int(size) if size.isdigit() else 0 for one, size in zip(ids, told.decode().splitlines(), strict=True)}
 
 
 def _wanted(name: str, size: int, below: str) -> bool:
     return size <= _SMALL or name.endswith(".py") or not below or name.startswith(below + "/")
 
 
-def _git(
+def git(
     *arguments: str, variables: Mapping[str, str] | None = None, cwd: str | None = None, given: bytes | None = None
 ) -> bytes:
+    """What a command of git says. Raises NoRevision with its last words."""
     command: Sequence[str] = ("git", *arguments)
     try:
         done = subprocess.run(

@@ -31,6 +31,9 @@ def _findings(report: Report) -> list[str]:
 
 
 def _failures(outcome: Undecided) -> list[str]:
+    if outcome.unchecked is not None:
+        first = outcome.failures[0]
+        return [f"{first.name}: {first.rule} note {summary.reason(outcome)}"]
     return [
         f"{failure.source or failure.name}: {failure.rule} failure {failure.message}" for failure in outcome.failures
     ]

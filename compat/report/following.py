@@ -27,12 +27,14 @@ def next_step(report: Report, context: ReportContext) -> str:
 
 
 def next_step_undecided(outcome: Undecided, context: ReportContext) -> str:
-    """The last line of a report on a check that failed: the same check again, unless the fault is ours.
+    """The last line of a report on a check that failed: the same check again, unless the fault is ours, or a job is gone.
 
     What is reported to us must not have the values of a command in it.
     """
     if any(failure.rule is Undecidable.INTERNAL_ERROR for failure in outcome.failures):
         return "Next: report this, with the lines above."
+    if outcome.new is not None and any(failure.rule is Undecidable.REMOVED_JOB for failure in outcome.failures):
+        return f"Next: git log --diff-filter=DR --stat -- {shlex.quote(outcome.new)}"
     return f"Next: {_again(outcome.old, outcome.new, outcome.direction, context)}"
 
 

@@ -21,7 +21,7 @@ def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> st
     """All outcomes in one file, the first one shown first."""
     plans = context.plans or [(None, None)] * len(outcomes)
     sections = [check_section(outcome, context, pair) for outcome, pair in zip(outcomes, plans, strict=True)]
-    title = visible(summary.sentence(outcomes[0])) if outcomes else "No checks"
+    title = summary.together(outcomes) if len(outcomes) != 1 else visible(summary.sentence(outcomes[0]))
     return render_page(title, sections)
 
 

@@ -80,8 +80,9 @@ def _document(outcome: Report | Undecided, **fields: Any) -> dict[str, Any]:
     document: dict[str, Any] = {
         "format": FORMAT,
         "tool": _tool(),
-        "verdict": outcome.verdict.value,
+        "verdict": summary.verdict_of(outcome),
         "sentence": summary.sentence(outcome),
+        "unchecked": outcome.unchecked if isinstance(outcome, Undecided) else None,
         "direction": "forward",
         "allow_non_restored_state": False,
         "old": None,

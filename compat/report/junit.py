@@ -10,18 +10,22 @@ from compat.check.undecided import Undecided
 from compat.escaping import code_line, visible
 from compat.report import summary
 from compat.report.context import ReportContext
+from compat.report.locations import path_of
 from compat.state.model.operators import Operator
+from compat.state.model.source_line import SourceLine
 
 
 def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:
-    """One test suite an outcome. A finding that makes the check fail is a failure, an open question an error."""
+    """One test suite an outcome. One whose check fails has one failure, or one error where a question is open: CI servers count
+    these, and a job that breaks is one. It is in the case of the first finding that fails the check, or in the verdict's.
+    """
     root = Element("testsuites", name="compat")
     for outcome in outcomes:
         suite = SubElement(root, "testsuite", name=visible(_name(outcome)))
         if isinstance(outcome, Report):
             _report(suite, outcome, context)
         else:
-            _undecided(suite, outcome)
+            _undecided(suite, outcome, context)
         _count(suite)
     for total in ("tests", "failures", "errors", "skipped"):
         root.set(total, str(sum(int(suite.get(total, "0")) for suite in root)))
@@ -30,7 +34,7 @@ def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> st
 
 
 def _name(outcome: Report | Undecided) -> str:
-    return summary.pair(outcome) if outcome.old and outcome.new else str(outcome.old or outcome.new or "compat")
+    return summary.pair(outcome) if any(summary.names(outcome)) else "compat"
 
 
 def _report(suite: Element, report: Report, context: ReportContext) -> None:
@@ -41,21 +45,37 @@ def _report(suite: Element, report: Report, context: ReportContext) -> None:
         own = findings.take(operator, successors)
         name = f"{summary.label(operator)} [{operator.id}]"
         case = SubElement(suite, "testcase", classname=visible(report.new.name), name=visible(name))
-        if operator.source is not None:
-            case.set("file", visible(operator.source.file))
-            case.set("line", str(operator.source.line))
+        _place(case, next((one.source for one in successors if one.source is not None), operator.source), context)
         hidden = suppressed.take(operator, successors)
         _outcome(case, own, context)
         _output(case, [*map(_mapped, rows), *map(_suppressed, hidden)], own, context)
     for finding in findings.left():
         name = f"{finding.rule} {summary.rule_name(finding.rule)}: {finding.title}"
         case = SubElement(suite, "testcase", classname=visible(report.new.name), name=visible(name))
+        _place(case, summary.place(finding), context)
         _outcome(case, [finding], context)
         _output(case, [], [finding], context)
     for finding in suppressed.left():
         case = SubElement(suite, "testcase", classname=visible(report.new.name), name=visible(_title(finding)))
         SubElement(case, "skipped", message=visible(finding.ignored or "no reason given"))
     _verdict(suite, report, context)
+    _one_failure(suite)
+
+
+def _one_failure(suite: Element) -> None:
+    """Leave the first failure or error of a job, with the texts of all: failures first."""
+    marked = [(case, mark) for tag in ("failure", "error") for case in suite for mark in case.findall(tag)]
+    for case, mark in marked[1:]:
+        case.remove(mark)
+        texts = (marked[0][1].text, mark.text)
+        marked[0][1].text = "\n\n".join(filter(None, texts)) or None
+
+
+def _place(case: Element, place: SourceLine | None, context: ReportContext) -> None:
+    """Where an editor goes from a test case: a path of the working tree, also for a line of another revision."""
+    if place is not None:
+        case.set("file", visible(path_of(place.file, context)))
+        case.set("line", str(place.line))
 
 
 class _ByOperator:
@@ -105,17 +125,19 @@ def _verdict(suite: Element, report: Report, context: ReportContext) -> None:
     SubElement(case, "system-out").text = visible(summary.sentence(report))
 
 
-def _undecided(suite: Element, outcome: Undecided) -> None:
+def _undecided(suite: Element, outcome: Undecided, context: ReportContext) -> None:
     for failure in outcome.failures:
         name = f"{failure.rule} {summary.rule_name(failure.rule)}"
         case = SubElement(suite, "testcase", classname=visible(failure.name), name=visible(name))
-        if failure.source is not None:
-            case.set("file", visible(failure.source.file))
-            case.set("line", str(failure.source.line))
+        _place(case, failure.source or SourceLine(failure.name, 1), context)
+        if outcome.unchecked is not None:
+            SubElement(case, "skipped", message=visible(failure.message))
+            continue
         message = f"{summary.sentence(outcome)} {failure.message}"
         error = SubElement(case, "error", type=failure.rule, message=visible(message))
         lines = [failure.message, *(failure.traceback or "").splitlines(), failure.hint or ""]
         error.text = "\n".join(code_line(line) for line in lines if line)
+    _one_failure(suite)
 
 
 def _count(suite: Element) -> None:

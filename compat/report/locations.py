@@ -20,12 +20,15 @@ def uri(file: str, context: ReportContext) -> tuple[str, bool]:
 
     A file of another git revision (``git:REF:path``) is named by its path in the repository.
     """
-    if file.startswith(_GIT):
-        file = file.split(":", 2)[-1]
-    relative = context.relative(file)
+    relative = path_of(file, context)
     if Path(relative).is_absolute():
         return "file://" + _quote(relative), False
     return _quote(relative), True
+
+
+def path_of(file: str, context: ReportContext) -> str:
+    """The path of ``file``; of one of another git revision, that in the repository."""
+    return context.relative(file.split(":", 2)[-1] if file.startswith(_GIT) else file)
 
 
 def _quote(path: str) -> str:

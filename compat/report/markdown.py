@@ -27,8 +27,9 @@ MOST_DETAILS = 25
 
 
 def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:
-    """All outcomes, one below the other, each under a heading of its own."""
-    pages = [
+    """How many there are of which verdict, and all outcomes, one below the other, each under a heading of its own."""
+    pages = [[f"**{markdown(summary.together(outcomes))}**"]] if len(outcomes) > 1 else []
+    pages += [
         _undecided(outcome) if isinstance(outcome, Undecided) else _report(outcome, context) for outcome in outcomes
     ]
     return "\n\n".join("\n".join(map(no_command, page)) for page in pages) + "\n"
@@ -136,6 +137,8 @@ def _operator(operator: Operator) -> str:
 
 
 def _undecided(outcome: Undecided) -> list[str]:
+    if outcome.unchecked is not None:
+        return [f"### ➖ {markdown(summary.sentence(outcome))}"]
     lines = [f"### ❗ {markdown(summary.sentence(outcome))}"]
     for failure in outcome.failures:
         lines += ["", *_failure(failure)]

@@ -30,34 +30,76 @@ LEVELS = {
 
 
 def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:
-    """One log with one run an outcome."""
-    runs = [_run(outcome, context) for outcome in outcomes]
-    if len(set(map(summary.pair, outcomes))) > 1:
-        # Services keep one analysis a category: runs of several pairs would replace each other.
-        for run, outcome in zip(runs, outcomes, strict=True):
-            run["automationDetails"] = {"id": f"compat/{visible(summary.pair(outcome))}"}
-    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": runs}
+    """One log with one run: services keep one run a category, and close the alerts that are no longer in it.
+
+    So the category is the same for every revision, and all jobs are in the one run.
+    """
+    rules = _index(rule for outcome in outcomes for rule in _rules_of(outcome))
+    results, notifications = [], []
+    several = len(set(map(summary.pair, outcomes))) > 1
+    for outcome in outcomes:
+        own = _results(outcome, rules, context)
+        if several:
+            for result in own:
+                _tell_which(result, outcome)
+        if isinstance(outcome, Undecided) and outcome.unchecked is None:
+            notifications += [
+                {"level": "error", "message": one["message"], "descriptor": {"id": one["ruleId"]}} for one in own
+            ]
+        results += own
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(outcomes, rules, results, notifications)]}
     return json.dumps(log, indent=2, allow_nan=False) + "\n"
 
 
-def _run(outcome: Report | Undecided, context: ReportContext) -> dict[str, Any]:
-    invocation: dict[str, Any] = {"executionSuccessful": isinstance(outcome, Report)}
-    if isinstance(outcome, Report):
-        found = [*summary.ordered(outcome.findings), *outcome.suppressed]
-        index = _index(finding.rule for finding in found)
-        results = [_result(finding, index, context) for finding in summary.ordered(outcome.findings)]
-        if not results and outcome.verdict in (Verdict.INCOMPATIBLE, Verdict.UNKNOWN):
-            results.append({"level": "error", "message": {"text": visible(summary.sentence(outcome))}})
-        results += [_suppressed(finding, index, context) for finding in outcome.suppressed]
-    else:
-        index = _index(failure.rule for failure in outcome.failures)
-        results = [_failure(failure, outcome, index, context) for failure in outcome.failures]
-        invocation["exitCode"] = 2
-        invocation["toolExecutionNotifications"] = [
-            {"level": "error", "message": result["message"], "descriptor": {"id": result["ruleId"]}}
-            for result in results
-        ]
+def _rules_of(outcome: Report | Undecided) -> list[str]:
+    if isinstance(outcome, Undecided):
+        return [failure.rule for failure in outcome.failures]
+    return [finding.rule for finding in (*outcome.findings, *outcome.suppressed)]
+
+
+def _results(outcome: Report | Undecided, index: dict[str, int], context: ReportContext) -> list[dict[str, Any]]:
+    if isinstance(outcome, Undecided):
+        return [_failure(failure, outcome, index, context) for failure in outcome.failures]
+    results = [_result(finding, index, context) for finding in summary.ordered(outcome.findings)]
+    if not results and outcome.verdict in (Verdict.INCOMPATIBLE, Verdict.UNKNOWN):
+        results.append({"level": "error", "message": {"text": visible(summary.sentence(outcome))}})
+    return results + [_suppressed(finding, index, context) for finding in outcome.suppressed]
+
+
+def _tell_which(result: dict[str, Any], outcome: Report | Undecided) -> None:
+    """Tell two jobs apart that share the line of a finding: the one is repaired where the other is not."""
+    result["message"]["text"] += f"\nThe check: {visible(summary.pair(outcome))}"
+    prints = result.get("partialFingerprints", {})
+    sides = "|".join(_without_revision(name or "") for name in summary.names(outcome))
+    for name, digest in prints.items():
+        prints[name] = _digest(f"{digest}|{outcome.direction}|{sides}")
+
+
+def _without_revision(name: str) -> str:
+    """``git:REF:path`` without the revision: a fingerprint is the same one commit later."""
+    return name.split(":", 2)[-1] if name.startswith("git:") else name
+
+
+def _run(
+    outcomes: Sequence[Report | Undecided],
+    index: dict[str, int],
+    results: list[dict[str, Any]],
+    notifications: list[dict[str, Any]],
+) -> dict[str, Any]:
+    invocation: dict[str, Any] = {"executionSuccessful": not notifications}
+    if notifications:
+        invocation |= {"exitCode": 2, "toolExecutionNotifications": notifications}
+    checks = [
+        {
+            "check": visible(summary.pair(outcome)),
+            "verdict": summary.verdict_of(outcome),
+            "sentence": summary.sentence(outcome),
+            "lookedAt": summary.looked_at(outcome.accounts) if isinstance(outcome, Report) else "",
+        }
+        for outcome in outcomes
+    ]
     return {
+        "automationDetails": {"id": "compat/"},
         "tool": {
             "driver": {
                 "name": "compat",
@@ -69,11 +111,7 @@ def _run(outcome: Report | Undecided, context: ReportContext) -> dict[str, Any]:
         "invocations": [invocation],
         "columnKind": "unicodeCodePoints",
         "results": results,
-        "properties": {
-            "verdict": outcome.verdict.value,
-            "sentence": summary.sentence(outcome),
-            "lookedAt": summary.looked_at(outcome.accounts) if isinstance(outcome, Report) else "",
-        },
+        "properties": {"summary": visible(summary.together(outcomes)), "checks": checks},
     }
 
 
@@ -140,14 +178,15 @@ def _message(finding: Finding) -> str:
 
 
 def _failure(failure: Failure, outcome: Undecided, index: dict[str, int], context: ReportContext) -> dict[str, Any]:
-    parts = [summary.sentence(outcome), failure.message, failure.hint or ""]
+    parts = [] if outcome.unchecked else [summary.sentence(outcome)]
+    parts += [failure.message, failure.hint or ""]
     result: dict[str, Any] = {
         "ruleId": failure.rule,
         "ruleIndex": index[failure.rule],
-        "level": "error",
+        "level": "error" if outcome.unchecked is None else "note",
         "message": {"text": "\n".join(visible(part) for part in parts if part)},
         "locations": [_location(failure.source or SourceLine(failure.name, 1), context)],
-        "partialFingerprints": {"compat/v1": _digest(f"{failure.rule}|{failure.name}")},
+        "partialFingerprints": {"compat/v1": _digest(f"{failure.rule}|{_without_revision(failure.name)}")},
     }
     return result
 

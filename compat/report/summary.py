@@ -28,6 +28,7 @@ from compat.check.findings import (
 )
 from compat.check.rules.identity import cmp107_state_starts_empty as cmp107
 from compat.check.undecided import Undecided
+from compat.loader.failure import Undecidable
 from compat.plan.facts import Program
 from compat.report.context import ReportContext
 from compat.state.model.operators import Operator
@@ -52,6 +53,8 @@ FATE_WORDS = {
 def sentence(outcome: Report | Undecided) -> str:
     """The verdict in one sentence that names both programs. Names are as the user wrote them, not escaped."""
     if isinstance(outcome, Undecided):
+        if outcome.unchecked is not None:
+            return f"NOT CHECKED: {reason(outcome)}"
         failed = " and ".join(dict.fromkeys(failure.name for failure in outcome.failures))
         if outcome.old is None or outcome.new is None:
             return f"FAILED: {failed} could not be read as a job ({_number(len(outcome.failures), 'failure')})."
@@ -74,21 +77,41 @@ def sentence(outcome: Report | Undecided) -> str:
     return text + (f" ({detail})." if detail else ".")
 
 
+def reason(outcome: Undecided) -> str:
+    """Why nothing was compared where nothing had to be, in one sentence, however many jobs it is told of."""
+    first, *more = outcome.failures
+    if not more:
+        return first.message
+    named = ", ".join(failure.name for failure in outcome.failures[:MOST_NAMED])
+    rest = len(outcome.failures) - MOST_NAMED
+    return (
+        f"{len(outcome.failures)} jobs look at no file that changed: {named}{f' and {rest} more' if rest > 0 else ''}."
+    )
+
+
 def _back(outcome: Report | Undecided) -> str:
     return " after a rollback" if outcome.direction == "rollback" else ""
 
 
+def names(outcome: Report | Undecided) -> tuple[str | None, str | None]:
+    """What the two sides are called."""
+    return (outcome.old.name, outcome.new.name) if isinstance(outcome, Report) else (outcome.old, outcome.new)
+
+
 def pair(outcome: Report | Undecided) -> str:
     """Which check it is, among several: the state that is restored, and the program that restores it."""
-    old, new = (outcome.old.name, outcome.new.name) if isinstance(outcome, Report) else (outcome.old, outcome.new)
+    old, new = names(outcome)
+    if old is None or new is None:
+        return str(old or new or outcome.failures[0].name if isinstance(outcome, Undecided) else new)
     way = "rollback: " if outcome.direction == "rollback" else ""
     return f"{way}{old} -> {new}"
 
 
 def tags(outcomes: Sequence[Report | Undecided]) -> list[str]:
     """For each outcome, what a line about it has to say so that it is not taken for one of another pair."""
-    pairs = [pair(outcome) for outcome in outcomes]
-    return [f" [{text}]" for text in pairs] if len(set(pairs)) > 1 else [""] * len(pairs)
+    pairs = [None if _passed_over(outcome) else pair(outcome) for outcome in outcomes]
+    several = len(set(pairs)) > 1
+    return [f" [{text}]" if several and text is not None else "" for text in pairs]
 
 
 def roles(outcome: Report | Undecided) -> str | None:
@@ -233,10 +256,33 @@ def tally(report: Report) -> str:
     return ", ".join(parts) if parts else "no findings"
 
 
-def verdicts(outcomes: Iterable[Report | Undecided]) -> str:
-    """How many outcomes there are of each verdict: ``2 compatible, 1 incompatible``."""
-    words = ["not decided" if isinstance(one, Undecided) else _VERDICT_WORDS[one.verdict] for one in outcomes]
+def together(outcomes: Sequence[Report | Undecided]) -> str:
+    """How many checks there were, of which verdict, and what was not checked: ``1 check: 1 compatible. Not checked: 1 new.``"""
+    passed = [one for one in outcomes if isinstance(one, Undecided)]
+    reasons = [one.unchecked for one in passed if one.unchecked is not None for _ in one.failures]
+    words = [_verdict_word(one) for one in outcomes if not _passed_over(one)]
+    checks = f"{_number(len(words), 'check')}: {_tallied(words)}." if words else "No checks."
+    return checks + (f" Not checked: {_tallied(reasons)}." if reasons else "")
+
+
+def _tallied(words: Sequence[str]) -> str:
     return ", ".join(f"{words.count(word)} {word}" for word in dict.fromkeys(words))
+
+
+def _verdict_word(outcome: Report | Undecided) -> str:
+    if isinstance(outcome, Report):
+        return _VERDICT_WORDS[outcome.verdict]
+    gone = any(failure.rule is Undecidable.REMOVED_JOB for failure in outcome.failures)
+    return "removed" if gone else "not decided"
+
+
+def verdict_of(outcome: Report | Undecided) -> str:
+    """The verdict as programs read it; that of what did not have to be compared is none of the four."""
+    return "not-checked" if _passed_over(outcome) else outcome.verdict.value
+
+
+def _passed_over(outcome: Report | Undecided) -> bool:
+    return isinstance(outcome, Undecided) and outcome.unchecked is not None
 
 
 _VERDICT_WORDS = {

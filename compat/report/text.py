@@ -96,9 +96,9 @@ def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> st
 
 def _is_one_line(outcome: Report | Undecided, context: ReportContext) -> bool:
     """Whether the verdict is all that there is to say."""
-    return isinstance(outcome, Report) and not (
-        context.verbose or outcome.findings or outcome.suppressed or outcome.notes or outcome.rehearsal
-    )
+    if isinstance(outcome, Undecided):
+        return outcome.unchecked is not None
+    return not (context.verbose or outcome.findings or outcome.suppressed or outcome.notes or outcome.rehearsal)
 
 
 def _broken(text: Text, width: int) -> Iterator[Text]:
@@ -193,10 +193,10 @@ class _Page:
     def together(self, outcomes: Sequence[Report | Undecided]) -> None:
         """How many checks there were, and the command to run next: the same check where any failed, else NEW's start."""
         self.line()
-        self.line(f"{len(outcomes)} checks: {summary.verdicts(outcomes)}.")
+        self.line(summary.together(outcomes))
         reports = [one for one in outcomes if isinstance(one, Report)]
         failed = [one for one in reports if not following.accepted(one, self.context)]
-        undecided = [one for one in outcomes if isinstance(one, Undecided)]
+        undecided = [one for one in outcomes if isinstance(one, Undecided) and one.unchecked is None]
         forward = [one for one in reports if one.direction == "forward"]
         if failed:
             self.whole(following.next_step(failed[0], self.context), "bold")
@@ -206,6 +206,9 @@ class _Page:
             self.next(forward[-1])
 
     def undecided(self, outcome: Undecided, *, last: bool = True) -> None:
+        if outcome.unchecked is not None:
+            self.whole(summary.sentence(outcome), "cyan")
+            return
         self.whole(summary.sentence(outcome), "bold red")
         for failure in outcome.failures:
             self.failure(failure)

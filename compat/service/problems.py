@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from collections.abc import Mapping
 
@@ -32,6 +33,7 @@ TITLES = {
     422: "Not understood",
     500: "Our mistake",
     503: "Not now",
+    507: "No space left",
 }
 
 
@@ -70,6 +72,9 @@ async def on_error(request: Request, error: Exception) -> Response:
             return problem(503, str(error), headers={"Retry-After": "5"})
         case SQLAlchemyError():
             return database_problem(error)
+        case OSError(errno=number) if number in (errno.ENOSPC, errno.EDQUOT):
+            log("disk", level="error", path=request.url.path[:500], error=str(error))
+            return problem(507, "The server's disk is full. Nothing was recorded; try again when there is room.")
     raise error
 
 
@@ -89,5 +94,5 @@ def database_problem(error: SQLAlchemyError) -> Response:
     )
 
 
-HANDLED = (HTTPException, BodyRefused, RefusedBody, NotFound, Conflict, WorkFailed, Busy, SQLAlchemyError)
+HANDLED = (HTTPException, BodyRefused, RefusedBody, NotFound, Conflict, WorkFailed, Busy, SQLAlchemyError, OSError)
 """The exceptions that have an answer; all others are mistakes of ours."""

@@ -48,7 +48,7 @@ def check_section(
     """One check as the page shows it. Without the plans, graphs are drawn from what the programs' facts tell."""
     document = as_dict(outcome)
     if isinstance(outcome, Undecided):
-        return failure_section(document, following.next_step_undecided(outcome, context))
+        return failure_section(document, "" if outcome.unchecked else following.next_step_undecided(outcome, context))
     old, new = (plan if isinstance(plan, Plan) else None for plan in plans)
     sides = Side(outcome.old, old), Side(outcome.new, new)
     return document_section(document, *sides, context, following.next_step(outcome, context))
@@ -104,8 +104,9 @@ def failure_section(document: Json, next_step: str) -> Json:
     """A check that could not be made, from the JSON of its report."""
     names = " → ".join(document[side]["name"] for side in ("old", "new") if document[side])
     failures = document["failures"]
+    passed_over = document.get("unchecked") is not None
     return {
-        **_section("failure", "failed", "Not decided"),
+        **_section("failure", *(("unchecked", "Not checked") if passed_over else ("failed", "Not decided"))),
         "title": visible(names or failures[0]["program"]),
         **_sentence(document),
         "next": _next(next_step),

@@ -27,6 +27,23 @@ pipeline.operator-chaining.enabled = false
 """
 
 
+@pytest.mark.parametrize(
+    ("entry", "reason"),
+    [
+        ('args = "x"', "each has a path"),
+        ('path = "../a.py"', "below the folder of the settings"),
+        ('path = "a.py"\nchecks = false', "'checks' is no key of a job"),
+        ('path = "a.py"\nargs = 3', "args is text"),
+        ('path = "a.py"\nargs = "it\'s"', "No closing quotation"),
+        ('path = "a.py"\ncheck = "no"', "must be a list of tables with path, args and check"),
+    ],
+)
+def test_a_job_that_says_nonsense_is_refused(tmp_path: Path, entry: str, reason: str) -> None:
+    (tmp_path / "compat.toml").write_text(f"[[job]]\n{entry}\n", encoding="utf-8")
+    with pytest.raises(SettingsError, match=reason):
+        find(tmp_path)
+
+
 def test_every_key(tmp_path: Path) -> None:
     (tmp_path / "compat.toml").write_text(ALL)
     settings = find(tmp_path)

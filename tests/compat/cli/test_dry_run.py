@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
@@ -182,3 +184,18 @@ def test_entries_that_are_missing_are_no_success(snapshot: str, monkeypatch: pyt
     result = dry_run(snapshot, program("new.py"))
     assert result.exit_code == 2, result.output
     assert "3 entries are MISSING" in " ".join(result.output.split())
+
+
+def test_options_are_not_on_the_command_line_of_a_process(snapshot: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[list[str]] = []
+    run = subprocess.run
+
+    def watched(command: list[str], **options: Any) -> Any:
+        seen.append(command)
+        return run(command, **options)
+
+    monkeypatch.setattr(subprocess, "run", watched)
+    result = dry_run(snapshot, program("new.py"), "-D", "spark.hadoop.fs.s3a.secret.key=hunter2")
+    assert result.exit_code == 0, result.output
+    assert any("compat.execution.dry_run" in part for command in seen for part in command)
+    assert not any("hunter2" in part for command in seen for part in command)

@@ -52,9 +52,9 @@ def test_what_did_not_change_or_is_no_job_or_is_new_passes(project: Path) -> Non
     result = against("jobs/count.py", "jobs/words.py", "jobs/new.py")
     assert result.exit_code == 0, result.output
     assert "error" not in result.stdout
-    assert result.stderr.splitlines() == [
-        "jobs/new.py is not checked: HEAD has no such file.",
-        "jobs/words.py is not checked: git:HEAD:jobs/words.py submits no job.",
+    assert [line for line in result.stdout.splitlines() if "CMP908" in line] == [
+        "jobs/words.py: CMP908 note jobs/words.py is a module that others import: it makes no job.",
+        "jobs/new.py: CMP908 note jobs/new.py is new: HEAD has no such file.",
     ]
 
 
@@ -88,7 +88,7 @@ def test_the_hook_runs_as_pre_commit_would(project: Path) -> None:
     command = [sys.executable, "-m", *shlex.split(HOOK["entry"])]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     Path("jobs/count.py").write_text(MOVED)
-    done = subprocess.run([*command, "jobs/count.py", "jobs/words.py"], capture_output=True, text=True, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, env=environment)
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("jobs/count.py:23: CMP102 error")
 
@@ -97,6 +97,8 @@ def test_the_hook_says_all_that_pre_commit_asks_for() -> None:
     assert {"id", "name", "entry", "language"} <= HOOK.keys()
     assert HOOK["language"] == "python"
     assert HOOK["require_serial"] is True
+    assert HOOK["pass_filenames"] is False
+    assert HOOK["always_run"] is True
 
 
 def test_the_action_is_well_formed() -> None:
@@ -140,6 +142,22 @@ def test_the_action_annotates_and_fails_with_the_check(project: Path) -> None:
     assert "INCOMPATIBLE" in summary
     assert outputs == "exit-code=1\n"
     assert Path("report.sarif").exists()
+
+
+def test_the_action_without_jobs_takes_those_that_the_change_concerns(project: Path) -> None:
+    Path("jobs/count.py").write_text(MOVED)
+    done, summary, outputs = run_action(project, AGAINST="HEAD")
+    assert (done.returncode, outputs) == (1, "exit-code=1\n"), done.stderr
+    assert "::error file=jobs/count.py" in done.stdout
+    assert "INCOMPATIBLE" in summary
+
+
+def test_the_action_tells_of_a_job_that_is_gone(project: Path) -> None:
+    Path("jobs/count.py").unlink()
+    done, summary, outputs = run_action(project, JOBS="jobs/*.py", AGAINST="HEAD")
+    assert (done.returncode, outputs) == (2, "exit-code=2\n"), done.stderr
+    assert "CMP909" in done.stdout
+    assert "CMP909" in summary
 
 
 def test_the_action_passes_options_on(project: Path) -> None:

@@ -66,12 +66,13 @@ VALUES = {
     "output": "json",
     "format": "json",
     "token-file": "new.py",
+    "skip": "old.py",
 }
 
 COMMON = {
     "allow_non_restored_state", "outputs", "form", "verbose", "color", "fail_on", "allow_unknown", "baseline", "explain",
-    "new_args", "job", "definitions", "flink", "timeout", "no_open", "classpath", "flink_home", "flink_version", "main_class",
-    "pyflink", "exact", "env", "pyfiles", "strict_imports", "deployment", "old_deployment",
+    "args", "new_args", "job", "definitions", "flink", "timeout", "no_open", "classpath", "flink_home", "flink_version",
+    "main_class", "pyflink", "exact", "env", "pyfiles", "strict_imports", "deployment", "old_deployment",
 }  # fmt: skip
 REHEARSAL = {"rehearse", "limit"}
 OF_OLD = {
@@ -88,8 +89,9 @@ OF_OLD = {
 EFFECTIVE = {
     Mode.COMPARE: COMMON
     | {"write_baseline", "others", "rollback", "fix", "diff", "dry_run", "names", *REHEARSAL}
+    | {"changed"}  # it says what files are held against, where nothing else does
     | OF_OLD,
-    Mode.AGAINST: COMMON | {"write_baseline", "rollback"} | OF_OLD,
+    Mode.AGAINST: COMMON | {"write_baseline", "rollback", "changed", "skips"} | OF_OLD,
     Mode.SAVEPOINTS: COMMON | {"write_baseline", "names", "old_flink", *REHEARSAL},
     Mode.PAIRS: (COMMON | {"names"} | OF_OLD) - {"outputs", "form"},
     Mode.SERVER: COMMON | {"fix", "diff", "token_file", "commit", "author"},

@@ -48,6 +48,10 @@ def test_the_settings_are_read(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(shown, encoding="utf-8")
     found = settings.find(tmp_path)
     assert (found.jobs, found.against) == (("jobs/*.py", "reports/*.sql"), "origin/main")
+    assert [(one.path, one.args, one.check) for one in found.entries] == [
+        ("jobs/orders.py", "--topic orders", True),
+        ("jobs/clicks.py", "", False),
+    ]
 
 
 def test_links_lead_to_headings() -> None:

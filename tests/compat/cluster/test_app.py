@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import uuid
 from pathlib import Path
 
@@ -149,3 +150,17 @@ def test_only_the_role_deploy_deploys(cluster: OfflineCluster, role: str, may: i
     client = cluster.client(cluster.registry.tokens.create("me", Role[role.upper()]), Role.NONE)
     assert client.ask("PUT", f"/deployments/{uuid.uuid4().hex}", **deployment()).status_code == may
     assert client.ask("GET", "/deployments").status_code == 200
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])
+def test_a_full_disk_is_told_when_a_job_is_submitted(
+    cluster: OfflineCluster, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(number, "there is no room")
+
+    monkeypatch.setattr(cluster.dispatcher, "submit", full)
+    sent = {"content": submission().encoded(), "headers": {"Content-Type": SUBMISSION}}
+    answer = cluster.client().ask("PUT", f"/jobs/{uuid.uuid4().hex}", **sent)
+    assert answer.status_code == 507
+    assert "disk is full" in answer.json()["detail"]

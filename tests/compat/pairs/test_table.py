@@ -36,6 +36,9 @@ OF_SINKS_IN_JAVA = {"CMP808"}
 OF_OURS = {"CMP906"}
 """Rules about faults of ours: tests/compat/loader/test_crashes.py has them happen."""
 
+OF_HISTORIES = {"CMP908", "CMP909"}
+"""Rules about files that were not compared with their past: tests/compat/cli/test_against.py."""
+
 OF_DEPLOYMENTS = {"CMP606"}
 """Rules about files beside the programs: tests/compat/deployment has them."""
 
@@ -79,6 +82,7 @@ def test_every_rule_of_the_catalogue_has_a_near_miss() -> None:
         | OF_FLINKS_JOBS
         | OF_SINKS_IN_JAVA
         | OF_OURS
+        | OF_HISTORIES
         | OF_DEPLOYMENTS
         | OF_ASSUMPTIONS
         | OF_LATER_PLANNERS

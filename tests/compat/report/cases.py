@@ -20,7 +20,8 @@ from compat.check.findings import (
     Verdict,
     Witness,
 )
-from compat.loader.failure import Failure, Side
+from compat.check.undecided import Unchecked
+from compat.loader.failure import Failure, Side, Undecidable
 from compat.report import ReportContext, Undecided
 from compat.state.model.source_line import SourceLine
 from compat.state.model.states import State, StateKind, StateScope
@@ -131,6 +132,11 @@ def _undecided() -> Undecided:
     return Undecided(failures=(failed,), old=OLD_FILE, new=NEW_FILE)
 
 
+def _new() -> Undecided:
+    told = Failure(rule=Undecidable.NOT_CHECKED, message=f"{NEW_FILE} is new: main has no such file.", name=NEW_FILE)
+    return Undecided(failures=(told,), old=f"git:main:{NEW_FILE}", new=NEW_FILE, unchecked=Unchecked.NEW)
+
+
 CASES: Mapping[str, Report | Undecided] = {
     "moved": moved_report(),
     "compatible": _compatible(),
@@ -139,4 +145,5 @@ CASES: Mapping[str, Report | Undecided] = {
     "one_cause": _one_cause(),
     "rehearsed": _rehearsed(),
     "undecided": _undecided(),
+    "new": _new(),
 }

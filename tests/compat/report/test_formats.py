@@ -15,9 +15,11 @@ from msgspec.structs import replace
 
 from compat import schemas
 from compat.check.findings import Fate, Level, Verdict
+from compat.loader.failure import Failure, Undecidable
 from compat.report import FORMATS, ReportContext, Undecided, UnknownFormatError, render
 from compat.report.following import next_step
 from compat.report.locations import uri
+from compat.report.summary import verdict_of
 from compat.state.model.source_line import SourceLine
 from tests.compat.builders import SOURCES, finding, moved_report, program, report
 from tests.compat.report.cases import CASES, CONTEXT
@@ -52,8 +54,9 @@ def test_a_long_ledger_says_what_it_leaves_out() -> None:
 def test_several_checks_in_one_document() -> None:
     document = json.loads(render("json", list(CASES.values()), CONTEXT))
     jsonschema.Draft202012Validator(schemas.load("report")).validate(document)
-    assert [each["verdict"] for each in document["reports"]] == [case.verdict.value for case in CASES.values()]
-    assert len(json.loads(render("sarif", list(CASES.values()), CONTEXT))["runs"]) == len(CASES)
+    assert [each["verdict"] for each in document["reports"]] == list(map(verdict_of, CASES.values()))
+    (run,) = json.loads(render("sarif", list(CASES.values()), CONTEXT))["runs"]
+    assert [each["verdict"] for each in run["properties"]["checks"]] == list(map(verdict_of, CASES.values()))
     assert len(ElementTree.fromstring(render("junit", list(CASES.values()), CONTEXT))) == len(CASES)
 
 
@@ -78,6 +81,49 @@ def test_a_failure_never_looks_like_success(form: str) -> None:
     }
     assert signs[form] in document
     assert "splitt" in document
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_what_was_not_checked_is_in_every_format_and_no_failure(form: str) -> None:
+    document = FORMATS[form](CASES["new"], CONTEXT)
+    signs = {
+        "text": "NOT CHECKED: word_count_v2.py is new",
+        "concise": "word_count_v2.py: CMP908 note ",
+        "json": '"verdict": "not-checked"',
+        "github": "::notice title=CMP908 not-checked::",
+        "sarif": '"level": "note"',
+        "junit": '<skipped message="word_count_v2.py is new',
+        "markdown": "NOT CHECKED",
+        "html": "Not checked",
+    }
+    assert signs[form] in document
+    assert "main has no such file" in document.replace("&#46;", ".")
+    assert "::error" not in document
+    assert '"executionSuccessful": false' not in document
+    several = render(form, [CASES["compatible"], CASES["new"], CASES["moved"]], CONTEXT)
+    if form in ("text", "markdown", "html", "sarif"):
+        assert "2 checks: 1 compatible, 1 incompatible. Not checked: 1 new." in several.replace("\\", "")
+
+
+def test_junit_has_one_failure_a_failing_job_and_real_paths() -> None:
+    broken = replace(CASES["one_cause"], findings=tuple(
+        replace(one, old_line=SourceLine("git:main:jobs/job.py", 4)) for one in CASES["one_cause"].findings
+    ))  # fmt: skip
+    both = ElementTree.fromstring(render("junit", [broken, CASES["moved"], CASES["undecided"]], CONTEXT))
+    assert (both.get("failures"), both.get("errors")) == ("2", "1")
+    (failure,) = both[0].iter("failure")
+    assert (failure.text or "").count("CMP302") == 3
+    assert not [case.get("file") for case in both.iter("testcase") if "git:" in (case.get("file") or "")]
+
+
+def test_fingerprints_and_the_category_of_sarif_are_those_of_the_next_revision_too() -> None:
+    def prints(revision: str) -> list[object]:
+        failure = Failure(rule=Undecidable.PROGRAM_FAILED, message="failed", name=f"git:{revision}:job.py")
+        undecided = Undecided(failures=(failure,), old=f"git:{revision}:job.py", new="job.py")
+        (run,) = json.loads(render("sarif", [undecided, CASES["moved"]], CONTEXT))["runs"]
+        return [run["automationDetails"], *(result["partialFingerprints"] for result in run["results"])]
+
+    assert prints("a1b2c3") == prints("d4e5f6")
 
 
 @pytest.mark.parametrize("form", ["concise", "github", "sarif", "junit"])

@@ -87,11 +87,15 @@ def test_junit_has_a_suite_a_pair(reports: tuple[Result, dict[str, str]]) -> Non
     assert [suite.get("failures") == "0" for suite in suites] == [True, False, False, False]
 
 
-def test_sarif_has_a_category_a_pair(reports: tuple[Result, dict[str, str]]) -> None:
-    runs = json.loads(reports[1]["sarif"])["runs"]
-    assert [run["automationDetails"]["id"] for run in runs] == [
-        f"compat/{pair}" for pair in (FORWARD, SECOND, BACK, BACK_TO_SECOND)
-    ]
+def test_sarif_has_one_run_that_tells_the_pair_of_each_result(reports: tuple[Result, dict[str, str]]) -> None:
+    (run,) = json.loads(reports[1]["sarif"])["runs"]
+    assert run["automationDetails"]["id"] == "compat/"
+    pairs = [FORWARD, SECOND, BACK, BACK_TO_SECOND]
+    assert [check["check"] for check in run["properties"]["checks"]] == pairs
+    told = {result["message"]["text"].rpartition("The check: ")[2] for result in run["results"]}
+    assert told == set(pairs)
+    prints = [result["partialFingerprints"]["compat/v1"] for result in run["results"]]
+    assert len(set(prints)) == len(prints)
 
 
 def test_one_pair_is_not_named_in_each_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

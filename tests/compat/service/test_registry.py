@@ -7,9 +7,10 @@ import json
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
+from alembic.operations import Operations
 from alembic.runtime.migration import MigrationContext
 from msgspec.structs import replace
-from sqlalchemy import create_engine, func, select, text
+from sqlalchemy import Integer, create_engine, func, select, text
 
 from compat.service.database import Database, DatabaseUrlError, migrate
 from compat.service.database.tables import METADATA, plans
@@ -171,6 +172,39 @@ def test_a_registry_of_the_first_version_is_brought_up_to_date(tmp_path):
     registry.database.migrate()
     assert registry.database.ready()
     assert [(one.number, one.accepted) for one in registry.jobs.promotions("job")] == [(1, ())]
+    registry.database.close()
+
+
+EARLIER_FORMS = {
+    "first": ("DROP TABLE audit", "DROP INDEX checks_by_what_was_asked", "integer"),
+    "second": ("DROP TABLE audit", "DROP INDEX checks_by_what_was_asked"),
+    "third": ("DROP TABLE audit",),
+}
+"""What the second form of the tables lacked each time that it was published with less than it has now."""
+
+
+@pytest.mark.parametrize("form", EARLIER_FORMS)
+def test_a_registry_of_each_second_form_is_brought_up_to_date(tmp_path, form):
+    path = tmp_path / "compat.db"
+    engine = create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        config = migrate.config()
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0002")
+        for statement in EARLIER_FORMS[form]:
+            if statement == "integer":
+                with Operations(MigrationContext.configure(connection)).batch_alter_table("savepoints") as savepoints:
+                    savepoints.alter_column("checkpoint", type_=Integer)
+            else:
+                connection.execute(text(statement))
+    engine.dispose()
+    registry = Registry(Database(f"sqlite:///{path}"))
+    registry.database.migrate()
+    with create_engine(f"sqlite:///{path}").connect() as connection:
+        assert compare_metadata(MigrationContext.configure(connection), METADATA) == []
+    number = push(registry, "job", "one").number
+    registry.jobs.promote("job", number, expected=None, by="me", check=None)
+    assert [entry.action for entry in registry.audit.list()] == [Action.PROMOTE]
     registry.database.close()
 
 
