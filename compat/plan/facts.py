@@ -16,6 +16,7 @@ from compat.state.frozen import frozen
 from compat.state.model.graphs import JobVertex
 from compat.state.model.job import Beyond, Language, Plan, Settings, Statement
 from compat.state.model.operators import Operator
+from compat.state.model.samples import Sample
 from compat.state.model.source_line import SourceLine
 
 if TYPE_CHECKING:
@@ -75,9 +76,9 @@ class Program:
     ``snapshot``. ``settings`` are the options that matter for a restore,
     ``source`` the line that submitted the job. ``all_have_state`` holds when snapshots of this
     job contain handles for every operator (file merging), ``batch`` for a job in batch mode. ``snapshot`` is what a
-    savepoint says beside that, None for a program. ``language``, ``statements``, ``on_spark`` and ``beyond`` are those of the
-    plan; ``sides`` tells for each input of an operator of several inputs, which of them it is (a union has several edges for
-    one).
+    savepoint says beside that, None for a program. ``language``, ``statements``, ``on_spark``, ``beyond`` and ``samples`` are
+    those of the plan; ``sides`` tells for each input of an operator of several inputs, which of them it is (a union has several
+    edges for one).
     """
 
     name: str
@@ -96,6 +97,7 @@ class Program:
     on_spark: bool = False
     beyond: tuple[Beyond, ...] = ()
     sides: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    samples: tuple[Sample, ...] = ()
 
     @cached_property
     def by_id(self) -> dict[str, Operator]:
@@ -135,6 +137,7 @@ def facts_of(plan: Plan, *, name: str, kind: str) -> Program:
         statements=plan.statements,
         on_spark=plan.on_spark,
         beyond=plan.beyond,
+        samples=plan.samples,
         sides=_sides(plan) if any(one.description is not None for one in plan.operators) else {},
     )
 
