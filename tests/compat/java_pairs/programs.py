@@ -988,13 +988,26 @@ EXCHANGED = [
         verdict="unknown",
         rules=("CMP431", "CMP204"),
     ),
-    JavaPair(
-        name="inputs_as_they_were", old=_FED.format("s", "x", "t", "y"), new=_FED.format("s", "x", "t", "y")
-    ),
+    JavaPair(name="inputs_as_they_were", old=_FED.format("s", "x", "t", "y"), new=_FED.format("s", "x", "t", "y")),
 ]
 """Operators of one class under uids that changed places: told by what they were made with, or by what feeds them."""
 
-JAVA_PAIRS = [*KRYO, *MADE_UP, *EXCHANGED, *IDENTITY, *DRAWN, *QUERIES, *INPUTS, *MORE, *STATES, *TIMERS, *WINDOWS, *PATTERNS, *FILES, *PARALLELISM]
+JAVA_PAIRS = [
+    *KRYO,
+    *MADE_UP,
+    *EXCHANGED,
+    *IDENTITY,
+    *DRAWN,
+    *QUERIES,
+    *INPUTS,
+    *MORE,
+    *STATES,
+    *TIMERS,
+    *WINDOWS,
+    *PATTERNS,
+    *FILES,
+    *PARALLELISM,
+]
 
 JAVA_NEAR_MISSES = {
     "CMP108": ("uid_drawn_random_by_a_helper", "uid_computed"),

@@ -70,10 +70,10 @@ def _span(milliseconds: int) -> str:
 RULE = Rule(
     id="CMP417",
     name="ttl-shorter",
-    level=Level.WARNING,
-    other_levels=(Level.ERROR,),
-    when="error where a savepoint was read in which nothing was used for that time",
-    fate=Fate.RESTORED,
+    level=Level.ERROR,
+    other_levels=(Level.WARNING,),
+    when="warning unless a savepoint was read in which nothing was used for that time",
+    fate=Fate.LOST,
     summary="The time to live of a state became shorter.",
     why="Flink keeps the time of an entry's last use, not the time of its end. What is older than the new time to live has "
     "expired as soon as NEW runs.",

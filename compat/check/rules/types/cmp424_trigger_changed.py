@@ -91,7 +91,7 @@ def _states_of_triggers(pair: Pair) -> str:
     ):
         return ""
     old, new = (
-        OF_TRIGGERS & {state.name for state in operator.states or () if _may_be_a_triggers(state)}
+        OF_TRIGGERS & {state.name for state in operator.states or () if may_be_a_triggers(state)}
         for operator in (pair.old, pair.new)
     )
     if "python" in pair.new.detail:  # its plans do not list them
@@ -102,7 +102,7 @@ def _states_of_triggers(pair: Pair) -> str:
     return ", ".join(repr(name) for name in sorted(old ^ new))
 
 
-def _may_be_a_triggers(state: State) -> bool:
+def may_be_a_triggers(state: State) -> bool:
     """Whether a trigger may keep a state: one for each window. A function's own, for all windows of a key, is none.
 
     Flink: ``CountTrigger`` and the continuous ones fold numbers into it; PyFlink keeps it in a value.

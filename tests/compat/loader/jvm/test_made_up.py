@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from compat.check.findings import Verdict
@@ -65,3 +67,23 @@ def test_no_two_fields_hold_the_same(pairs):
                 held = [text for path, text in value.fields.items() if not path.endswith("#")]
                 assert len(held) == len(set(held)), (name, value)
                 assert value.whole
+
+
+SCRIPT = """CREATE FUNCTION fold AS 'pairs.AggregateFunctionChanged$Fold';
+CREATE TABLE numbers (k BIGINT, v BIGINT) WITH ('connector' = 'datagen');
+CREATE TABLE sums (k BIGINT, v BIGINT) WITH ('connector' = 'blackhole');
+INSERT INTO sums SELECT k, fold(v) FROM numbers GROUP BY k;
+"""
+
+
+def test_functions_on_the_class_path_are_the_programs(flink, java):
+    from compat.loader.jvm.messages import SqlScript
+    from compat.loader.jvm.process import JvmOptions, build
+
+    called = []
+    for side in ("old", "new"):
+        own = replace(flink, jars=(*flink.jars, JARS / f"{side}.jar"))
+        outcome = build(SqlScript(path="q.sql", text=SCRIPT), own, java, JvmOptions(options={}))
+        called.append([code for node in outcome.jobs[0].nodes for code in node.called])
+    assert [code.name for code in called[0]] == ["pairs.AggregateFunctionChanged$Fold"]
+    assert called[0] != called[1]
