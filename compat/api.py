@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.check.findings import Report
 from compat.check.undecided import Undecided
@@ -13,15 +15,13 @@ from compat.comparison import Comparison, compare
 from compat.loader.failure import Failure, Undecidable
 from compat.loader.inputs import FlinkJars, InputError, LoadOptions, load, opened
 from compat.plan.facts import Program, facts_of
-from compat.state.frozen import frozen
 from compat.state.model.job import Refused
 
 Job = str | os.PathLike[str]
 """A program (``job.py``, a jar, an SQL script), a topology file, a plan, or ``git:REF:path``; as OLD a savepoint too."""
 
 
-@frozen
-class StateSummary:
+class StateSummary(Struct, frozen=True, kw_only=True):
     """A state in a snapshot: its name, what sort of state it is, and its bytes, None where the layout does not tell."""
 
     name: str
@@ -29,8 +29,7 @@ class StateSummary:
     bytes: int | None
 
 
-@frozen
-class StoredOperator:
+class StoredOperator(Struct, frozen=True, kw_only=True):
     """An operator in a snapshot. ``uid`` and ``name`` are None where the snapshot does not say them."""
 
     id: str
@@ -43,8 +42,7 @@ class StoredOperator:
     states: tuple[StateSummary, ...]
 
 
-@frozen
-class Inspection:
+class Inspection(Struct, frozen=True, kw_only=True):
     """The contents of a snapshot. ``format`` is the version of Flink's metadata, or ``delta`` for a job on Spark.
 
     ``missing_files`` are those without which it cannot be restored here; ``bytes`` is the size of all state.

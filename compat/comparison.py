@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from compat.check.findings import Direction, Finding, Report
 from compat.check.undecided import Undecided
@@ -32,7 +34,6 @@ from compat.loader.process import Outcome, finish, start
 from compat.loader.request import Loaded
 from compat.plan.facts import Program, facts_of
 from compat.sides import Job, Jobs, Kept, Old, Savepoint, Snapshot, job_count, job_of, plan_of, rebuilt, said_of
-from compat.state.frozen import frozen
 from compat.state.model.job import Plan, Refused
 from compat.state.safe_open import open_regular
 
@@ -50,8 +51,7 @@ _FLINK_TELLS = ("java", "sql", "python")
 """The languages of plans that come from Flink itself, or PyFlink, and so know its version; one compiled here names none."""
 
 
-@frozen(kw_only=False)
-class Comparison:
+class Comparison(Struct, frozen=True):
     """The inputs to compare, and how.
 
     ``load`` is how NEW is loaded, and OLD where ``load_old`` does not say otherwise. ``names`` is where the names of a
@@ -97,8 +97,7 @@ class Comparison:
         return self.load if side is Side.NEW or self.load_old is None else self.load_old
 
 
-@frozen(kw_only=False)
-class Outcomes:
+class Outcomes(Struct, frozen=True):
     """One outcome a job, the texts of the programs' files by the names that findings call them, and the plans of OLD and
     NEW behind each report, None for a savepoint."""
 
@@ -462,9 +461,14 @@ def _judged(old: Old, new: Old, job: int, comparison: Comparison, answers: Answe
     if isinstance(old, Savepoint) and isinstance(new, Savepoint):
         answers = _of_savepoints(old, new)
     before = _old(job_of(old, job), after, comparison)
-    flink = after.flink if plan is not None and plan.language in _FLINK_TELLS else comparison.load.flink
+    told = plan is not None and plan.language in _FLINK_TELLS
     options = CheckOptions(
-        comparison.allow_non_restored, flink, comparison.direction, comparison.deployment, comparison.old_deployment
+        allow_non_restored=comparison.allow_non_restored,
+        flink=after.flink if told else comparison.load.flink,
+        flink_assumed=comparison.load.flink_assumed and not told,
+        direction=comparison.direction,
+        deployment=comparison.deployment,
+        old_deployment=comparison.old_deployment,
     )
     again = {
         side.value: facts_of(second, name=side.value, kind="program")

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import field, fields, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from compat.check.findings import Level
 from compat.compiler.versions import FLINK_VERSIONS
@@ -18,7 +20,6 @@ from compat.loader.inputs import FlinkJars, LoadOptions
 from compat.loader.process import MOST_SECONDS
 from compat.loader.request import clipped
 from compat.report import NAMES as FORMAT_NAMES
-from compat.state.frozen import frozen
 from compat.state.safe_open import read_regular
 
 if TYPE_CHECKING:
@@ -37,16 +38,14 @@ class SettingsError(ValueError):
     """A settings file that cannot be read, or a key of it that cannot be used; the message names both."""
 
 
-@frozen(kw_only=False)
-class Output:
+class Output(Struct, frozen=True):
     """Where a report goes: a format, and a file or None for standard output."""
 
     format: str
     path: Path | None = None
 
 
-@frozen
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """The settings that can be made; None where nothing was said. ``options`` are Flink options, as ``-D`` gives them.
 
     ``jobs`` are patterns of files below the folder of the settings, ``against`` is the revision that they are held against.
@@ -73,9 +72,7 @@ class Settings:
 
     def under(self, command_line: Settings) -> Settings:
         """These settings with those of the command line over them: options key by key, ignored rules added."""
-        said = {
-            item.name: value for item in fields(Settings) if (value := getattr(command_line, item.name)) is not None
-        }
+        said = {name: value for name, value in asdict(command_line).items() if value is not None}
         said["options"] = MappingProxyType({**self.options, **command_line.options})
         said["environment"] = MappingProxyType({**self.environment, **command_line.environment})
         said["ignore"] = (*self.ignore, *command_line.ignore)
@@ -190,8 +187,7 @@ def _document(path: Path) -> dict[str, Any]:
         raise SettingsError(f"{path}: not valid TOML: nested too deeply") from error
 
 
-@frozen(kw_only=False)
-class _Table:
+class _Table(Struct, frozen=True):
     """A table of a settings file; knows how to complain."""
 
     path: Path

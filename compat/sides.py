@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from compat.state.frozen import frozen
+from msgspec import Struct
+
 from compat.state.model.job import Plan, Refused
 
 if TYPE_CHECKING:
     from compat.savepoint.load import OldSavepoint
 
 
-@frozen(kw_only=False)
-class Jobs:
+class Jobs(Struct, frozen=True):
     """The plans of the jobs that a program submits, and those of a second build with another hash seed, if there was one.
 
     ``notes`` are what is to be said of how they were made.
@@ -23,22 +23,19 @@ class Jobs:
     notes: tuple[str, ...] = ()
 
 
-@frozen(kw_only=False)
-class Kept:
+class Kept(Struct, frozen=True):
     """The plan of one job, from a file."""
 
     plan: Plan | Refused
 
 
-@frozen(kw_only=False)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """A checkpoint or savepoint of a job on Spark: the plan of that job, with the sizes of its states."""
 
     plan: Plan | Refused
 
 
-@frozen(kw_only=False)
-class Savepoint:
+class Savepoint(Struct, frozen=True):
     """A savepoint or checkpoint of Flink, and the names that were told with it."""
 
     recorded: OldSavepoint

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from enum import Enum
 from types import MappingProxyType
 
+from msgspec import Struct, field
+
 from compat.compiler.errors import FlinkError, Location, illegal_argument
 from compat.compiler.versions import LATEST_FLINK
+from compat.state.model.job import PYTHON_EXECUTION_MODE, STATE_BACKEND
 
 PARALLELISM = "parallelism.default"
 DEFAULT_PARALLELISM = 1
@@ -42,13 +44,11 @@ CHANGELOG = "state.changelog.enabled"
 UNALIGNED_FORCED = "execution.checkpointing.unaligned.forced"
 APPROXIMATE_RECOVERY = "execution.checkpointing.approximate-local-recovery"
 FILE_MERGING = "execution.checkpointing.file-merging.enabled"
-STATE_BACKEND = "state.backend.type"
 TIMER_FACTORY = "state.backend.rocksdb.timer-service.factory"
 IGNORE_UNCLAIMED = "execution.state-recovery.ignore-unclaimed-state"
 SCHEDULER = "jobmanager.scheduler"
 AUTO_PARALLELISM = "execution.batch.adaptive.auto-parallelism.enabled"
 PYTHON_CHAINING = "python.operator-chaining.enabled"
-PYTHON_EXECUTION_MODE = "python.execution-mode"
 
 SHORTEST_CHECKPOINT = 10
 """The least milliseconds between checkpoints, and for one."""
@@ -160,8 +160,7 @@ def parse_integer(key: str, text: str) -> int:
         raise illegal_argument(f"Option {key!r} takes a whole number, not {text!r}.") from None
 
 
-@dataclass(frozen=True, slots=True)
-class JobSettings:
+class JobSettings(Struct, frozen=True):
     """The settings that hold for the whole job, read from its options. ``options`` are all of them, as text."""
 
     job_name: str | None = None

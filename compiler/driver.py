@@ -6,7 +6,9 @@ The steps are the layers of this package: ``streamgraph``, its hashes, ``jobgrap
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from compat.compiler.errors import ProgramError
 from compat.compiler.executiongraph.generator import generate as generate_execution_graph

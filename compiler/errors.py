@@ -16,13 +16,13 @@ What goes wrong below and above a program has errors of its own: ``StoreError`` 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from enum import Enum
 from typing import TypedDict, Unpack
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Location:
+
+class Location(Struct, frozen=True):
     """A place in a program: absolute or given path of the file, and the line, from 1.
 
     ``end`` is where the call ends that stands there, as line from 1 and column from 0, in bytes of UTF-8: what tells
@@ -31,10 +31,16 @@ class Location:
 
     file: str
     line: int
-    end: tuple[int, int] | None = field(default=None, compare=False)
+    end: tuple[int, int] | None = None
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Location) and (self.file, self.line) == (other.file, other.line)
+
+    def __hash__(self) -> int:
+        return hash((self.file, self.line))
 
 
 class ErrorCode(Enum):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from compat.compiler.configuration import JobSettings
 from compat.compiler.errors import Location
 from compat.compiler.transformations.pipeline import Pipeline
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
+class Job(Struct, frozen=True):
     """A submitted job: its transformations (a copy, so that the program may go on building) and its settings.
 
     ``name`` is None where the program gave none. ``attached`` is False for ``execute_async``. ``collect`` is the id of the

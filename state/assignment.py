@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from functools import cached_property
 
-from compat.state.frozen import frozen
+from msgspec import Struct
 
 
 class Identity(Enum):
@@ -24,8 +24,7 @@ class Identity(Enum):
     NAME = "name"
 
 
-@frozen(kw_only=False)
-class Assignable:
+class Assignable(Struct, frozen=True):
     """An operator in a snapshot: its generated id, whether it holds anything, and whether some of it is keyed.
 
     ``replayed`` is the name of a source that Flink reads anew after a restore, and that goes on where it was on Spark.
@@ -39,8 +38,7 @@ class Assignable:
     replayed: str | None = None
 
 
-@frozen(kw_only=False)
-class Claimant:
+class Claimant(Struct, frozen=True, kw_only=True):
     """An operator of the program to restore, with the parallelism of its task.
 
     ``user_hash`` is what ``set_uid_hash`` gave, ``configured`` whether the user set the max parallelism, ``replays`` the
@@ -56,8 +54,7 @@ class Claimant:
     replays: str | None = None
 
 
-@frozen(kw_only=False)
-class Claim:
+class Claim(Struct, frozen=True):
     """An operator that has an id of a state. ``place`` is the operator's among those of the program, from 0."""
 
     recorded: Assignable
@@ -74,8 +71,7 @@ class Refusal(Enum):
     MIXED = "the operators of a task with keyed state recorded different ones"
 
 
-@frozen(kw_only=False)
-class MaxParallelismProblem:
+class MaxParallelismProblem(Struct, frozen=True):
     """A recorded max parallelism that the operator's task cannot run with.
 
     ``needed`` is what stands against it: the max parallelism that was set, the parallelism, or the max parallelism that
@@ -88,16 +84,14 @@ class MaxParallelismProblem:
     other: Claim | None = None
 
 
-@frozen(kw_only=False)
-class MaxParallelism:
+class MaxParallelism(Struct, frozen=True):
     """The recorded max parallelism that a task takes over where the program sets none, by task; and what is refused."""
 
     adopted: Mapping[Hashable, int]
     problems: tuple[MaxParallelismProblem, ...]
 
 
-@frozen(kw_only=False)
-class Assignment:
+class Assignment(Struct, frozen=True, kw_only=True, dict=True):
     """The state that goes to each operator, and the state that is left over; all in the program's order, or the snapshot's.
 
     ``claims`` has for each operator that finds anything the state that it asks for first, ``handed`` what each one gets if

@@ -43,7 +43,7 @@ LAYERS = {
         {"serializers"},
         {"descriptors", "types"},
         {"model"},
-        {"__init__", "frozen", "key_groups", "names", "rows", "safe_open", "tar", "time", "ttl"},
+        {"__init__", "key_groups", "names", "rows", "safe_open", "tar", "time", "ttl"},
     ),
 }
 """What each folder holds, from the top to the bottom; what stands on one line may import one another."""
@@ -139,3 +139,29 @@ def test_the_short_names_of_the_folders_are_not_imported() -> None:
     for folder in (*PACKAGES, "tests"):
         for path in files(folder):
             assert not {name for name in imports(path) if name.partition(".")[0] in ("compiler", "state")}, path
+
+
+def homemade_records(path: Path) -> Iterator[str]:
+    """The classes of a file that are immutable data classes, and its makers of records."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for decorator in getattr(node, "decorator_list", ()):
+            name = ast.unparse(decorator.func if isinstance(decorator, ast.Call) else decorator).rpartition(".")[2]
+            given = {each.arg for each in decorator.keywords} if isinstance(decorator, ast.Call) else set()
+            if name == "dataclass_transform" or (name == "dataclass" and "frozen" in given):
+                yield f"{path.relative_to(ROOT)}:{node.lineno} {node.name}"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_immutable_records_are_structs(package: str) -> None:
+    assert [found for path in files(package) for found in homemade_records(path)] == []
+
+
+def test_what_is_no_struct_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = tmp_path / "one.py"
+    written.write_text(
+        "@dataclass(frozen=True)\nclass A: ...\n@dataclasses.dataclass(slots=True, frozen=True)\nclass B: ...\n"
+        "@dataclass(slots=True)\nclass C: ...\n@typing.dataclass_transform()\ndef record(cls): ...\n",
+        encoding="utf-8",
+    )
+    monkeypatch.setattr("tests.test_layers.ROOT", tmp_path)
+    assert sorted(homemade_records(written)) == ["one.py:2 A", "one.py:4 B", "one.py:8 record"]

@@ -6,10 +6,10 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec import Struct, field
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "compat" / "examples"
@@ -22,8 +22,7 @@ FAULT = (
 """A program that breaks compat itself."""
 
 
-@dataclass(frozen=True)
-class World:
+class World(Struct, frozen=True):
     """The clone's folder, and the home and folder for temporary files, below one folder; and variables."""
 
     clone: str = "clone"

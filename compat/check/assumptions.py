@@ -2,13 +2,111 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 
-from compat.check.findings import Account, Fate, Finding, Level, Report, Verdict
+from msgspec.structs import replace
+
+from compat.check.context import Asked, CheckOptions
+from compat.check.findings import Account, Assumption, Fate, Finding, Level, Report, Verdict
 from compat.check.rules.scaling import cmp306_hangs_on_parallelism as cmp306
-from compat.compiler.configuration import DEFAULT_PARALLELISM
+from compat.check.rules.settings import cmp608_hangs_on_setting as cmp608
+from compat.compiler.configuration import DEFAULT_PARALLELISM, PARALLELISM
+from compat.compiler.versions import FLINK_VERSIONS
+from compat.plan.facts import Program
+from compat.state.flink.formats import HEAP, ROCKSDB
+from compat.state.model.job import PYTHON_EXECUTION_MODE, STATE_BACKEND, Settings
 
 _FINE = (Verdict.COMPATIBLE, Verdict.MIGRATION)
+
+Judge = Callable[[Program, Program, CheckOptions], tuple[Report, frozenset[Asked]]]
+"""Makes the report on two programs with the settings that they have, and tells what the rules asked for."""
+
+
+def under_assumptions(old: Program, new: Program, options: CheckOptions, judge: Judge) -> Report:
+    """The report on two programs, judged again under each value of what rules asked for and nobody told.
+
+    Where one of them makes the difference between a state that is restored and one that is not, nothing is decided. A loss
+    under Flink's own default stands: that somebody may have set another mode or version is no excuse for it. State backends
+    are set everywhere, and none of them is taken for usual.
+    """
+    usual, asked = judge(old, new, options)
+    made = _named(old, new)
+    for one in Asked:
+        values = list(_under(one, old, new, options)) if one in asked else []
+        if not values:
+            continue
+        reports = {value: usual if inputs == (old, new, options) else judge(*inputs)[0] for value, inputs in values}
+        fine = {value for value, report in reports.items() if report.verdict in _FINE}
+        differs = 0 < len(fine) < len(reports) and (one is Asked.BACKEND or values[0][0] in fine)
+        made.append(_assumption(one, tuple(reports), differs=differs))
+        if differs:
+            usual = _hanging(usual, tuple(reports.values()), cmp608.finding(usual, one, reports))
+        elif one is Asked.BACKEND and bool(fine) is not (usual.verdict in _FINE):
+            usual = next(iter(reports.values()))
+    return replace(usual, assumptions=tuple(made))
+
+
+_Inputs = tuple[Program, Program, CheckOptions]
+
+
+def _under(asked: Asked, old: Program, new: Program, options: CheckOptions) -> Iterator[tuple[str, _Inputs]]:
+    """The inputs of the check with each value that a cluster may have, the usual one first; none where it was told."""
+    match asked:
+        case Asked.BACKEND if new.settings.get(STATE_BACKEND) is None:
+            for value in (HEAP, ROCKSDB):
+                of_old: Settings = {STATE_BACKEND: old.settings.get(STATE_BACKEND) or value}
+                yield value, (_with(old, of_old), _with(new, {STATE_BACKEND: value}), options)
+        case Asked.EXECUTION_MODE if all(_assumes_mode(one) for one in (old, new)):
+            thread: Settings = {PYTHON_EXECUTION_MODE: "thread"}
+            yield "process", (old, new, options)
+            yield "thread", (_with(old, thread), _with(new, thread), options)
+        case Asked.FLINK if options.flink_assumed:
+            for value in sorted(FLINK_VERSIONS, key=lambda one: one != options.flink):
+                yield value, (old, new, replace(options, flink=value))
+
+
+def _with(program: Program, settings: Settings) -> Program:
+    return replace(program, settings={**program.settings, **settings})
+
+
+def _assumes_mode(program: Program) -> bool:
+    return any(one.name == PYTHON_EXECUTION_MODE for one in program.assumed)
+
+
+def _assumption(asked: Asked, values: tuple[str, ...], *, differs: bool) -> Assumption:
+    return Assumption(
+        name=asked.value, value=values[0], tried=values[1:], differs=differs, settle=cmp608.settle(asked, values[-1])
+    )
+
+
+def _named(old: Program, new: Program) -> list[Assumption]:
+    """What the programs read of the world in which they were built, each once."""
+    read = dict.fromkeys(one for one in (*old.assumed, *new.assumed) if one.what != "option")
+    return [
+        Assumption(name="arguments", value="none", settle="--args '...'")
+        if one.what == "arguments"
+        else Assumption(name=f"${one.name}", value="as it is here", settle=f"--env {one.name}='...'")
+        for one in read
+    ]
+
+
+def _hanging(usual: Report, reports: Sequence[Report], hangs: Finding) -> Report:
+    """The report that decides nothing: with what is found under each value, and the accounts that are the same under each."""
+    told = [{(one.rule, one.fingerprint) for one in report.findings} for report in reports]
+    both = [
+        one
+        for one in usual.findings
+        if one.level is not Level.ERROR and all((one.rule, one.fingerprint) in found for found in told)
+    ]
+    fates = [{_key(account): account.fate for account in report.accounts} for report in reports]
+    accounts = tuple(
+        one
+        if all(found.get(_key(one)) is one.fate for found in fates)
+        else replace(one, fate=Fate.UNKNOWN, evidence=None, rule=hangs.rule, gap="")
+        for one in usual.accounts
+    )
+    findings = tuple(sorted((hangs, *both), key=lambda finding: (finding.level.rank, finding.rule)))
+    return replace(usual, verdict=Verdict.UNKNOWN, findings=findings, accounts=accounts)
 
 
 def under_both(usual: Report, other: Report) -> Report:
@@ -17,24 +115,21 @@ def under_both(usual: Report, other: Report) -> Report:
     Where they differ the one stands that has the value with which a snapshot's job ran. From two programs nothing is decided
     then, and what only one of them finds is told as what it hangs on. Ids that hold under one value are not offered as fixes.
     """
-    if _answer(usual) == _answer(other):
+    assumed = Assumption(
+        name=PARALLELISM,
+        value=str(DEFAULT_PARALLELISM),
+        tried=("another",),
+        differs=_answer(usual) != _answer(other),
+        settle=f"-D {PARALLELISM}=4",
+    )
+    usual, other = (replace(one, assumptions=(assumed, *one.assumptions)) for one in (usual, other))
+    if not assumed.differs:
         return usual if _fixes(usual) == _fixes(other) else replace(usual, findings=_without_ids(usual))
     settled = _of_the_snapshot(usual, other) or _of_pinned_ids(usual, other)
     if settled is not None:
         report, why = settled
         return replace(report, findings=(*report.findings, cmp306.settled(report, why)))
-    told = {(finding.rule, finding.fingerprint) for finding in other.findings}
-    both = [one for one in usual.findings if (one.rule, one.fingerprint) in told and one.level is not Level.ERROR]
-    hangs = cmp306.finding(usual, other)
-    findings = tuple(sorted((hangs, *both), key=lambda finding: (finding.level.rank, finding.rule)))
-    fates = {_key(account): account.fate for account in other.accounts}
-    accounts = tuple(
-        one
-        if fates.get(_key(one)) is one.fate
-        else replace(one, fate=Fate.UNKNOWN, evidence=None, rule=hangs.rule, gap="")
-        for one in usual.accounts
-    )
-    return replace(usual, verdict=Verdict.UNKNOWN, findings=findings, accounts=accounts)
+    return _hanging(usual, (usual, other), cmp306.finding(usual, other))
 
 
 def _of_the_snapshot(usual: Report, other: Report) -> tuple[Report, str] | None:

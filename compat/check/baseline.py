@@ -6,12 +6,13 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct, field
+from msgspec.structs import replace
+
 from compat.check.findings import Finding
-from compat.state.frozen import frozen
 from compat.state.safe_open import read_regular
 
 FORMAT = 1
@@ -23,8 +24,7 @@ class BaselineError(ValueError):
     """A baseline file that cannot be read or written; the message names the file, and what is wrong in it."""
 
 
-@frozen(kw_only=False)
-class Baseline:
+class Baseline(Struct, frozen=True):
     """Known findings: fingerprint to what a person calls it. ``path`` is where they were read from."""
 
     known: Mapping[str, str] = field(default_factory=dict)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Struct
+
 from compat.check.findings import Level
-from compat.state.frozen import frozen
 from compat.state.model.code import WrittenClass, WrittenField
 
 
-@frozen
-class ClassChange:
+class ClassChange(Struct, frozen=True, kw_only=True):
     """A difference in how a class is written, in a sentence; ``silent`` if values are read, and mean something else."""
 
     says: str

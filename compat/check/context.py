@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
+
+from msgspec import Struct, field
 
 from compat.check.code_suggestions import fresh_uid
 from compat.check.findings import Direction, Finding, Fix, Level
@@ -16,7 +18,7 @@ from compat.check.rule import Rule
 from compat.check.similarity import find_successors, kept_names
 from compat.compiler.versions import LATEST_FLINK
 from compat.plan.facts import Program
-from compat.state.frozen import frozen
+from compat.state.model.job import PYTHON_EXECUTION_MODE, STATE_BACKEND
 from compat.state.model.operators import Operator
 from compat.state.model.source_line import SourceLine
 
@@ -27,25 +29,33 @@ if TYPE_CHECKING:
 _IGNORE: Final = "execution.state-recovery.ignore-unclaimed-state"
 
 
-@frozen(kw_only=False)
-class CheckOptions:
-    """The user's decisions: whether state may be left behind, the version of Flink to restore with, and which way; and the
-    deployments of NEW and of OLD, where they are given."""
+class Asked(Enum):
+    """What a cluster decides, and rules ask for: options by their names, and the version of Flink."""
+
+    BACKEND = STATE_BACKEND
+    EXECUTION_MODE = PYTHON_EXECUTION_MODE
+    FLINK = "flink"
+
+
+class CheckOptions(Struct, frozen=True):
+    """The user's decisions: whether state may be left behind, the version of Flink to restore with (``flink_assumed`` where
+    nobody told it), and which way; and the deployments of NEW and of OLD, where they are given."""
 
     allow_non_restored: bool = False
     flink: str = LATEST_FLINK
+    flink_assumed: bool = False
     direction: Direction = "forward"
     deployment: Deployment | None = None
     old_deployment: Deployment | None = None
 
 
-@frozen(kw_only=False)
-class Check:
+class Check(Struct, frozen=True, dict=True, weakref=True):
     """Two programs, where the state goes, and the options.
 
     ``wrong_hands`` are the pairs in which the two operators are not the same one, by OLD's id, with the reason.
     ``rebuilt`` holds each program as a second build gave it, by side (``old``, ``new``), where there was one; ``answers`` what
-    Flink's own classes made of OLD's state in NEW, where they were asked.
+    Flink's own classes made of OLD's state in NEW, where they were asked. ``asked`` is what rules asked for: the verdict may
+    hang on it where nobody told it.
     """
 
     old: Program
@@ -55,6 +65,25 @@ class Check:
     wrong_hands: Mapping[str, str]
     rebuilt: Mapping[str, Program] = field(default_factory=dict)
     answers: Answers | None = None
+    asked: set[Asked] = field(default_factory=set)
+
+    @property
+    def backend(self) -> str | None:
+        """The state backend of NEW; None where it sets none."""
+        self.asked.add(Asked.BACKEND)
+        return self.new.settings.get(STATE_BACKEND)
+
+    @property
+    def execution_modes(self) -> tuple[str | None, str | None]:
+        """The modes in which PyFlink runs OLD and NEW; None where that is not known."""
+        self.asked.add(Asked.EXECUTION_MODE)
+        return self.old.settings.get(PYTHON_EXECUTION_MODE), self.new.settings.get(PYTHON_EXECUTION_MODE)
+
+    @property
+    def flink(self) -> str:
+        """The version of Flink that restores."""
+        self.asked.add(Asked.FLINK)
+        return self.options.flink
 
     @property
     def in_flink(self) -> bool:

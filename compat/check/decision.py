@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from compat.check.assumptions import under_assumptions
 from compat.check.catalogue import RULES
-from compat.check.context import Check, CheckOptions
+from compat.check.context import Asked, Check, CheckOptions
 from compat.check.findings import Fate, Finding, Level, MappingRow, Report
 from compat.check.identity import find_wrong_hands
 from compat.check.ledger import ledger, verdict
@@ -34,9 +36,23 @@ def check(
     ``rebuilt`` are the programs as a second build gave them, by side, to find ids that are not stable; ``answers`` is what
     Flink made of OLD's state in NEW.
     """
-    options = options or CheckOptions()
+
+    def judge(old: Program, new: Program, options: CheckOptions) -> tuple[Report, frozenset[Asked]]:
+        return _judged(old, new, options, rebuilt or {}, answers)
+
+    return under_assumptions(old, new, options or CheckOptions(), judge)
+
+
+def _judged(
+    old: Program,
+    new: Program,
+    options: CheckOptions,
+    rebuilt: Mapping[str, Program],
+    answers: Answers | None,
+) -> tuple[Report, frozenset[Asked]]:
+    """The report with the settings as they are, and what it may hang on."""
     mapping = map_state(old, new)
-    context = Check(old, new, mapping, options, find_wrong_hands(mapping, new), rebuilt or {}, answers)
+    context = Check(old, new, mapping, options, find_wrong_hands(mapping, new), rebuilt, answers)
     found = [
         finding
         for rule in RULES.values()
@@ -50,7 +66,7 @@ def check(
     )
     rows = tuple(_rows(context, findings))
     accounts = ledger(context, rows, findings)
-    return Report(
+    report = Report(
         old=old,
         new=new,
         verdict=verdict(findings, accounts),
@@ -60,6 +76,7 @@ def check(
         allow_non_restored=options.allow_non_restored,
         direction=options.direction,
     )
+    return report, frozenset(context.asked)
 
 
 _OF_STATES = (Family.STATES, Family.SNAPSHOTS, Family.SQL, Family.CONNECTORS)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from msgspec import Struct
+
 from compat.check.similarity import recorded
 from compat.plan.facts import Program
-from compat.state.frozen import frozen
 from compat.state.model.operators import Operator
 
 
-@frozen(kw_only=False)
-class Step:
+class Step(Struct, frozen=True):
     """One operator on the way to the cause: OLD's, NEW's, and what is different about them."""
 
     old: Operator

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import field
 from enum import Enum
 from typing import Any, Literal
 
+from msgspec import Struct
+
 from compat.plan.facts import Program
-from compat.state.frozen import frozen
 from compat.state.model.operators import Operator
 from compat.state.model.source_line import SourceLine
 from compat.state.model.states import State
@@ -60,8 +60,7 @@ SAFE = ("set_uid_hash", "uid", "set_max_parallelism")
 _CALL = re.compile(r"(?:env)?\.(\w+)\(.*\)")
 
 
-@frozen
-class Fix:
+class Fix(Struct, frozen=True, kw_only=True):
     """An edit that repairs a finding.
 
     ``text`` says it to a person. ``call`` is the code that an operator's calls need (``.set_uid_hash("…")``), ``at`` the
@@ -82,8 +81,7 @@ class Fix:
         return call is not None and call[1] in SAFE
 
 
-@frozen
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """One thing that the check found.
 
     ``title`` is one line; ``consequence`` what would happen at the restore, ``reason`` why. ``old`` and ``new`` are the
@@ -126,8 +124,7 @@ class Finding:
         return "|".join(parts)
 
 
-@frozen
-class MappingRow:
+class MappingRow(Struct, frozen=True, kw_only=True):
     """One line of the table of the state mapping: an operator of OLD, an operator of NEW, and the state's fate.
 
     ``successor`` is the operator of NEW that the state belongs to, where Flink does not take it there and that one is known.
@@ -150,16 +147,14 @@ class Witness(Enum):
     CODE = "the same code"
 
 
-@frozen(kw_only=False)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """What was compared of a state, and by whom."""
 
     compared: tuple[str, ...]
     witness: Witness
 
 
-@frozen(kw_only=False)
-class Gap:
+class Gap(Struct, frozen=True):
     """What is missing to say that a state is restored, and what would settle it. ``cause`` is the same for gaps that one
     step settles."""
 
@@ -171,8 +166,7 @@ class Gap:
 Proof = Evidence | Gap
 
 
-@frozen
-class Account:
+class Account(Struct, frozen=True, kw_only=True):
     """The account of one state of OLD: who has it, who gets it, what becomes of it, and what speaks for that.
 
     ``state`` is None for what the operator may keep besides the known states. ``rule`` is the rule that told its fate; without
@@ -193,8 +187,21 @@ class Account:
         return self.fate is Fate.UNKNOWN and not self.rule
 
 
-@frozen
-class Passage:
+class Assumption(Struct, frozen=True, kw_only=True):
+    """What nobody told and the verdict may hang on: an option of the cluster, the version of Flink, what the program read.
+
+    The check was made with ``value``, and with ``tried`` as well; ``differs`` says that one of these gives another verdict.
+    ``settle`` is how to tell it.
+    """
+
+    name: str
+    value: str
+    settle: str
+    tried: tuple[str, ...] = ()
+    differs: bool = False
+
+
+class Passage(Struct, frozen=True, kw_only=True):
     """The fate of one operator's state, told to a person: ``new`` is the operator that does its work now, if any.
 
     ``way`` is what moved its id: the operator itself, then the inputs, up to where it began.
@@ -207,8 +214,7 @@ class Passage:
     way: tuple[str, ...] = ()
 
 
-@frozen
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """One value that is different: ``kind`` is ``changed``, ``added`` or ``removed``, ``path`` where it stands."""
 
     kind: str
@@ -217,8 +223,7 @@ class Change:
     now: Any
 
 
-@frozen
-class OperatorChanges:
+class OperatorChanges(Struct, frozen=True, kw_only=True):
     """The differences between an operator in OLD and in NEW."""
 
     old: Operator
@@ -226,8 +231,7 @@ class OperatorChanges:
     changes: tuple[Change, ...]
 
 
-@frozen
-class Difference:
+class Difference(Struct, frozen=True, kw_only=True):
     """The differences between two programs, as data. ``removed`` and ``added`` are operators without a partner."""
 
     settings: tuple[Change, ...]
@@ -236,8 +240,7 @@ class Difference:
     added: tuple[Operator, ...]
 
 
-@frozen
-class ReadState:
+class ReadState(Struct, frozen=True, kw_only=True):
     """The real values of a state of OLD that were restored into NEW on a state backend.
 
     ``read`` is how many were restored and read, ``migrated`` whether they were rewritten for that. ``at`` is when the first
@@ -255,8 +258,7 @@ class ReadState:
     reason: str = ""
 
 
-@frozen
-class RehearsedOperator:
+class RehearsedOperator(Struct, frozen=True, kw_only=True):
     """The rehearsal of an operator's restore: its states, and how much of its keyed state was read, in bytes and key groups."""
 
     operator: Operator
@@ -268,8 +270,7 @@ class RehearsedOperator:
     notes: tuple[str, ...] = ()
 
 
-@frozen
-class Report:
+class Report(Struct, frozen=True, kw_only=True):
     """The outcome of one check. ``findings`` are sorted, worst first; ``suppressed`` were ignored or in the baseline.
 
     ``story`` and ``difference`` are there where an explanation was asked for, ``rehearsal`` where real state was restored.
@@ -283,10 +284,11 @@ class Report:
     findings: tuple[Finding, ...]
     mapping: tuple[MappingRow, ...]
     accounts: tuple[Account, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
     suppressed: tuple[Finding, ...] = ()
     allow_non_restored: bool = False
     direction: Direction = "forward"
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
     story: tuple[Passage, ...] = ()
     difference: Difference | None = None
     refused: bool = False

@@ -11,8 +11,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 
+from msgspec import Struct
+
 from compat.plan.facts import Program
-from compat.state.frozen import frozen
 
 
 class Progress(Enum):
@@ -31,8 +32,7 @@ class Basis(Enum):
     POSSIBLE = "it may be so for a time"
 
 
-@frozen
-class Finishing:
+class Finishing(Struct, frozen=True, kw_only=True):
     """``progress`` is how far the operators of OLD are, by id: those that are not there are running."""
 
     progress: Mapping[str, Progress]

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from msgspec import Struct
+
 from compat.check.similarity import recorded, state_names
 from compat.plan.families import family
-from compat.state.frozen import frozen
 from compat.state.model.operators import Operator
 
 _STATES, _PARALLELISM = 2, 1
@@ -38,8 +39,7 @@ def guess_successors(lost: Iterable[Operator], fresh: Iterable[Operator]) -> dic
     return {id: new for id, new in choices.items() if wishes[new.id] == 1}
 
 
-@frozen(kw_only=False)
-class _Known:
+class _Known(Struct, frozen=True):
     """An operator, and the names of its own states."""
 
     operator: Operator

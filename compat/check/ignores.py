@@ -14,13 +14,14 @@ import io
 import re
 import tokenize
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.check.catalogue import RULES
 from compat.check.findings import Finding, Fix
 from compat.check.rules.running import cmp904_unused_ignore as cmp904
 from compat.check.rules.running import cmp905_invalid_ignore as cmp905
-from compat.state.frozen import frozen
 from compat.state.model.source_line import SourceLine
 
 _COMMENT = re.compile(r"#\s*compat:\s*ignore(?P<brackets>\[(?P<ids>[^\]]*)\])?(?P<rest>.*)")
@@ -29,8 +30,7 @@ _LIKELY = re.compile(r"compat:\s*ignore")
 NO_REASON = "ignored in the source, no reason given"
 
 
-@frozen(kw_only=False)
-class Ignore:
+class Ignore(Struct, frozen=True):
     """An ignore comment: where it stands, the rules it names, the reason it gives. No rules: it is not valid."""
 
     place: SourceLine
@@ -38,8 +38,7 @@ class Ignore:
     reason: str
 
 
-@frozen(kw_only=False)
-class IgnoredRule:
+class IgnoredRule(Struct, frozen=True):
     """A rule ignored by the settings: everywhere, or for the operators with one uid."""
 
     rule: str

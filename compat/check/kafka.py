@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from compat.state.frozen import frozen
+from msgspec import Struct
+
 from compat.state.model.connectors import KafkaPartition, KafkaSource
 
 ON_FROM_THE_GROUP = (
@@ -23,8 +24,7 @@ _REPEATS = re.compile(r"[*+{]")
 _REPEATED_GROUP = re.compile(r"\)[*+{?]")
 
 
-@frozen(kw_only=False)
-class Subscribed:
+class Subscribed(Struct, frozen=True):
     """The part of a subscription that the other one does not have.
 
     ``certain`` are topics and partitions by name; ``by_pattern`` is a pattern or topic that stands for nobody knows which.

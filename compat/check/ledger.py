@@ -7,7 +7,8 @@ account. An account whose fate nothing speaks for is open, and leaves the check 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from compat.check.catalogue import RULES
 from compat.check.context import Check

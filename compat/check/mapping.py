@@ -4,14 +4,15 @@ the operators of both programs, and with the successors of those whose state nob
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.check.guesses import guess_successors
 from compat.check.similarity import find_successors, kept_names
 from compat.plan.claims import claimants, recorded_of
 from compat.plan.facts import Program
 from compat.state.assignment import Claim, Identity, Refusal, assign
-from compat.state.frozen import frozen
 from compat.state.model.operators import Operator
 
 BY_USER_HASH = "user hash"
@@ -19,8 +20,7 @@ BY_UID = "uid"
 BY_GENERATED_ID = "generated id"
 
 
-@frozen(kw_only=False)
-class Pair:
+class Pair(Struct, frozen=True):
     """An operator of OLD whose state an operator of NEW takes, and the kind of id that joined them."""
 
     old: Operator
@@ -28,8 +28,7 @@ class Pair:
     by: str
 
 
-@frozen(kw_only=False)
-class MaxParallelismConflict:
+class MaxParallelismConflict(Struct, frozen=True):
     """A pair whose max parallelism Flink refuses, and for a mixed chain the pair that it is at odds with."""
 
     pair: Pair
@@ -37,8 +36,7 @@ class MaxParallelismConflict:
     other: Pair | None
 
 
-@frozen(kw_only=False)
-class StateMapping:
+class StateMapping(Struct, frozen=True, kw_only=True):
     """All pairs, and what is left over.
 
     ``lost`` are operators of OLD with state that nobody takes; ``successors`` gives for such a one the operator of NEW that

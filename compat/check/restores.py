@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from compat.loader.jvm.answers import Answer, RestoreProblem, StateChange
     from compat.loader.jvm.messages import StateReading
 
-BACKEND = "state.backend.type"
 _SHOWN = {"hashmap": "the heap", "rocksdb": "RocksDB"}
 _MOMENTS = {
     "restore": "the task fails when it starts",
@@ -33,19 +32,17 @@ def answered(check: Check) -> Iterator[tuple[Pair, Answer]]:
 
 def problems(check: Check) -> Iterator[tuple[Pair, RestoreProblem]]:
     """The restores that fail on the state backend of NEW; on any that can be tried, where NEW does not set one."""
-    chosen = check.new.settings.get(BACKEND)
     for pair, answer in answered(check):
         for problem in answer.problems:
-            if chosen not in _SHOWN or {chosen, "any"} & set(problem.backends):
+            if (chosen := check.backend) not in _SHOWN or {chosen, "any"} & set(problem.backends):
                 yield pair, problem
 
 
 def failed_values(check: Check) -> Iterator[tuple[Pair, tuple[StateReading, ...]]]:
     """The states of which values fail on NEW's state backend, on any where it sets none: how, on each backend."""
-    chosen = check.new.settings.get(BACKEND)
     for pair, answer in answered(check):
         found: dict[tuple[str, str], list[StateReading]] = {}
-        for one in _failed(answer, chosen):
+        for one in _failed(answer, check.backend):
             found.setdefault((one.scope, one.name), []).append(one)
         yield from ((pair, tuple(readings)) for readings in found.values())
 
@@ -55,7 +52,7 @@ def reads_samples(check: Check, pair: Pair, scope: str, name: str) -> bool:
 
     That is on the state backend of NEW, and on all that were tried where it sets none.
     """
-    answer, chosen = check.answer(pair), check.new.settings.get(BACKEND)
+    answer, chosen = check.answer(pair), check.backend
     if answer is None or any((one.scope, one.name) == (scope, name) and one.failure for one in _failed(answer, chosen)):
         return False
     return any(
@@ -97,6 +94,6 @@ def consequence(check: Check, problem: RestoreProblem) -> str:
     when = (
         "The job starts, and fails when it reads a value" if problem.at_first_read else "The task fails when it starts"
     )
-    if check.new.settings.get(BACKEND) in _SHOWN or set(problem.backends) in ({"any"}, set(_SHOWN)):
+    if check.backend in _SHOWN or set(problem.backends) in ({"any"}, set(_SHOWN)):
         return f"{when}."
     return f"{when}, with state on {' and on '.join(_SHOWN[one] for one in problem.backends if one in _SHOWN)}."

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from compat.check.findings import Fate, Finding, Level
-from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
     from compat.check.context import Check
@@ -31,8 +32,7 @@ class Family(Enum):
         self.title = title
 
 
-@frozen
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """A rule: what the catalogue says of it, what it means for the state, and how it finds.
 
     ``id`` is permanent. ``level`` is the usual one, ``other_levels`` are those that a finding can have as well, and ``when``

@@ -17,7 +17,6 @@ from compat.state.model.states import State, StateKind, StateScope
 from compat.state.types import ListTypeInfo, MapTypeInfo, TypeInformation
 from compat.state.types.spelling import parse_type
 
-EXECUTION_MODE = "python.execution-mode"
 _ONE_VALUE = frozenset({StateKind.VALUE, StateKind.REDUCING, StateKind.AGGREGATING})
 
 
@@ -36,7 +35,7 @@ def dialect_of(check: Check, pair: Pair) -> Dialect | None:
         return STORE
     if "python" not in pair.new.detail:
         return JAVA
-    modes = [program.settings.get(EXECUTION_MODE) for program in (check.old, check.new)]
+    modes = check.execution_modes
     if None not in modes and modes[0] != modes[1]:
         return None
     return THREAD if "thread" in modes else PROCESS

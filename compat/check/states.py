@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.check.context import Check
 from compat.check.mapping import Pair
-from compat.check.state_storage import EXECUTION_MODE, KindChange, dialect_of, is_kept, kind_change, type_change
+from compat.check.state_storage import KindChange, dialect_of, is_kept, kind_change, type_change
 from compat.state.compatibility import Answer, Compatibility, Dialect
 from compat.state.compatibility.answers import SAME
-from compat.state.frozen import frozen
+from compat.state.model.job import PYTHON_EXECUTION_MODE
 from compat.state.model.states import State, StateKind, StateScope
 
 if TYPE_CHECKING:
     from compat.state.flink.snapshots import SerializerSnapshot
 
 
-@frozen(kw_only=False)
-class StateChange:
+class StateChange(Struct, frozen=True):
     """Changes of the program's own states in one operator, and how they are kept.
 
     ``renamed`` are states that another one follows: one of another name, or of the same name that belongs to subtasks and
@@ -44,7 +45,7 @@ def changes(check: Check) -> Iterator[StateChange]:
         dialect = dialect_of(check, pair)
         if pair.old.states is not None and pair.new.states is not None and dialect is not None:
             # Of records in windows a savepoint has bytes or serializers; only PyFlink's are judged by them.
-            with_elements = check.old.kind != "savepoint" or check.old.settings.get(EXECUTION_MODE) is not None
+            with_elements = check.old.kind != "savepoint" or check.old.settings.get(PYTHON_EXECUTION_MODE) is not None
             change = _change(pair, dialect, pair.old.states, pair.new.states, with_elements)
             yield replace(change, asked=check.answer(pair) is not None)
 

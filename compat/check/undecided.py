@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from msgspec import Struct
+
 from compat.check.findings import Direction, Verdict
 from compat.loader.failure import Failure
-from compat.state.frozen import frozen
 
 
-@frozen
-class Undecided:
+class Undecided(Struct, frozen=True, kw_only=True):
     """The outcome of a check that failed before there was anything to compare. ``failures`` holds at least one."""
 
     failures: tuple[Failure, ...]

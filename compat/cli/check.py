@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from compat.check.baseline import BaselineError
 from compat.check.findings import Level, Report
@@ -38,6 +38,7 @@ from compat.loader.failure import Failure, Undecidable
 from compat.loader.jvm.warm import WarmJvms
 from compat.report import NAMES as FORMAT_NAMES
 from compat.report import ReportContext, prepare, render
+from compat.report.context import WIDTH
 from compat.state.safe_open import open_regular
 
 FOUND, UNDECIDED = 1, 2
@@ -269,7 +270,7 @@ def _report(results: list[Outcomes], command: CheckCommand) -> None:
             command.context,
             sources=sources,
             color=output.path is None and colored(command.color),
-            width=get_terminal_size().columns if terminal else ReportContext.width,
+            width=get_terminal_size().columns if terminal else WIDTH,
             plans=plans,
         )
         text = render(output.format, outcomes, context)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec import Struct
 
 from compat import settings as configuration
 from compat.check.findings import Level
@@ -29,7 +30,6 @@ from compat.loader.inputs import Limit, LoadOptions
 from compat.report import ReportContext
 from compat.report.context import Typed
 from compat.settings import Output, Settings, SettingsError
-from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
     from compat.deployment.resources import Deployment
@@ -39,8 +39,7 @@ EXPLAINING = frozenset({"text", "json", "markdown"})
 """The formats that have room for a story."""
 
 
-@frozen
-class CheckCommand:
+class CheckCommand(Struct, frozen=True, kw_only=True):
     """A call of ``compat check``: which way, of what, how, and what besides.
 
     ``files`` are the programs and snapshots that were named, in order, ``typed`` is what of the command line the next commands

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import replace
 
 import click
+from msgspec.structs import replace
 
 from compat.check.findings import Report, Verdict
 from compat.check.undecided import Undecided

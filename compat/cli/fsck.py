@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
 
 import click
+from msgspec.structs import asdict
 
 DAMAGED, UNREADABLE = 1, 2
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
+from msgspec import Struct
 
 from compat.check.findings import Finding, Report
 from compat.check.ignores import NO_REASON
@@ -30,8 +30,7 @@ FORBIDDEN = 403
 FOUND, UNDECIDED = 1, 2
 
 
-@dataclass(frozen=True, slots=True)
-class Running:
+class Running(Struct, frozen=True):
     """The version of a job that runs: what to call it, its number, and its plan as an input."""
 
     label: str

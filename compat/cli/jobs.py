@@ -8,10 +8,10 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import click
+import msgspec
 
 from compat.cli.convert import convert
 from compat.cli.options import cluster_options, place, store_option
@@ -240,7 +240,7 @@ def _tasks(counted: Mapping[str, int], failed: Iterable[str]) -> str:
 
 def _print_listed(jobs: Iterable[ListedJob]) -> None:
     """Jobs as JSON, of one shape wherever they run."""
-    click.echo(json.dumps([asdict(job) for job in jobs], indent=2))
+    click.echo(json.dumps(msgspec.to_builtins(list(jobs)), indent=2))
 
 
 def _ask(store: str, job_id: str, action: str, **arguments: Any) -> dict[str, Any]:

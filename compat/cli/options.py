@@ -6,19 +6,19 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 from click.shell_completion import CompletionItem
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK
 from compat.loader.inputs import FlinkJars, LoadOptions
 from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS
 from compat.report import NAMES as FORMAT_NAMES
-from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
     from compat.deployment.resources import Deployment
@@ -304,8 +304,7 @@ def parse_pyfiles(given: Sequence[str], option: str = "--pyfiles") -> tuple[str,
     return tuple(paths)
 
 
-@frozen
-class Surroundings:
+class Surroundings(Struct, frozen=True, kw_only=True):
     """What programs in Python find around them: where they import from besides, variables, and whether that must be all."""
 
     pyfiles: tuple[str, ...]

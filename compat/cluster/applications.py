@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
+
 from compat.cluster.application import SUBMISSION
 from compat.cluster.client import Event, JobRefused, JobSummary
 from compat.cluster.execution import ClusterExecutor, Listener
@@ -34,7 +36,6 @@ from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.execution.failures import Refused
 from compat.execution.snapshots import Plans
-from compat.state.frozen import frozen
 from compat.state.stores.schemes import is_remote
 
 _LOOKS = 1.0
@@ -44,8 +45,7 @@ _UPLOADS = "spark.kubernetes.file.upload.path"
 _SHOWN = 15
 
 
-@frozen
-class Application:
+class Application(Struct, frozen=True, kw_only=True):
     """A job's application: its id, the store that all its machines see, Spark's settings and what Spark says to a file."""
 
     job: str

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+from msgspec import Struct
+
 from compat.compiler.errors import ProgramError
 from compat.compiler.spark.driver.directories import (
     CHECKPOINT_DIRECTORY,
@@ -15,14 +17,12 @@ from compat.compiler.spark.driver.directories import (
 )
 from compat.compiler.spark.driver.masters import is_elsewhere, is_standalone
 from compat.compiler.spark.driver.store import prove_conditional
-from compat.state.frozen import frozen
 from compat.state.stores.mounts import is_mounted
 from compat.state.stores.paths import place_of
 from compat.state.stores.schemes import is_remote
 
 
-@frozen
-class Directories:
+class Directories(Struct, frozen=True, kw_only=True):
     """Where the ``checkpoints`` and ``savepoints`` of jobs go whose programs say nothing; empty for the cluster's folder."""
 
     checkpoints: str = ""

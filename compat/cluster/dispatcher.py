@@ -39,7 +39,6 @@ from compat.execution.narration import last_line
 from compat.service.telemetry import log
 from compat.state.delta.errors import StoreError
 from compat.state.delta.savepoint import read_description
-from compat.state.frozen import frozen
 from compat.state.stores.paths import place_of
 
 _SECONDS = 0.1
@@ -69,8 +68,7 @@ class JobRuns(Exception):
     """A job cannot be removed: it has not ended."""
 
 
-@frozen
-class ClusterSettings:
+class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How a cluster runs. Times are in seconds.
 
     ``slots`` are all it has. ``lease`` is how long a dispatcher that gives no sign of life still leads,
@@ -80,7 +78,7 @@ class ClusterSettings:
 
     slots: int
     master: str
-    options: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = msgspec.field(default_factory=dict)
     lease: float = 10.0
     heartbeat_timeout: float = 60.0
     retention: Retention = Retention()

@@ -6,9 +6,10 @@ import json
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from compat.cluster.client import Cluster, Event, JobRefused, value_of
 from compat.cluster.submission import Submission, packed, pickled

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from compat.cluster.records import ClusterJob
 from compat.cluster.submission import Submission
@@ -37,8 +36,7 @@ class RegistryAway(GateClosed):
     """The registry cannot be asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A version that asks to replace what runs of a job of the registry. ``plan`` is as ``compat push`` sends it.
 
     ``stateless`` is why it would start without the state of the job, where it would and nobody said that it may.

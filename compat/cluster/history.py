@@ -17,7 +17,6 @@ from typing import Generic, TypeVar
 import msgspec
 
 from compat.cluster.events import Cursor, EventLog, kind_of
-from compat.state.frozen import frozen
 
 MOST = 100
 """Of each kind, the last so many are kept."""
@@ -89,8 +88,7 @@ class _Printed(msgspec.Struct, frozen=True, kw_only=True):
     line: str
 
 
-@frozen
-class History:
+class History(msgspec.Struct, frozen=True, kw_only=True):
     """The last of each kind, the newest first; ``printed`` are lines that the program printed.
 
     ``committed`` and ``restarted`` count the checkpoints and restarts of all events that there still are.

@@ -10,8 +10,9 @@ import threading
 import time
 from base64 import b64encode
 from collections.abc import Callable
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from compat.cluster.directories import Directories
 from compat.cluster.layout import ClusterFolder

@@ -14,6 +14,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from msgspec import Struct
+
 from compat.cluster import resources
 from compat.cluster.cache import Recent
 from compat.cluster.history import History, HistoryReader
@@ -25,7 +27,6 @@ from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.store import JobEntry
 from compat.compiler.spark.operators.metrics import RECORDS_IN, RECORDS_OUT
 from compat.execution.narration import last_line
-from compat.state.frozen import frozen
 
 SECONDS = 1.0
 """How old what is shown may be."""
@@ -40,8 +41,7 @@ _MOST_ENDED = 1000
 _EXCEPTION = re.compile(r"([A-Za-z_][\w.]{0,200})(?:: |$)")
 
 
-@frozen
-class JobSeen:
+class JobSeen(Struct, frozen=True, kw_only=True):
     """A job with its entry in the store: how far it is, and how its tasks are; None before it began."""
 
     job: ClusterJob
@@ -49,8 +49,7 @@ class JobSeen:
     waiting: str
 
 
-@frozen
-class ClusterSeen:
+class ClusterSeen(Struct, frozen=True, kw_only=True):
     """The jobs that have not ended, and the last of those that have, the newest first; the slots, and how many jobs have each
     status. ``spark`` is True while there is one to attach to.
     """
@@ -63,8 +62,7 @@ class ClusterSeen:
     spark: bool
 
 
-@frozen
-class Failure:
+class Failure(Struct, frozen=True, kw_only=True):
     """Something that a job failed with, ``at`` seconds since 1970: ``cause`` is a whole traceback where there is one.
 
     ``delay`` are the seconds after which the job itself started again, None where its process was replaced, or the job ended.
@@ -88,8 +86,7 @@ class Failure:
         return match[1] if match is not None else ""
 
 
-@frozen
-class VertexSeen:
+class VertexSeen(Struct, frozen=True, kw_only=True):
     """A vertex: how its tasks are, what its operators measured, and the records that it read and wrote.
 
     A number is None where nothing is counted, as with the records that a sink writes.
@@ -101,8 +98,7 @@ class VertexSeen:
     written: int | None
 
 
-@frozen
-class JobDetails:
+class JobDetails(Struct, frozen=True, kw_only=True):
     """All that is to be seen of a job. ``failures`` has the newest first, of all attempts; ``looked`` tells one look at the job
     from another.
     """
@@ -120,8 +116,7 @@ class JobDetails:
         return self.seen.job
 
 
-@frozen
-class LogTail:
+class LogTail(Struct, frozen=True, kw_only=True):
     """The end of a log: its text, and how many bytes before it are left out."""
 
     text: str

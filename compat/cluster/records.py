@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import StrEnum
 
+from msgspec import Struct
+
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.resources import ROUNDING, GroupNeeds
 from compat.compiler.transformations.resources import amount
-from compat.state.frozen import frozen
 
 
 class Action(StrEnum):
@@ -19,8 +20,7 @@ class Action(StrEnum):
     CANCEL = "cancel"
 
 
-@frozen
-class Room:
+class Room(Struct, frozen=True, kw_only=True):
     """What jobs need, have, or leave: slots, and the cores and bytes of memory that their groups ask for."""
 
     slots: int
@@ -54,8 +54,7 @@ class Room:
         return f"{self.slots} slots{asked and ' with '}{asked}"
 
 
-@frozen
-class ClusterJob:
+class ClusterJob(Struct, frozen=True, kw_only=True):
     """A job of a cluster.
 
     ``attempt`` is the number of the last process that was started for it, which is also its fencing token; 0 before it got its
@@ -87,8 +86,7 @@ class ClusterJob:
         return Room(slots=self.slots, cores=self.cores, memory=self.memory)
 
 
-@frozen
-class FormerJob:
+class FormerJob(Struct, frozen=True, kw_only=True):
     """The last job of a name that had state, and is listed no more. ``state`` is where that is, None where it is gone."""
 
     name: str
@@ -103,8 +101,7 @@ class FormerJob:
         return cls(name=job.name, job=job.id, number=job.number, status=job.status, state=state)
 
 
-@frozen
-class JobRequest:
+class JobRequest(Struct, frozen=True, kw_only=True):
     """Something that was asked of a job; ``done_at`` is None until it has an outcome: a ``location`` or an ``error``."""
 
     id: str
@@ -118,8 +115,7 @@ class JobRequest:
     error: str | None
 
 
-@frozen
-class JobFailure:
+class JobFailure(Struct, frozen=True, kw_only=True):
     """The end of an attempt that was not asked for."""
 
     at: float
@@ -127,8 +123,7 @@ class JobFailure:
     cause: str
 
 
-@frozen
-class Leader:
+class Leader(Struct, frozen=True, kw_only=True):
     """Who leads a cluster: ``token`` grows with each, ``url`` is where it listens."""
 
     token: int

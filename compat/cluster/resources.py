@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 
+from msgspec import Struct
+
 from compat.cluster.records import ClusterJob, Room
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.machines import executors, this_machine
 from compat.compiler.spark.driver.masters import in_containers, is_standalone
 from compat.compiler.spark.resources import GroupNeeds, Machine, Machines, lack
-from compat.state.frozen import frozen
 
 
-@frozen
-class Grant:
+class Grant(Struct, frozen=True, kw_only=True):
     """A job that gets its slots, and the number of its fair pool in Spark: pools are used again, as Spark forgets none."""
 
     job: ClusterJob
@@ -29,8 +29,7 @@ class NotEnoughSlots(ValueError):
     """A job needs more slots, or larger ones, than the cluster has."""
 
 
-@frozen
-class Capacity:
+class Capacity(Struct, frozen=True, kw_only=True):
     """What a cluster has: slots, and the machines that they are on, where those can be told."""
 
     slots: int

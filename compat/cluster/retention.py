@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from compat.compiler.datastream.externalized_checkpoint_retention import ExternalizedCheckpointRetention
 from compat.compiler.executiongraph.states import JobStatus
-from compat.state.frozen import frozen
 
 EXPIRATION = "jobstore.expiration-time"
 CAPACITY = "jobstore.max-capacity"
@@ -22,8 +23,7 @@ class RetentionError(ValueError):
     """An option that cannot be; the message says what can."""
 
 
-@frozen
-class Retention:
+class Retention(Struct, frozen=True, kw_only=True):
     """Jobs are kept for ``seconds`` after their end, and ``most`` of them at a time, the last ones."""
 
     seconds: int = 3600
@@ -37,9 +37,10 @@ class Retention:
                 raise RetentionError(
                     f"{name} is no option of a cluster. Those for ended jobs are {EXPIRATION} and {CAPACITY}."
                 )
+        usual = cls()
         return cls(
-            seconds=_number(options, EXPIRATION, "seconds, such as 3600", cls.seconds),
-            most=_number(options, CAPACITY, "a number of jobs", cls.most),
+            seconds=_number(options, EXPIRATION, "seconds, such as 3600", usual.seconds),
+            most=_number(options, CAPACITY, "a number of jobs", usual.most),
         )
 
 

@@ -10,11 +10,11 @@ import os
 import pickle
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from compat import __version__
 from compat.cluster.directories import Directories
@@ -126,8 +126,7 @@ def decoded(data: bytes) -> Submission:
         raise SubmissionRefused(f"This is no job: {error}. Submit with compat run --cluster.") from error
 
 
-@dataclass(frozen=True, slots=True)
-class Placed:
+class Placed(msgspec.Struct, frozen=True):
     """A setup in the job's folder, where this machine has it, and with the job's variables."""
 
     setup: Callable[[], None]
@@ -169,8 +168,7 @@ def job_of(submission: Submission) -> Job:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Travelled:
+class Travelled(msgspec.Struct, frozen=True):
     """What came along with a job. Implements :class:`~compat.compiler.spark.driver.dependencies.Ships`."""
 
     shipped: bytes

@@ -6,10 +6,10 @@ import math
 import time
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 import msgspec
+from msgspec.structs import asdict
 
 from compat import __version__
 from compat.cluster import resources

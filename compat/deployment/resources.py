@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 
 from msgspec import Struct, field
 
-from compat.compiler.configuration import IGNORE_UNCLAIMED, PARALLELISM, STATE_BACKEND, normal_key
+from compat.compiler.configuration import IGNORE_UNCLAIMED, PARALLELISM, normal_key
 from compat.compiler.versions import FLINK_VERSIONS
+from compat.state.model.job import STATE_BACKEND
 
 GROUP = "flink.apache.org"
 KINDS = ("FlinkDeployment", "FlinkSessionJob")
@@ -75,8 +75,7 @@ class Resource(Struct, frozen=True, kw_only=True, rename="camel"):
     kind: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deployment:
+class Deployment(Struct, frozen=True, kw_only=True):
     """A deployment, as far as a job's state depends on it.
 
     ``upgrade`` is None where nothing says how upgrades are done. ``savepoint`` is what a first start restores from.

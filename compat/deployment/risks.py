@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from compat.deployment.resources import Deployment, Upgrade
 from compat.state.flink.formats import backend_of
@@ -11,8 +12,7 @@ from compat.state.flink.formats import backend_of
 _SAVEPOINT_INSTEAD = "Upgrade with upgradeMode: savepoint."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Risk:
+class Risk(Struct, frozen=True, kw_only=True):
     """What a deployment says, what becomes of state by it, and what to do; ``lost`` where no state is restored at all."""
 
     says: str

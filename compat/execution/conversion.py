@@ -6,9 +6,10 @@ import os
 import tempfile
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from compat.compiler.versions import LATEST_FLINK
 from compat.execution.failures import NO_JOB, Refused
@@ -17,8 +18,7 @@ if TYPE_CHECKING:
     from compat.compiler.spark.driver.restored import Restored
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conversion:
+class Conversion(Struct, frozen=True, kw_only=True):
     """A savepoint of Flink's, the folder for the new one, and the program whose job of a number, from 0, goes on from it."""
 
     savepoint: str

@@ -6,11 +6,11 @@ import json
 import time
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from compat.cluster.client import Cluster
@@ -48,8 +48,7 @@ class FollowingLost(Exception):
     """The cluster cannot be asked any more how a deployment does that was begun, or may have been."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Struct, frozen=True, kw_only=True):
     """An upgrade: of the job of a name to a program, watched for so many seconds.
 
     ``run`` says how the program is run, on which cluster. ``gate`` asks the registry where the cluster itself has none.
@@ -67,8 +66,7 @@ class Wanted:
     command: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Result(Struct, frozen=True, kw_only=True):
     """How an upgrade ended. ``deployment`` is None where nothing was begun, ``unpromoted`` why the registry did not take it."""
 
     deployment: DeploymentSummary | None

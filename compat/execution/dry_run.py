@@ -11,9 +11,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from compat.compiler.own_code import ROOT
 
@@ -25,8 +27,7 @@ class DryRunFailed(Exception):
     """The restore failed, or the program did; the message says which and why."""
 
 
-@dataclass(frozen=True, slots=True)
-class RestoredOperator:
+class RestoredOperator(Struct, frozen=True, kw_only=True):
     """The outcome for the state of one operator of the snapshot.
 
     ``keys`` are the distinct keys it has state for, ``entries`` all values, list and map elements and timers; ``restored``
@@ -53,8 +54,7 @@ class RestoredOperator:
         return f"{called}: {what} restored{migrated}" + (f"; {lost:,} entries are MISSING" if lost else "")
 
 
-@dataclass(frozen=True, slots=True)
-class DryRun:
+class DryRun(Struct, frozen=True, kw_only=True):
     """A restore to try: a snapshot into the jobs of a program, or into the one of a number, from 0."""
 
     snapshot: str

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import traceback
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
 
 from compat.compiler.datastream.served import in_programs_words
 from compat.compiler.own_code import is_machinery, namesake
@@ -33,8 +34,7 @@ _HIDDEN = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(Struct, frozen=True, kw_only=True):
     """A program and how to run its jobs; see the options of ``compat run``. ``cluster`` is where they run."""
 
     program: str

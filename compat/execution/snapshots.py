@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from compat.execution.failures import Refused
 
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from compat.sides import Savepoint
 
 
-@dataclass(frozen=True, slots=True)
-class Plans:
+class Plans(Struct, frozen=True):
     """The plan of a job as Spark runs it, as JSON gives it, and as ``compat push`` sends it to a registry."""
 
     as_run: dict[str, Any]

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from compat.check.findings import SAFE, Finding, Fix, Report
 from compat.check.identity import hidden
 from compat.state.model.operators import Operator
@@ -19,8 +21,7 @@ Settings = dict[str, tuple[str, Fix]]
 _CALL = re.compile(r"(?P<env>env)?\.(?P<method>\w+)\((?P<value>.*)\)")
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
+class Refusal(Struct, frozen=True):
     """A fix that is not written, and why."""
 
     fix: Fix
@@ -84,8 +85,7 @@ def has_edit(finding: Finding) -> bool:
     return any(fix.safe for fix in finding.fixes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(Struct, frozen=True):
     """A value that a fix asks for, in one of the jobs."""
 
     job: int

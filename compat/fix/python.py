@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import libcst as cst
+from msgspec import Struct
 
 from compat.fix.breaking import DEFAULT_WIDTH, broken
 from compat.fix.calls import Calls
@@ -51,8 +52,7 @@ def rewrite(
         return Rewritten(source, refused_all(every, f"the file is in {module.encoding}, which lacks a character of it"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Added:
+class _Added(Struct, frozen=True):
     """A call to put behind another one, with the white space before its dot."""
 
     method: str

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from compat.fix.edits import End, Refusal, Settings
 
 
-@dataclass(frozen=True, slots=True)
-class Rewritten:
+class Rewritten(Struct, frozen=True):
     """A file's new bytes (the old ones if there was nothing to do), and the fixes that could not be written into it."""
 
     source: bytes

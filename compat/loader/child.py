@@ -12,9 +12,10 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
+
+from msgspec.structs import replace
 
 from compat.compiler.own_code import is_our_file, is_our_module
 from compat.loader import shown
@@ -27,6 +28,7 @@ from compat.loader.layout import Layout
 from compat.loader.main_module import layout_of, prepare, run_as_main
 from compat.loader.request import BEGUN, END, Crash, Loaded, Request, requests_from_json
 from compat.loader.steadiness import is_steady
+from compat.loader.world import World
 from compat.state.model.job import Plan, Refused
 
 if TYPE_CHECKING:
@@ -36,13 +38,16 @@ if TYPE_CHECKING:
 class _Submissions:
     """Takes the jobs of a program and compiles each; the program goes on as if they had run and given nothing."""
 
-    def __init__(self, request: Request, show_path: Callable[[str], str], watch: LateWatch | None) -> None:
+    def __init__(
+        self, request: Request, show_path: Callable[[str], str], watch: LateWatch | None, world: World
+    ) -> None:
         from compat.plan.encode import Encoding
 
         self.plans: list[Plan | Refused] = []
         self.refusals: list[BaseException] = []
         self._noted = 0
         self._flink = request.flink
+        self._world = world
         self._encoding = Encoding(call_open=request.call_open, show_path=show_path)
         if watch is not None:
             self._encoding = replace(self._encoding, opening=watch.opening)
@@ -53,13 +58,15 @@ class _Submissions:
         from compat.compiler.driver import compile_job
         from compat.compiler.shipping import check_functions
         from compat.plan.assumed import with_otherwise
-        from compat.plan.encode import encode
+        from compat.plan.encode import encode, with_assumed
 
         self._noted = len(job.beyond)
         check_functions(job.pipeline)
         compilation = compile_job(replace(job, settings=replace(job.settings, flink=self._flink)))
         plan = encode(compilation, self._encoding)
-        self.plans.append(with_otherwise(plan, compilation, self._encoding) if isinstance(plan, Plan) else plan)
+        if isinstance(plan, Plan):
+            plan = with_assumed(with_otherwise(plan, compilation, self._encoding), self._world.read)
+        self.plans.append(plan)
         if compilation.error is not None:
             self.refusals.append(compilation.error)
             raise compilation.error
@@ -97,7 +104,8 @@ def run(request: Request) -> Loaded:
     from compat.compiler.errors import NeedsPyFlink, ProgramError
 
     watch = None if request.strict_imports else LateWatch(show_path)
-    recorder = _Submissions(request, show_path, watch)
+    world = World(request.arguments, request.environment)
+    recorder = _Submissions(request, show_path, watch, world)
     program = prepare(recorder, request.options, parallelism=DEFAULT_PARALLELISM, flink=request.flink, planning=True)
     crash: Crash | None = None
     steady = False
@@ -106,7 +114,8 @@ def run(request: Request) -> Loaded:
         _surround(request)
         moved = (request.taken_from, request.root) if request.taken_from else None
         layout = layout_of(request.path, request.pyfiles, request.root, moved)
-        steady = _run_program(request, layout, watch)
+        world.watch_environment()
+        steady = _run_program(request, layout, watch, world)
         _check_uses(watch)
     except NeedsPyFlink as error:
         return _needing(error, request, show_path)
@@ -148,7 +157,7 @@ def _check_uses(watch: LateWatch | None) -> None:
         raise watch.refusals[0]
 
 
-def _run_program(request: Request, layout: Layout, watch: LateWatch | None) -> bool:
+def _run_program(request: Request, layout: Layout, watch: LateWatch | None, world: World) -> bool:
     """Run the file; gives whether another start must give the same."""
     missing = None
     if watch is not None:
@@ -157,7 +166,7 @@ def _run_program(request: Request, layout: Layout, watch: LateWatch | None) -> b
         missing = watch.find_spec
         sys.meta_path.append(watch)
         let_table_api_stand(watch.find_spec)
-    ran = run_as_main(layout, request.arguments, missing=missing)
+    ran = run_as_main(layout, request.arguments, missing=missing, argv=world.argv)
     return is_steady(ran.code, [module for module in ran.imported if not _is_ours(module)])
 
 

@@ -11,8 +11,9 @@ import time
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 LIMIT = 64 * 1024 * 1024
 """Up to so many bytes, packages travel with all files that are in them; above it, with those of Python code only."""
@@ -23,8 +24,7 @@ FORGOTTEN_SECONDS = 7 * 24 * 3600
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
-@dataclass(frozen=True, slots=True)
-class CopiedModules:
+class CopiedModules(Struct, frozen=True):
     """Modules from ``folders`` of the search path, as a zip file in which each has the number of its folder before it."""
 
     folders: tuple[str, ...]

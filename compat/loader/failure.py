@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from enum import Enum, StrEnum
 
-from compat.state.frozen import frozen
+from msgspec import Struct
+
 from compat.state.model.source_line import SourceLine
 
 
@@ -25,8 +26,7 @@ class Side(Enum):
     NEW = "new"
 
 
-@frozen
-class Failure:
+class Failure(Struct, frozen=True, kw_only=True):
     """Why a program or snapshot gave no facts to check.
 
     ``rule`` tells the kind of failure, ``name`` what the user calls the program. ``side`` is None where

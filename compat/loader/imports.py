@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from compat.compiler.datastream.program import Program, start
 from compat.compiler.datastream.served import serve
@@ -63,8 +64,7 @@ def prepare_for_programs(flink: str = LATEST_FLINK) -> None:
     hide_checkout()
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerSetup:
+class WorkerSetup(Struct, frozen=True):
     """Prepares a Python worker for the functions of a program: it finds the modules that the program found.
 
     ``folders`` come first in its search path, as they did in the program's, and ``last`` at its end. Python puts the working

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from compat.compiler.versions import LATEST_FLINK
 from compat.loader.advice import REPORT, advice, report_of
@@ -15,7 +17,6 @@ from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request, clipped
 from compat.plan.reading import LARGEST, PlanError, read
-from compat.state.frozen import frozen
 from compat.state.model.job import Plan, Refused
 from compat.state.model.source_line import SourceLine
 from compat.state.safe_open import open_regular, why_not_regular
@@ -53,8 +54,7 @@ class InputKind(StrEnum):
 _BY_ENDING = {".jar": InputKind.JAR, ".sql": InputKind.SQL}
 
 
-@frozen
-class FlinkJars:
+class FlinkJars(Struct, frozen=True, kw_only=True):
     """Where Flink's classes come from, for jobs that they build, and the class of a jar to run.
 
     ``classpath`` holds jars, folders and ``DIR/*``, ``home`` is an installation of Flink, ``version`` one to fetch.
@@ -77,18 +77,17 @@ class FlinkJars:
         )
 
 
-@frozen
-class Limit:
+class Limit(Struct, frozen=True, kw_only=True):
     """How much of a savepoint's real state is restored in a rehearsal: that many bytes of state files, or entries."""
 
     size: int | None = None
     entries: int | None = None
 
 
-@frozen
-class LoadOptions:
+class LoadOptions(Struct, frozen=True, kw_only=True):
     """How to load programs: options of ``-D``, the version of Flink, the time they get, and whether to call open().
 
+    ``flink_assumed`` marks the version that holds where nobody named one.
     ``jars`` is for jobs that Flink's own classes build. ``exact`` has PyFlink itself build every program in Python too.
     ``pyfiles`` are modules, folders and archives that programs in Python import from, as absolute paths, and ``environment``
     variables that they get; with ``strict_imports`` nothing stands for a module that is not installed.
@@ -96,6 +95,7 @@ class LoadOptions:
 
     options: Mapping[str, str] = field(default_factory=dict)
     flink: str = LATEST_FLINK
+    flink_assumed: bool = False
     timeout: float = DEFAULT_TIMEOUT
     call_open: bool = True
     jars: FlinkJars = field(default_factory=FlinkJars)
@@ -122,6 +122,7 @@ class LoadOptions:
         return cls(
             options=dict(options),
             flink=flink or LATEST_FLINK,
+            flink_assumed=flink is None,
             timeout=min(timeout or DEFAULT_TIMEOUT, MOST_SECONDS),
             call_open=not no_open,
             jars=jars or FlinkJars(),
@@ -132,8 +133,7 @@ class LoadOptions:
         )
 
 
-@frozen(kw_only=False)
-class Input:
+class Input(Struct, frozen=True):
     """A named input: what the user typed, the file behind it, and what it is.
 
     One that was taken out of a revision has its project in ``root``, which is shown as ``root_shown``; ``folder`` is what the

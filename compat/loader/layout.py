@@ -18,9 +18,8 @@ import os
 import re
 import sys
 from contextlib import suppress
-from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec, PathFinder
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -37,8 +36,7 @@ _DEEP, _MANY = 4, 2_000
 _RELATIVE = re.compile(rb"^[ \t]*from[ \t]+\.", re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(NamedTuple):
     """The places of a program's modules.
 
     ``folder`` is the program's own, ``roots`` are those above it, nearest first, up to ``root``, that of the project, and
@@ -57,7 +55,6 @@ class Layout:
     package: str | None = None
     top: str = ""
     moved: tuple[str, str] | None = None
-    used: set[str] = field(default_factory=set, compare=False)
 
     @property
     def first(self) -> str:
@@ -153,7 +150,6 @@ class OwnModules:
         for root in self._layout.roots:
             found = _regular(name, [root])
             if found is not None:
-                self._layout.used.add(root)
                 return found
         found = PathFinder.find_spec(name)
         if found is not None and found.loader is not None:
@@ -162,7 +158,6 @@ class OwnModules:
         portions = [folder for one in places if os.path.isdir(folder := os.path.join(one, name))]
         full = list(dict.fromkeys(one for one in portions if _holds_modules(one)))
         if full:
-            self._layout.used.update(root for root in self._layout.roots if os.path.join(root, name) in full)
             return _namespace(name, full)
         return None if self._missing is None else self._missing(name)
 

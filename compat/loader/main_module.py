@@ -6,15 +6,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from compat.compiler.own_code import is_our_folder
 from compat.compiler.versions import LATEST_FLINK
 from compat.loader.layout import Layout, find_layout, run_name
-from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
     from compat.compiler.datastream.program import Program
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from compat.loader.layout import Missing
 
 
-@frozen
-class Ran:
+class Ran(Struct, frozen=True, kw_only=True):
     """A program that was run to its end: its code, and the modules that it was the first to import."""
 
     code: CodeType
@@ -61,15 +60,20 @@ def layout_of(
     """Where the modules of the program in a file are; folders of ours are none of them. Raises OSError."""
     with open(path, "rb") as file:
         layout = find_layout(path, file.read(), pyfiles, outermost, moved)
-    return replace(layout, roots=tuple(root for root in layout.roots if not is_our_folder(root)))
+    return layout._replace(roots=tuple(root for root in layout.roots if not is_our_folder(root)))
 
 
 def run_as_main(
-    layout: Layout, arguments: Sequence[str], called: str | None = None, missing: Missing | None = None
+    layout: Layout,
+    arguments: Sequence[str],
+    called: str | None = None,
+    missing: Missing | None = None,
+    argv: Callable[[list[str]], list[str]] = list,
 ) -> Ran:
     """Run a program's file as the module ``__main__``; ``called`` is what stands in ``sys.argv[0]`` where it is not its path.
 
-    ``missing`` is asked for modules that are nowhere. What the program raises goes through, SystemExit included.
+    ``missing`` is asked for modules that are nowhere, and ``argv`` makes what stands in ``sys.argv``. What the program raises
+    goes through, SystemExit included.
     """
     path = layout.program
     with open(path, "rb") as file:
@@ -78,7 +82,7 @@ def run_as_main(
     main.__file__ = path
     main.__builtins__ = __builtins__  # type: ignore[attr-defined]
     sys.modules["__main__"] = main
-    sys.argv = [called or path, *arguments]
+    sys.argv = argv([called or path, *arguments])
     layout.enter(missing)
     code = compile(source, path, "exec", dont_inherit=True)
     before = set(sys.modules)

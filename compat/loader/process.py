@@ -5,7 +5,6 @@ One interpreter is started for all programs that are loaded together: it imports
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 import selectors
@@ -13,7 +12,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from msgspec import ValidationError
+import msgspec
+from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
 from compat.compiler.own_code import is_machinery
@@ -21,7 +21,6 @@ from compat.loader import interpreter as interpreters
 from compat.loader.advice import said
 from compat.loader.interpreter import Interpreter
 from compat.loader.request import END, Crash, Frame, Loaded, Request, clipped, requests_to_json
-from compat.state.frozen import frozen
 
 DEFAULT_TIMEOUT = 30.0
 MOST_SECONDS = 1_000_000
@@ -32,8 +31,7 @@ _TAIL = 16_384
 _STACK_LINE = re.compile(r'\s+File "(.+)", line (\d+) in (.+)')
 
 
-@frozen
-class TimedOut:
+class TimedOut(Struct, frozen=True, kw_only=True):
     """A program that did not end in time; ``frame`` is where it stood, if that could be seen."""
 
     seconds: float
@@ -139,7 +137,7 @@ def _outcome(child: _Child, timeout: float) -> Outcome:
         return Loaded(plans=(), crash=_died(child))
     if loaded.crash is None or loaded.crash.fault:
         return loaded
-    return dataclasses.replace(loaded, crash=replace(loaded.crash, said=said(bytes(child.errors))))
+    return msgspec.structs.replace(loaded, crash=replace(loaded.crash, said=said(bytes(child.errors))))
 
 
 def _died(child: _Child) -> Crash:

@@ -12,7 +12,6 @@ from msgspec import field
 from compat.compiler.gc_policy import collection_paused
 from compat.compiler.versions import LATEST_FLINK
 from compat.plan.writing import encoded
-from compat.state.frozen import frozen
 from compat.state.model.fields import Record
 from compat.state.model.job import Plan, Refused
 
@@ -125,8 +124,7 @@ def decoder() -> msgspec.json.Decoder[_Result]:
     return msgspec.json.Decoder(_Result)
 
 
-@frozen
-class Loaded:
+class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     """A loaded program: the plans of the jobs it submitted, in order, and how it failed, if it did.
 
     ``steady`` tells that the program holds nothing that could give another job at the next start, ``needs_pyflink`` what

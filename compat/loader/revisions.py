@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 
-from compat.state.frozen import frozen
+from msgspec import Struct
 
 PREFIX = "git:"
 GIT_TIMEOUT = 120.0
@@ -21,8 +21,7 @@ class NoRevision(Exception):
     """There is no such program in git; the message says why."""
 
 
-@frozen
-class Exported:
+class Exported(Struct, frozen=True, kw_only=True):
     """A program of a revision, taken out into a folder.
 
     ``path`` is its file there, ``folder`` what the working directory was taken out to, ``reference`` the revision as it was

@@ -12,9 +12,10 @@ import ast
 import copy
 import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
+
+from msgspec import Struct
 
 from compat.compiler.own_code import is_our_module
 from compat.plan.methods import methods_of
@@ -42,8 +43,7 @@ _IN_DESCRIPTORS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A state that is asked for; ``per_window`` if each window has one of its own."""
 
     descriptor: StateDescriptor

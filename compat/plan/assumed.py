@@ -7,10 +7,10 @@ that no operator names stand for all that a cluster may set.
 from __future__ import annotations
 
 from collections.abc import Container
-from dataclasses import replace
 from itertools import count
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from compat.compiler.configuration import DEFAULT_PARALLELISM, PARALLELISM
 from compat.compiler.driver import Compilation, compile_job

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Literal
 
-from msgspec import UNSET, UnsetType, structs
+from msgspec import UNSET, Struct, UnsetType, field, structs
 from msgspec.structs import asdict
 
 from compat.compiler.configuration import TIMER_FACTORY, JobSettings
@@ -20,14 +19,23 @@ from compat.plan.beyond import used_in_functions
 from compat.plan.encode_graphs import execution_graph, job_graph, stream_graph
 from compat.plan.python_connectors import connector_of
 from compat.plan.states import Discovery, Opening, call, discover
-from compat.state.model.job import Beyond, Plan, Refusal, Refused, Settings, SharedUids
+from compat.state.model.job import (
+    PYTHON_EXECUTION_MODE,
+    STATE_BACKEND,
+    Assumed,
+    Beyond,
+    Plan,
+    Refusal,
+    Refused,
+    Settings,
+    SharedUids,
+)
 from compat.state.model.operators import Merged, Operator
 from compat.state.model.source_line import SourceLine
 from compat.state.model.states import State
 
 
-@dataclass(frozen=True, slots=True)
-class Encoding:
+class Encoding(Struct, frozen=True, kw_only=True):
     """How to make a plan: whether functions may be opened, and how a path of the program is shown.
 
     ``opening`` calls what opens a function, and may raise what is wrong with that. ``discovered`` is what was found out of
@@ -51,6 +59,7 @@ def encode(compilation: Compilation, encoding: Encoding | None = None) -> Plan |
     assert graph is not None
     assert compilation.job_graph is not None
     assert compilation.execution_graph is not None
+    operators = tuple(_operators(compilation, encoding))
     return Plan(
         flink=job.settings.flink,
         job_name=graph.job_name,
@@ -58,13 +67,27 @@ def encode(compilation: Compilation, encoding: Encoding | None = None) -> Plan |
         on_spark=job.on_spark,
         beyond=() if job.on_spark else tuple(_beyond(job, graph, encoding)),
         settings=settings_of(job.settings),
+        assumed=_assumed(job, operators),
         stream_graph=stream_graph(graph),
         hashes=_hashes(compilation) or {},
         user_hashes=_user_hashes(compilation) or {},
         job_graph=job_graph(compilation.job_graph),
         execution_graph=execution_graph(compilation.execution_graph),
-        operators=tuple(_operators(compilation, encoding)),
+        operators=operators,
     )
+
+
+def with_assumed(plan: Plan, read: tuple[Assumed, ...]) -> Plan:
+    """The plan, with what its program read of the world and nobody told."""
+    return structs.replace(plan, assumed=(*plan.assumed, *read)) if read else plan
+
+
+def _assumed(job: Job, operators: Iterable[Operator]) -> tuple[Assumed, ...]:
+    """The options that nobody set: PyFlink's mode, where the job has functions in Python."""
+    told = PYTHON_EXECUTION_MODE in job.settings.options or job.on_spark
+    if told or not any("python" in one.detail for one in operators):
+        return ()
+    return (Assumed(what="option", name=PYTHON_EXECUTION_MODE),)
 
 
 def _beyond(job: Job, graph: StreamGraph, encoding: Encoding) -> Iterator[Beyond]:
@@ -130,9 +153,9 @@ def settings_of(settings: JobSettings) -> Settings:
         "operator_chaining": settings.chaining,
         "chain_different_max_parallelism": settings.chain_different_max_parallelism,
         "python.operator-chaining.enabled": settings.python_chaining,
-        "python.execution-mode": "thread" if settings.python_thread_mode else "process",
+        PYTHON_EXECUTION_MODE: "thread" if settings.python_thread_mode else "process",
         "execution.checkpointing.file-merging.enabled": settings.file_merging,
-        "state.backend.type": settings.options.get("state.backend.type"),
+        STATE_BACKEND: settings.options.get(STATE_BACKEND),
         "checkpoint_interval": settings.checkpoint_interval,
         "auto_generated_uids": settings.auto_generated_uids,
     }

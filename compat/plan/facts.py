@@ -6,15 +6,15 @@ Nothing here knows how a plan was made; a plan compiled a moment ago and one rea
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from msgspec import Struct, field
+
 from compat.plan.as_run import KEPT_BY, STORE
 from compat.plan.earlier import operators_of
-from compat.state.frozen import frozen
 from compat.state.model.graphs import JobVertex
-from compat.state.model.job import Beyond, Language, Plan, Settings, Statement
+from compat.state.model.job import Assumed, Beyond, Language, Plan, Settings, Statement
 from compat.state.model.operators import Operator
 from compat.state.model.samples import Sample
 from compat.state.model.source_line import SourceLine
@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from compat.state.flink.formats import KeyedFormat
 
 
-@frozen
-class Vertex:
+class Vertex(Struct, frozen=True, kw_only=True):
     """A chain of operators: its id, its name and the ids of its operators, the head first.
 
     ``inputs`` are the vertices that it reads, each with whether a subtask reads some of theirs only (``POINTWISE``).
@@ -38,8 +37,7 @@ class Vertex:
     inputs: tuple[tuple[str, bool], ...] = ()
 
 
-@frozen
-class StateFile:
+class StateFile(Struct, frozen=True, kw_only=True):
     """A file that a savepoint needs beside its metadata: its name as recorded, where it is (``local``, ``remote``,
     ``missing``, …), and the ids of the operators whose state is in it."""
 
@@ -49,8 +47,7 @@ class StateFile:
     missing: bool
 
 
-@frozen
-class Snapshot:
+class Snapshot(Struct, frozen=True, kw_only=True):
     """The facts of a savepoint or checkpoint beside its operators.
 
     ``path`` is its ``_metadata``. ``formats`` has the format of their keyed state by the id of the operators that have
@@ -68,17 +65,16 @@ class Snapshot:
     newer: str | None = None
 
 
-@frozen
-class Program:
+class Program(Struct, frozen=True, kw_only=True, dict=True):
     """A job, or the snapshot of one, as facts.
 
     ``name`` is what a report calls it (the file's name), ``kind`` one of ``program``, ``topology``, ``plan``, ``savepoint``,
     ``snapshot``. ``settings`` are the options that matter for a restore,
     ``source`` the line that submitted the job. ``all_have_state`` holds when snapshots of this
     job contain handles for every operator (file merging), ``batch`` for a job in batch mode. ``snapshot`` is what a
-    savepoint says beside that, None for a program. ``language``, ``statements``, ``on_spark``, ``beyond`` and ``samples`` are
-    those of the plan; ``sides`` tells for each input of an operator of several inputs, which of them it is (a union has several
-    edges for one).
+    savepoint says beside that, None for a program. ``language``, ``statements``, ``on_spark``, ``beyond``, ``assumed`` and
+    ``samples`` are those of the plan; ``sides`` tells for each input of an operator of several inputs, which of them it is (a
+    union has several edges for one).
     """
 
     name: str
@@ -96,6 +92,7 @@ class Program:
     statements: tuple[Statement, ...] = ()
     on_spark: bool = False
     beyond: tuple[Beyond, ...] = ()
+    assumed: tuple[Assumed, ...] = ()
     sides: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     samples: tuple[Sample, ...] = ()
 
@@ -138,6 +135,7 @@ def facts_of(plan: Plan, *, name: str, kind: str) -> Program:
         on_spark=plan.on_spark,
         beyond=plan.beyond,
         samples=plan.samples,
+        assumed=plan.assumed,
         sides=_sides(plan) if any(one.description is not None for one in plan.operators) else {},
     )
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from msgspec import Struct
+
 from compat.plan.facts import Program
-from compat.state.frozen import frozen
 from compat.state.model.operators import Operator
 
 _DESCRIBED = re.compile(r"(?P<number>\[\d+\]:)?(?P<kind>[A-Z]\w*)\((?P<rest>.*)\)", re.DOTALL)
@@ -22,8 +23,7 @@ def has_queries(program: Program) -> bool:
     return program.language == "sql" or any(map(of_query, program.operators))
 
 
-@frozen(kw_only=False)
-class Description:
+class Description(Struct, frozen=True):
     """Flink's description of an operator: ``[6]:GroupAggregate(groupBy=[k], …)``, in its parts."""
 
     kind: str

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.plan.shapes import VOID, Shape, of_snapshot
 from compat.state import names as framework
@@ -21,8 +23,7 @@ _KRYO = ".kryo.KryoSerializerSnapshot"
 _SCOPES = {"UNION": StateScope.UNION, "BROADCAST": StateScope.BROADCAST}
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedState:
+class RecordedState(Struct, frozen=True):
     """A state as the backend knows it.
 
     ``kind`` is the backend's: PyFlink keeps value, reducing and aggregating states as lists. ``kind`` and the shapes are

@@ -7,7 +7,8 @@ savepoint holds the serializers' snapshots. Both become a :class:`Shape` here.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from compat.state.flink.snapshots import SerializerSnapshot
 from compat.state.names import JAVA_GLOBAL_WINDOW
@@ -15,8 +16,7 @@ from compat.state.names import JAVA_GLOBAL_WINDOW
 VOID = "VoidNamespace"
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """A serializer by a short name, with the serializers of its parts."""
 
     name: str

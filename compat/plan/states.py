@@ -8,7 +8,6 @@ The rules for PyFlink's operators were seen in real savepoints.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -72,8 +71,7 @@ _USER_CODE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Discovery:
+class Discovery(msgspec.Struct, frozen=True):
     """The states of one operator; None where they are not known, and why; and why there may be more besides."""
 
     states: tuple[State, ...] | None

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from pathlib import Path
 
+from msgspec import Struct, field
+
 from compat.check.findings import Level
-from compat.state.frozen import frozen
 from compat.state.model.job import Plan, Refused
 
 Lines = Sequence[str] | Mapping[int, str]
@@ -20,8 +20,7 @@ LARGEST_SOURCE = 4_000_000
 """Files beyond this many bytes are not read for the sake of a source frame."""
 
 
-@frozen
-class Typed:
+class Typed(Struct, frozen=True, kw_only=True):
     """What the user typed, for the commands that come next.
 
     ``check`` is the command line that makes the check again; where it is None, each pair has one of its own, with
@@ -38,8 +37,11 @@ class Typed:
     definitions: tuple[str, ...] = ()
 
 
-@frozen
-class ReportContext:
+WIDTH = 100
+"""The columns of a text that goes to no terminal."""
+
+
+class ReportContext(Struct, frozen=True, kw_only=True):
     """How to render.
 
     ``sources`` gives the lines of a file, as a mapping or a function; without it files are read from disk, relative to
@@ -51,7 +53,7 @@ class ReportContext:
 
     sources: Mapping[str, Lines] | Reader | None = None
     color: bool = False
-    width: int = 100
+    width: int = WIDTH
     verbose: bool = False
     cwd: Path = field(default_factory=Path.cwd)
     fail_on: Level = Level.ERROR

@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from msgspec import Struct
+
 from compat.escaping import code_line
 from compat.report.context import Lines, ReportContext
-from compat.state.frozen import frozen
 from compat.state.model.source_line import SourceLine
 
 _WIDEST = 160
 
 
-@frozen(kw_only=False)
-class FrameLine:
+class FrameLine(Struct, frozen=True):
     """One line of a frame. ``marker`` is the number, ``^`` under the marked line's code or ``+`` for a line to add."""
 
     number: int | None

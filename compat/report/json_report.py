@@ -10,6 +10,7 @@ from typing import Any
 import compat
 from compat.check.findings import (
     Account,
+    Assumption,
     Change,
     Difference,
     Finding,
@@ -69,6 +70,7 @@ def as_dict(outcome: Report | Undecided) -> dict[str, Any]:
         mapping=[_row(row) for row in outcome.mapping],
         accounts=[_account(account) for account in outcome.accounts],
         looked_at=summary.looked_at(outcome.accounts),
+        assumptions=[_assumption(assumption) for assumption in outcome.assumptions],
         notes=list(outcome.notes),
         **explained,
     )
@@ -91,6 +93,7 @@ def _document(outcome: Report | Undecided, **fields: Any) -> dict[str, Any]:
         "mapping": [],
         "accounts": [],
         "looked_at": "",
+        "assumptions": [],
         "notes": [],
     }
     return document | fields
@@ -214,6 +217,17 @@ def _account(account: Account) -> dict[str, Any]:
         "witness": None if evidence is None else evidence.witness.name.lower(),
         "rule": account.rule or None,
         "gap": account.gap or None,
+    }
+
+
+def _assumption(assumption: Assumption) -> dict[str, Any]:
+    return {
+        "name": assumption.name,
+        "value": assumption.value,
+        "tried": list(assumption.tried),
+        "differs": assumption.differs,
+        "settle": assumption.settle,
+        "sentence": summary.assumed(assumption),
     }
 
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from compat.check.catalogue import RULES
 from compat.check.findings import (
     Account,
+    Assumption,
     Change,
     Difference,
     Fate,
@@ -189,6 +191,16 @@ _ACCOUNTED = {
     Fate.DROPPED: "dropped",
     Fate.UNKNOWN: "open",
 }
+
+
+def assumed(one: Assumption) -> str:
+    """What was assumed, as nobody told it, and whether the verdict hangs on it."""
+    if not one.tried:
+        return f"{one.name}: {one.value}. Tell another by {one.settle}."
+    tried = " and ".join(one.tried)
+    if one.differs:
+        return f"{one.name}: with {one.value} the answer is another one than with {tried}. Tell which by {one.settle}."
+    return f"{one.name}: {one.value}. With {tried} the answer is the same."
 
 
 def evidence(account: Account) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from io import StringIO
 
+from msgspec.structs import replace
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
@@ -19,6 +19,7 @@ from rich.text import Text
 
 from compat.check.findings import (
     Account,
+    Assumption,
     Difference,
     Fate,
     Finding,
@@ -141,6 +142,7 @@ class _Page:
             self.mapping(report)
         if report.accounts:
             self.accounts(report.accounts)
+        self.assumptions(report.assumptions)
         if report.rehearsal is not None:
             self.rehearsal(report.rehearsal)
         if report.story:
@@ -386,6 +388,14 @@ class _Page:
             self.console.print(table)
         if left_out := len(accounts) - len(rows):
             self.line(f"and {left_out:,} state{'s' if left_out > 1 else ''} more; --format json has all")
+
+    def assumptions(self, assumptions: Sequence[Assumption]) -> None:
+        """What nobody told, and the check took for granted or tried."""
+        if assumptions:
+            self.line()
+            self.line("Assumed, as nobody told:", style="bold")
+        for one in assumptions:
+            self.line(f"  {summary.assumed(one)}")
 
     def rehearsal(self, operators: Sequence[RehearsedOperator]) -> None:
         self.line()

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError
@@ -41,8 +42,7 @@ _DEFAULT_PREFIX = "kafka-sink"
 """The prefix of sinks that were given none (flink-connector-kafka 3.x); exactly-once needs one."""
 
 
-@dataclass(frozen=True, slots=True)
-class KafkaSplits:
+class KafkaSplits(Struct, frozen=True):
     """The partitions that a source reads, and the ends of those that have one."""
 
     partitions: tuple[KafkaPartition, ...]
@@ -65,8 +65,7 @@ class KafkaSplits:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class KafkaWriters:
+class KafkaWriters(Struct, frozen=True):
     """The prefix and the naming of the transactions of a sink; ``exactly_once`` is None where the state does not tell."""
 
     prefix: str
@@ -85,8 +84,7 @@ class KafkaWriters:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class FilesLeft:
+class FilesLeft(Struct, frozen=True):
     """What a source of files has begun to read, or found: ``looks_for_more`` is None where it has neither."""
 
     looks_for_more: bool | None
@@ -100,8 +98,7 @@ class FilesLeft:
         return FileSource(paths=known.paths if known is not None and known is named else None, looks_for_more=looks)
 
 
-@dataclass(frozen=True, slots=True)
-class NumbersLeft:
+class NumbersLeft(Struct, frozen=True, kw_only=True):
     """Ranges of numbers that are still to be made."""
 
     def source(self) -> OtherSource:
@@ -111,8 +108,7 @@ class NumbersLeft:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class OtherLeft:
+class OtherLeft(Struct, frozen=True, kw_only=True):
     """What a source left that has neither to do with Kafka nor with files or ranges of numbers."""
 
     def source(self) -> OtherSource:

@@ -15,6 +15,8 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from compat.plan.shapes import Shape, of_type
 from compat.state.types import ListTypeInfo, MapTypeInfo, RowTypeInfo, TupleTypeInfo, TypeInformation
 
@@ -44,8 +46,7 @@ class _Untold(Exception):
     """A type whose bytes are not known here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(Struct, frozen=True):
     """The evidence of stored values about a declared type: why they cannot be of it, or that they are of no other one."""
 
     contradiction: str | None = None

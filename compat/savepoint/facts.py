@@ -9,9 +9,9 @@ never make a finding; what differs does.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from compat.plan.claims import partners
@@ -27,14 +27,13 @@ from compat.state import names as framework
 from compat.state.assignment import Assignable
 from compat.state.compatibility import THREAD as THREAD_DIALECT
 from compat.state.model.connectors import Connector
-from compat.state.model.job import Settings
+from compat.state.model.job import PYTHON_EXECUTION_MODE, Settings
 from compat.state.model.operators import Detail, Operator
 from compat.state.model.source_line import SourceLine
 from compat.state.model.states import FUNCTIONS_OF_CONTENTS, Known, State, StateKind, StateScope
 from compat.state.types import ListTypeInfo, MapTypeInfo
 from compat.state.types.spelling import parse_type
 
-EXECUTION_MODE: Final = "python.execution-mode"
 PROCESS, THREAD = "process", "thread"
 _COMBINING = ("reduce", "aggregate")
 """Calls of windows that keep one value for each, in the place of its records."""
@@ -58,7 +57,7 @@ def program(recorded: Recorded, name: str, new: Program, names: Names | None = N
     )
     settings: Settings = {} if names.program is None else {**names.program.settings}
     if mode is not None:
-        settings[EXECUTION_MODE] = mode
+        settings[PYTHON_EXECUTION_MODE] = mode
     return Program(
         name=name,
         kind="savepoint",
@@ -107,8 +106,7 @@ def _mode(recorded: Recorded, new: Program) -> str | None:
     return THREAD if python and own else None
 
 
-@dataclass(frozen=True, slots=True)
-class _Translation:
+class _Translation(Struct, frozen=True):
     """One operator of a savepoint on its way to facts.
 
     ``partner`` is the operator of NEW that finds this one's state, ``known`` the operator of the program that wrote it;

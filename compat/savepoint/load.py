@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import Input, InputError, LoadOptions, load, opened
@@ -15,8 +16,7 @@ from compat.state.flink import SavepointError
 from compat.state.model.job import Plan, Refused
 
 
-@dataclass(frozen=True, slots=True)
-class OldSavepoint:
+class OldSavepoint(Struct, frozen=True):
     """A savepoint that was read, and the names that were told with it."""
 
     recorded: Recorded

@@ -9,7 +9,8 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from compat.compiler.streamgraph.hashing import uid_hash
 from compat.plan.facts import Program
@@ -25,16 +26,14 @@ class NamesError(ValueError):
     """A table of names that cannot be read; the message names the file, and the line where there is one."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """The entry of a table of names for one id."""
 
     uid: str | None
     name: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """Where names come from: the program that wrote the savepoint, or a table by operator id."""
 
     program: Program | None = None

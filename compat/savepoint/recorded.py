@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.plan.recorded_states import RecordedState, recorded_state
 from compat.plan.shapes import BYTES, Shape, of_snapshot
@@ -30,8 +32,7 @@ from compat.state.model.states import StateKind, StateScope
 FULLY, PARTLY = "fully", "partly"
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedOperator:
+class RecordedOperator(Struct, frozen=True, kw_only=True):
     """An operator of a savepoint.
 
     ``states`` are all that could be read; ``unreadable`` says why there may be more. ``finished`` is ``fully``, ``partly``
@@ -69,8 +70,7 @@ class RecordedOperator:
         return own and not self.raw_keyed and not any(state.timers for state in self.states)
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(Struct, frozen=True):
     """A savepoint or checkpoint. ``metadata`` is the path of its ``_metadata``, ``files`` what lies outside of it.
 
     ``newer`` is the latest snapshot of the same job that lies beside it and was taken after it.

@@ -8,12 +8,13 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any
 
+from msgspec import Struct
+
 from compat.compiler.streamgraph.hashing import uid_hash
 from compat.compiler.streamgraph.translators.sinks import COMMITTER_UID, GLOBAL_COMMITTER_UID
 from compat.savepoint.names import Names
 from compat.state.flink import NewId, OperatorState, Savepoint
 from compat.state.flink.writing import LONGEST_TEXT, write_utf
-from compat.state.frozen import frozen
 
 LARGEST_REPORT = 256 * 1024 * 1024
 _NEAREST = 3
@@ -24,8 +25,7 @@ class RemapError(ValueError):
     """What was asked for cannot be done with this savepoint; the message says why and what to do."""
 
 
-@frozen
-class Move:
+class Move(Struct, frozen=True, kw_only=True):
     """An operator of the savepoint, the name that a person knows it by, and the id that it is to have."""
 
     operator: OperatorState
@@ -33,8 +33,7 @@ class Move:
     new: NewId
 
 
-@frozen
-class Advice:
+class Advice(Struct, frozen=True, kw_only=True):
     """A report's advice: the ids of OLD with the new ones, and the operators that it has none for, each with the reason."""
 
     ids: dict[str, NewId]

@@ -17,7 +17,6 @@ import zlib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
@@ -63,8 +62,7 @@ class _End(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
+class Backup(msgspec.Struct, frozen=True):
     """What a file holds: rows by table, and when it was written."""
 
     rows: dict[str, int]

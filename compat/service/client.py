@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from compat.plan.writing import encoded
 from compat.service.requests import job_name
@@ -14,8 +15,7 @@ from compat.transport import call
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(Struct, frozen=True):
     """A service at an address. Every call raises ServerError."""
 
     url: str

@@ -6,8 +6,10 @@ known again by its text as it was sent, before anything is made of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from hashlib import sha256
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.service import worker
 from compat.service.caches import Kept
@@ -30,8 +32,7 @@ SMALL = 256 * 1024
 """Bytes of a request whose look-up holds up nobody."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
+class _Side(Struct, frozen=True):
     """A side of a check whose plan is known."""
 
     side: CheckSide

@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, BinaryIO
+
+from msgspec import Struct
 
 from compat.compiler.gc_policy import collection_paused
 from compat.escaping import visible
@@ -34,8 +35,7 @@ LARGEST_DESCRIPTION = 128 * 1024 * 1024
 DEEPEST_VALUE = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A directory that holds a snapshot, as it was seen; ``fingerprint`` changes when its describing file does."""
 
     id: str

@@ -6,15 +6,14 @@ accepted for these two plans. What others asked of the same plans decides nothin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from compat.service.options import Accepted, Options
 from compat.service.records import Acceptance, Check, Version
 from compat.service.registry import Registry
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
+class Decided(Struct, frozen=True):
     """The newest check that the gate goes by, None where there is none yet, and what admins let pass between the plans."""
 
     check: Check | None

@@ -8,7 +8,6 @@ plans.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 
@@ -21,16 +20,14 @@ _NOT_DECIDING = ("cli", "service", "view", "examples", "__pycache__")
 """Folders of the package whose code changes no verdict."""
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(msgspec.Struct, frozen=True):
     """A finding that someone decided to let pass, by its fingerprint, and why."""
 
     fingerprint: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(msgspec.Struct, frozen=True, kw_only=True):
     """What a check is asked besides its two sides. ``accept`` are findings that may pass."""
 
     flink: str = LATEST_FLINK

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 
 class Role(IntEnum):
@@ -19,8 +21,7 @@ class Role(IntEnum):
     ADMIN = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
+class Identity(Struct, frozen=True):
     """The sender of a request: the name of a token, or ``anonymous``, of whom no token is ``known``."""
 
     name: str
@@ -33,8 +34,7 @@ class Identity:
         return self.role is Role.DEPLOY
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """A plan as the registry keeps it: ``digest`` is the SHA-256 of its canonical JSON, ``size`` the bytes of that."""
 
     digest: str
@@ -44,8 +44,7 @@ class Plan:
     size: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Version:
+class Version(Struct, frozen=True, kw_only=True):
     """A version of a job: the ``number``-th that was pushed, from 1. ``image`` is the digest of its container image."""
 
     id: int
@@ -64,8 +63,7 @@ class Version:
         return f"{self.job}@{self.number}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Acceptance:
+class Acceptance(Struct, frozen=True, kw_only=True):
     """A finding between two plans of a job that an admin let pass: by its fingerprint, in words, why, and who, by token."""
 
     fingerprint: str
@@ -75,8 +73,7 @@ class Acceptance:
     by: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StandingAcceptance:
+class StandingAcceptance(Struct, frozen=True, kw_only=True):
     """A finding that is let pass until that is withdrawn: between which plans, by digest, and since when."""
 
     acceptance: Acceptance
@@ -85,8 +82,7 @@ class StandingAcceptance:
     at: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Promotion:
+class Promotion(Struct, frozen=True, kw_only=True):
     """The promotion of a version to the one that runs: by whom, on which check; ``reason`` is given when it was forced.
 
     ``accepted`` are the findings of the check that were let pass.
@@ -103,8 +99,7 @@ class Promotion:
     accepted: tuple[Acceptance, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckSide:
+class CheckSide(Struct, frozen=True, kw_only=True):
     """One side of a check: what reports call it, what it is (``plan``, ``version``, ``savepoint``), and where it is kept."""
 
     label: str
@@ -114,8 +109,7 @@ class CheckSide:
     savepoint: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(Struct, frozen=True, kw_only=True):
     """A check that was made: of what, when, with which verdict. ``seconds`` is what it took.
 
     ``options`` is the key of what was asked (:class:`compat.service.options.Options`), None for a check of an older server.
@@ -142,8 +136,7 @@ class Check:
         return self.verdict in ("compatible", "compatible-with-migration")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(Struct, frozen=True, kw_only=True):
     """A job: the version that runs (None before the first promotion), how many were pushed, and its last check."""
 
     name: str
@@ -153,8 +146,7 @@ class Job:
     last_check: Check | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Savepoint:
+class Savepoint(Struct, frozen=True, kw_only=True):
     """A savepoint or checkpoint in one of the operator's folders.
 
     ``id`` stands for its path. ``kind`` is ``flink``, ``delta-savepoint`` or ``delta-job`` (a job's own state table, of which
@@ -175,8 +167,7 @@ class Savepoint:
     seen_at: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
+class Token(Struct, frozen=True, kw_only=True):
     """A token: its name, role and times. The secret is not kept."""
 
     name: str
@@ -196,8 +187,7 @@ class Action(StrEnum):
     IMPORT = "import"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AuditEntry:
+class AuditEntry(Struct, frozen=True, kw_only=True):
     """Something that was decided: when, by whom (a token's name, or who was at the command line), of which job, and what."""
 
     id: int

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from msgspec import Raw
+from msgspec import Raw, Struct
 
 from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK
 from compat.service.options import Accepted, Options
@@ -35,8 +34,7 @@ _SAVEPOINT_ID = re.compile(SAVEPOINT_ID)
 _IMAGE = re.compile(IMAGE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class Reference(Struct, frozen=True, kw_only=True):
     """A side of a check: a plan that was sent along, a version of a job (None: the one that runs), or a savepoint."""
 
     plan: bytes | None = None
@@ -46,8 +44,7 @@ class Reference:
     savepoint: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckRequest:
+class CheckRequest(Struct, frozen=True, kw_only=True):
     """Check ``new`` against ``old``. ``record`` keeps the check, under the job of ``old`` if it has one."""
 
     old: Reference
@@ -63,8 +60,7 @@ class CheckRequest:
         return self.record and bool(self.options.accept)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PushRequest:
+class PushRequest(Struct, frozen=True, kw_only=True):
     """Register ``plan`` as a version; ``image`` is the digest of the container image that holds the program."""
 
     plan: bytes
@@ -73,8 +69,7 @@ class PushRequest:
     image: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromoteRequest:
+class PromoteRequest(Struct, frozen=True, kw_only=True):
     """Make a version the one that runs (None: the newest), on a check unless ``force``d for a ``reason``."""
 
     version: int | None
@@ -82,8 +77,7 @@ class PromoteRequest:
     reason: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WithdrawRequest:
+class WithdrawRequest(Struct, frozen=True, kw_only=True):
     """Let a finding pass no more, between the plans that are named, or any; ``reason`` is kept."""
 
     fingerprint: str

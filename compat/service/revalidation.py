@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable
-from dataclasses import dataclass
 from hashlib import blake2b
 
+from msgspec import Struct
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
@@ -45,8 +45,7 @@ _LASTING = (
 """Paths of what never changes, and the query for what it is about: the same row, the same answer."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     """An answer as it was sent, when the database was in that state."""
 
     state: Hashable

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from compat.compiler.control_group import cores
 from compat.state.delta.errors import StoreError
@@ -14,8 +15,7 @@ from compat.state.stores.schemes import is_remote
 LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 
-@dataclass(frozen=True, slots=True)
-class Folder:
+class Folder(Struct, frozen=True):
     """A folder in which savepoints and checkpoints are looked for, on this machine or on an object store (``s3://…``).
 
     ``job`` is whose they are, None if they say it.
@@ -42,8 +42,7 @@ class Folder:
         return cls(os.path.realpath(found), job if equals else None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceSettings:
+class ServiceSettings(Struct, frozen=True, kw_only=True):
     """How a service runs. Sizes are in bytes, times in seconds.
 
     ``anonymous_read`` lets requests without a token look; recording and deciding always take one. ``allowed_hosts`` are the

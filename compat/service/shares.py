@@ -7,16 +7,15 @@ what one client may have, where that is more.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
+from msgspec import Struct
 from starlette.requests import Request
 from starlette.types import Scope
 
 from compat.service.records import Identity
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(Struct, frozen=True):
     """The sender of requests; ``known`` tells one with a token."""
 
     name: str

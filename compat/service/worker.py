@@ -11,7 +11,9 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.check.assumptions import under_both
 from compat.check.context import CheckOptions
@@ -43,8 +45,7 @@ MOST_KEPT, LARGEST_KEPT = 64, 1024 * 1024
 """How many programs a worker keeps in memory, and the bytes of plan from which on it keeps none."""
 
 
-@dataclass(frozen=True, slots=True)
-class WorkerSettings:
+class WorkerSettings(Struct, frozen=True):
     """The settings of a worker process."""
 
     database: str
@@ -53,8 +54,7 @@ class WorkerSettings:
     memory: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
+class Checked(Struct, frozen=True, kw_only=True):
     """A check as it was made. ``report`` is its JSON text; ``job`` whose check it is, where ``old`` is a job's.
 
     ``options`` is the key of what was asked; ``accepted`` are the findings that the request let pass.
@@ -78,8 +78,7 @@ class Checked:
     accepted: tuple[Finding, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Pushed:
+class Pushed(Struct, frozen=True):
     """A plan to be registered."""
 
     packed: PackedPlan
@@ -88,8 +87,7 @@ class Pushed:
     image: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Programs:
+class _Programs(Struct, frozen=True):
     """The facts of a plan, and those under another default parallelism where ids or chains hang on it."""
 
     usual: Program
@@ -275,8 +273,7 @@ def _passed(report: Report | Undecided, accept: tuple[Accepted, ...]) -> Iterato
         yield from (finding for finding in report.suppressed if finding.fingerprint in fingerprints)
 
 
-@dataclass(frozen=True, slots=True)
-class _Given:
+class _Given(Struct, frozen=True):
     """A side of a check: its description, and its plan, or why what was sent is none, or the snapshot."""
 
     side: CheckSide

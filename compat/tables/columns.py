@@ -8,9 +8,9 @@ from itertools import islice
 from typing import Any
 
 import pyarrow as pa
+from msgspec import Struct
 
 from compat.compiler.spark.connectors.arrow import column_type, element_type, field_names
-from compat.state.frozen import frozen
 from compat.state.rows import Row
 from compat.state.types import MapTypeInfo, RowTypeInfo, TupleTypeInfo, TypeInformation
 from compat.tables.snapshots import TableEntry, TableState
@@ -20,16 +20,14 @@ _NAMESPACE = pa.struct([("start", pa.int64()), ("end", pa.int64()), ("number", p
 _Convert = Callable[[Any], Any]
 
 
-@frozen
-class Cells:
+class Cells(Struct, frozen=True, kw_only=True):
     """How the cells of one column are made of one state's values."""
 
     type: pa.DataType
     convert: _Convert
 
 
-@frozen
-class Layout:
+class Layout(Struct, frozen=True, kw_only=True):
     """The columns of a table of some states' entries.
 
     Keys, map keys and values have the type that the states declare, where they declare the same. Otherwise they are texts: a

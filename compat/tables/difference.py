@@ -8,7 +8,8 @@ from enum import Enum
 from itertools import chain
 from typing import NamedTuple
 
-from compat.state.frozen import frozen
+from msgspec import Struct
+
 from compat.tables.columns import text
 from compat.tables.reading import choose, open_snapshot
 from compat.tables.snapshots import StateSnapshot, TableEntry, TableState
@@ -36,8 +37,7 @@ class ChangedEntry(NamedTuple):
     after: str | None
 
 
-@frozen
-class Difference:
+class Difference(Struct, frozen=True, kw_only=True):
     """How a state of an operator differs: the numbers of its entries, and of those that differ; some of these."""
 
     state: TableState
@@ -59,8 +59,7 @@ class _Key(NamedTuple):
     due: int | None
 
 
-@frozen
-class _Side:
+class _Side(Struct, frozen=True, kw_only=True):
     snapshot: StateSnapshot
     states: Mapping[_Address, TableState]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from compat.state.frozen import frozen
+from msgspec import Struct
+
 from compat.state.types import TypeInformation
 
 
-@frozen
-class TableState:
+class TableState(Struct, frozen=True, kw_only=True):
     """A state of an operator: one of the tables that a snapshot is.
 
     ``kind`` is a word such as ``value``, ``list``, ``map`` or ``event-timer``. The types are None where there is nothing of the

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from compat.plan.facts import Program, Vertex
 from compat.state.model.graphs import ExecutionEdge, StreamEdge
@@ -19,8 +20,7 @@ Link = tuple[int, int, str]
 LAYERS = ("stream", "job", "execution")
 
 
-@dataclass(frozen=True, slots=True)
-class Side:
+class Side(Struct, frozen=True):
     """One program and its plan, None where there is none: a savepoint has no graph."""
 
     program: Program

@@ -81,6 +81,7 @@ def document_section(document: Json, old: Side, new: Side, context: ReportContex
         "mapping": [_row(row, places) for row in rows_in_order(document["mapping"])],
         "accounts": [_account(account, places) for account in document.get("accounts", ())],
         "looked_at": visible(document.get("looked_at", "")),
+        "assumptions": [visible(one["sentence"]) for one in document.get("assumptions", ())],
     }
 
 
@@ -126,7 +127,7 @@ def failure_section(document: Json, next_step: str) -> Json:
 
 def _section(kind: str, verdict: str | None, words: str) -> Json:
     """The fields that all sections share."""
-    lists = ("notes", "findings", "suppressed", "mapping", "accounts", "failures", "changed")
+    lists = ("notes", "findings", "suppressed", "mapping", "accounts", "assumptions", "failures", "changed")
     return {
         "kind": kind,
         "verdict": verdict,

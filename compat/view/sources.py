@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from compat.escaping import code_line, visible
 from compat.plan.lines import lines_of

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from compat.compiler.configuration import PYTHON_EXECUTION_MODE
 from compat.compiler.datastream._location import here
 from compat.compiler.datastream.common.typeinfo import ExternalTypeInfo, RowTypeInfo, TypeInformation, Types
 from compat.compiler.transformations.kinds import (
@@ -15,6 +14,7 @@ from compat.compiler.transformations.kinds import (
 )
 from compat.compiler.transformations.operators import Operator, PythonFunction
 from compat.compiler.transformations.partitioners import Partitioner
+from compat.state.model.job import PYTHON_EXECUTION_MODE
 
 if TYPE_CHECKING:
     from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment

@@ -10,13 +10,14 @@ import os
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cache
 from importlib import import_module
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import ModuleType
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from compat.compiler.datastream.beyond.noting import note
 from compat.compiler.errors import NeedsPyFlink
@@ -37,8 +38,7 @@ ADDED = tuple(f"pyflink.datastream.connectors.{name}" for name in ("datagen", "d
 """Modules that we have and PyFlink has not: connectors of jobs on Spark."""
 
 
-@dataclass(frozen=True, slots=True)
-class Names:
+class Names(Struct, frozen=True):
     """The public names of a module, each with the module that has it; and those that ``import *`` gives."""
 
     homes: Mapping[str, str]

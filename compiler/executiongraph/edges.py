@@ -6,13 +6,13 @@ The groups are arithmetic, not lists: an exchange between ten thousand and ten t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from compat.compiler.jobgraph.graph import DistributionPattern
 
 
-@dataclass(frozen=True, slots=True)
-class EdgeGroup:
+class EdgeGroup(Struct, frozen=True):
     """All connections of one exchange between ``producers`` and ``consumers`` subtasks."""
 
     pattern: DistributionPattern

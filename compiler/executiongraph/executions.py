@@ -5,7 +5,9 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+from msgspec import Struct, field
 
 from compat.compiler.executiongraph.graph import ExecutionGraph, ExecutionVertex
 from compat.compiler.executiongraph.states import ExecutionState, next_execution_state
@@ -54,8 +56,7 @@ class Execution:
         self.failure = cause
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VertexStatus:
+class VertexStatus(Struct, frozen=True, kw_only=True):
     """A vertex as its subtasks are together. ``tasks`` counts them by state; ``since`` is when the last one changed.
 
     ``failure`` is the cause of the last failure of one of them, the ``failed`` one, in this attempt or an earlier one.

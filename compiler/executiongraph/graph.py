@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from compat.compiler.executiongraph.edges import EdgeGroup
 from compat.compiler.jobgraph.graph import JobVertex, ResultPartitionType
 from compat.compiler.streamgraph.graph import StreamEdge
-from compat.state.frozen import frozen
 
 
-@dataclass(frozen=True, slots=True)
-class ExecutionVertex:
+class ExecutionVertex(Struct, frozen=True):
     """One subtask: number ``subtask`` (from 0) of ``of``, in the job's slot number ``slot``."""
 
     vertex: str
@@ -27,8 +26,7 @@ class ExecutionVertex:
         return f"{self.name} ({self.subtask + 1}/{self.of})"
 
 
-@frozen
-class IntermediateResult:
+class IntermediateResult(Struct, frozen=True, kw_only=True):
     """A data set with a partition for each subtask of its producer."""
 
     index: int
@@ -38,8 +36,7 @@ class IntermediateResult:
     partition_count: int
 
 
-@frozen
-class ExecutionEdge:
+class ExecutionEdge(Struct, frozen=True, kw_only=True):
     """An exchange: the result that is read, by which vertex, and the connections between the subtasks.
 
     ``stream_edge`` is the stream that it carries.
@@ -52,8 +49,7 @@ class ExecutionEdge:
     stream_edge: StreamEdge
 
 
-@frozen
-class ExecutionJobVertex:
+class ExecutionJobVertex(Struct, frozen=True, kw_only=True):
     """A vertex as it runs. ``max_parallelism`` is settled; ``max_parallelism_configured`` says the program set it.
 
     ``slots`` are the job's slots that the subtasks run in, one each, in order.
@@ -81,8 +77,7 @@ class ExecutionJobVertex:
         )
 
 
-@frozen
-class ExecutionGraph:
+class ExecutionGraph(Struct, frozen=True, kw_only=True):
     """All vertices in topological order. ``slots`` gives, by slot sharing group, how many slots the job needs."""
 
     job_name: str

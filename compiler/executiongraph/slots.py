@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
+from msgspec import Struct
+
 from compat.compiler.errors import illegal_state
 from compat.compiler.jobgraph.graph import JobVertex
-from compat.state.frozen import frozen
 
 
-@frozen
-class SlotSharingGroup:
+class SlotSharingGroup(Struct, frozen=True, kw_only=True):
     """Vertices whose subtasks share slots.
 
     ``slots`` is how many the group needs and ``first`` the number of its first one in the job. ``name`` is unique in a job:

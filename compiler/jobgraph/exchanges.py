@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from compat.compiler.errors import unsupported
 from compat.compiler.jobgraph.chaining import Chain, nodes_that_block

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from compat.compiler.jobgraph.artifacts import cached_files
 from compat.compiler.jobgraph.chaining import (

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any
+
+from msgspec import Struct
 
 from compat.compiler.configuration import JobSettings
 from compat.compiler.errors import Location
@@ -14,7 +15,6 @@ from compat.compiler.streamgraph.graph import StreamEdge, Task
 from compat.compiler.transformations.operators import Operator
 from compat.compiler.transformations.partitioners import Partitioner, Ship
 from compat.compiler.transformations.resources import ResourceSpec, SlotResources
-from compat.state.frozen import frozen
 
 
 class ResultPartitionType(Enum):
@@ -50,8 +50,7 @@ class DistributionPattern(Enum):
     POINTWISE = "POINTWISE"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NonChainedOutput:
+class NonChainedOutput(Struct, frozen=True, kw_only=True):
     """A data set that one operator of a chain writes. One that several edges may read is one object for all of them.
 
     ``source`` is the node that writes it; ``id`` is None where Flink draws it at random (1.x).
@@ -68,8 +67,7 @@ class NonChainedOutput:
         return DistributionPattern.POINTWISE if self.partitioner.ship.pointwise else DistributionPattern.ALL_TO_ALL
 
 
-@frozen
-class StreamConfig:
+class StreamConfig(Struct, frozen=True, kw_only=True):
     """The configuration that a task needs to run one operator of its chain. Flink: ``StreamConfig``.
 
     ``index`` counts from 1 at the head; 0 is a source inside the head. ``start`` marks the head and ``end`` an operator
@@ -94,8 +92,7 @@ class StreamConfig:
     state_partitioners: int
 
 
-@frozen
-class OperatorIdPair:
+class OperatorIdPair(Struct, frozen=True, kw_only=True):
     """The two ids under which an operator's state may be found, and what a person calls the operator."""
 
     node: int
@@ -105,8 +102,7 @@ class OperatorIdPair:
     uid: str | None
 
 
-@frozen
-class IntermediateDataSet:
+class IntermediateDataSet(Struct, frozen=True, kw_only=True):
     """A data set that a vertex produces for others. ``id`` is None where Flink draws it at random (1.x)."""
 
     index: int
@@ -116,8 +112,7 @@ class IntermediateDataSet:
     consumers: tuple[str, ...]
 
 
-@frozen
-class JobEdge:
+class JobEdge(Struct, frozen=True, kw_only=True):
     """An exchange between two vertices; ``data_set`` is the index of the data set that it consumes.
 
     ``stream_edge`` is the stream that it carries, from one operator of the source to one of the target.
@@ -137,8 +132,7 @@ class JobEdge:
         return self.stream_edge.type_number
 
 
-@frozen
-class JobVertex:
+class JobVertex(Struct, frozen=True, kw_only=True):
     """A chain of operators that run in one task. Ids are 32 hex digits; ``operators`` has the head last.
 
     ``parallelism`` is -1 where the scheduler of a batch job decides. ``slot_sharing_group`` and ``co_location_group``
@@ -179,8 +173,7 @@ class CheckpointRetention(Enum):
     NEVER_RETAIN_AFTER_TERMINATION = "NEVER_RETAIN_AFTER_TERMINATION"
 
 
-@frozen
-class CheckpointSettings:
+class CheckpointSettings(Struct, frozen=True, kw_only=True):
     """How the job takes checkpoints; times in milliseconds. Flink: ``CheckpointCoordinatorConfiguration``.
 
     Every job has them, as savepoints follow them, too: a job without checkpoints has an interval of ``NO_CHECKPOINTS``.
@@ -206,8 +199,7 @@ class CheckpointSettings:
         return self.interval != NO_CHECKPOINTS
 
 
-@frozen
-class JobGraph:
+class JobGraph(Struct, frozen=True, kw_only=True):
     """All vertices, in the order in which they were made, and their ids sorted from the sources."""
 
     job_name: str

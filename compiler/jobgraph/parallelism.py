@@ -6,15 +6,14 @@ FORWARD that the program asked for must agree.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from compat.compiler.jobgraph.chaining import Chain
 from compat.compiler.streamgraph.graph import StreamGraph
 from compat.compiler.transformations.partitioners import Ship
 
 
-@dataclass(frozen=True, slots=True)
-class VertexParallelism:
+class VertexParallelism(Struct, frozen=True):
     """A vertex's parallelism (-1: left to the scheduler), whether the program set it, and its max parallelism."""
 
     parallelism: int

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from compat.compiler.errors import illegal_state
 from compat.compiler.jobgraph.chaining import Chain
@@ -11,8 +11,7 @@ from compat.compiler.streamgraph.graph import StreamEdge, StreamGraph
 from compat.compiler.streamgraph.translators.context import DEFAULT_SLOT_SHARING_GROUP
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
+class Groups(Struct, frozen=True):
     """A vertex's slot sharing group (its number and name) and its co-location group (a number or None)."""
 
     slot_sharing: int

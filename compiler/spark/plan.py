@@ -9,9 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from compat.compiler.driver import Compilation
 from compat.compiler.executiongraph.edges import EdgeGroup
@@ -27,8 +30,7 @@ from compat.compiler.transformations.operators import BroadcastProcess, KeyedBro
 from compat.compiler.transformations.partitioners import Partitioner
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputSpec:
+class OutputSpec(Struct, frozen=True, kw_only=True):
     """A stream out of an operator. ``edge`` numbers it in the job.
 
     ``vertex`` and ``group``, the connections with its subtasks, are None for a stream inside the chain.
@@ -45,8 +47,7 @@ class OutputSpec:
     max_parallelism: int
 
 
-@dataclass(frozen=True, slots=True)
-class InputGate:
+class InputGate(Struct, frozen=True):
     """An exchange as its reader sees it: a channel from each subtask that feeds it. ``edge`` numbers the stream."""
 
     edge: int
@@ -73,8 +74,7 @@ class Channels(Collection[tuple[int, int]]):
                 return False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperatorSpec:
+class OperatorSpec(Struct, frozen=True, kw_only=True):
     """An operator of a chain: ``operator`` is None for the ends of an iteration.
 
     ``tagged`` is True where a side output of it is read somewhere: PyFlink's merging may have made two operators of one, of
@@ -102,8 +102,7 @@ class OperatorSpec:
         return self.task in (Task.SOURCE, Task.LEGACY_SOURCE, Task.ITERATION_HEAD)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskSpec:
+class TaskSpec(Struct, frozen=True, kw_only=True):
     """A vertex: its operators in the order of the data, its gates by input, and the slot of each of its subtasks."""
 
     vertex: int
@@ -122,16 +121,16 @@ class TaskSpec:
         return ExecutionVertex(self.id, self.name, number, self.parallelism, self.slots[number])
 
 
-@dataclass(frozen=True, slots=True)
-class Stage:
+class Stage(Struct, frozen=True, dict=True):
     """The partitions of a level: each is a group of ``width`` neighbouring slots. ``slots`` are all of them, in order."""
 
     slots: tuple[int, ...]
     width: int = 1
-    groups: tuple[int, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", tuple(dict.fromkeys(slot // self.width for slot in self.slots)))
+    @cached_property
+    def groups(self) -> tuple[int, ...]:
+        """The groups that hold any of the slots, in order."""
+        return tuple(dict.fromkeys(slot // self.width for slot in self.slots))
 
     @property
     def partitions(self) -> int:
@@ -143,8 +142,7 @@ class Stage:
         return bisect_left(self.groups, group)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PhysicalPlan:
+class PhysicalPlan(Struct, frozen=True, kw_only=True):
     """All tasks of a job, and the stages that they run in, one a level. ``shipped`` is what travels with the job.
 
     ``read_first`` are the nodes of a batch's sources that have to end before others are read, ``groups`` the slot sharing

@@ -6,8 +6,9 @@ A group that does not say what its slots need takes what there is, as a slot of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from math import inf
+
+from msgspec import Struct
 
 from compat.compiler.executiongraph.graph import ExecutionJobVertex
 from compat.compiler.transformations.resources import ResourceSpec, SlotResources, amount
@@ -16,8 +17,7 @@ ROUNDING = 1e-6
 """Ten times a tenth of a core is a core."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupNeeds:
+class GroupNeeds(Struct, frozen=True, kw_only=True):
     """A slot sharing group of a job: what each of its ``slots`` needs, and the line of the program that says it."""
 
     name: str
@@ -36,16 +36,14 @@ class GroupNeeds:
         return self.slots * self.spec.memory
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(Struct, frozen=True):
     """What a machine has for slots; what is not known of it is infinite."""
 
     cores: float = inf
     memory: float = inf
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Machines:
+class Machines(Struct, frozen=True, kw_only=True):
     """The machines that slots are on: ``name`` is what they are called, ``advice`` what helps where they have too little.
 
     ``others`` are the further resources that they have, by their names.
@@ -54,7 +52,7 @@ class Machines:
     name: str
     each: tuple[Machine, ...]
     advice: str
-    others: frozenset[str] = field(default=frozenset())
+    others: frozenset[str] = frozenset()
 
     @property
     def together(self) -> Machine:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.compiler.configuration import JobSettings
 from compat.compiler.errors import ErrorCode, illegal_state, unsupported
@@ -14,8 +16,7 @@ from compat.compiler.transformations.partitioners import FORWARD, REBALANCE, Exc
 from compat.compiler.transformations.resources import SlotResources
 
 
-@dataclass(frozen=True, slots=True)
-class VirtualNode:
+class VirtualNode(Struct, frozen=True):
     """A partitioning or a side output: no operator, only what the edges through it carry."""
 
     origin: int

@@ -10,12 +10,13 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
+from msgspec import Struct
+
 from compat.compiler.configuration import JobSettings
 from compat.compiler.errors import Location
 from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.partitioners import ExchangeMode, Partitioner
 from compat.compiler.transformations.resources import UNKNOWN, ResourceSpec, SlotResources
-from compat.state.frozen import frozen
 
 
 class Task(Enum):
@@ -45,8 +46,7 @@ class GlobalExchangeMode(Enum):
     ALL_EDGES_HYBRID_SELECTIVE = "ALL_EDGES_HYBRID_SELECTIVE"
 
 
-@frozen
-class StreamNode:
+class StreamNode(Struct, frozen=True, kw_only=True):
     """An operator of the graph. ``id`` is its transformation's; iteration heads and tails have negative ids.
 
     ``operator`` and ``chaining`` are None for iteration heads and tails. ``state_keys`` counts the inputs with a key
@@ -88,8 +88,7 @@ class StreamNode:
         return self.operator is not None and self.operator.yielding
 
 
-@frozen
-class StreamEdge:
+class StreamEdge(Struct, frozen=True, kw_only=True):
     """A stream from ``source`` to ``target``.
 
     ``type_number`` is the input it feeds: 0 for an operator with one input, else counted from 1. ``index`` counts the
@@ -108,8 +107,7 @@ class StreamEdge:
     unaligned_checkpoints: bool = False
 
 
-@frozen
-class StreamGraph:
+class StreamGraph(Struct, frozen=True, kw_only=True):
     """All operators and streams of a job. ``edges_in`` and ``edges_out`` keep each node's own order.
 
     ``slot_resources`` says what a slot of a slot sharing group needs, for the groups that say it (Flink: ``ResourceProfile``).

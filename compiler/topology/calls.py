@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from compat.compiler.transformations.operators import Contents, Windowing
 
 UNBOUNDED_INPUTS = 1_000_000
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """A kind of call: the least and the largest number of inputs, whether it makes an operator, a sink, neither."""
 
     least: int
@@ -124,8 +123,7 @@ WINDOWS: dict[str, Windowing] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class WindowFunction:
+class WindowFunction(Struct, frozen=True):
     """A function of windows, as Flink describes it, and what is kept for it where nothing is evicted."""
 
     description: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from compat.compiler import configuration as options
 from compat.compiler.configuration import JobSettings
@@ -47,8 +48,7 @@ ATTRIBUTE_TYPES: dict[str, type] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """One call of a topology. ``fields`` are its attributes and arguments, checked."""
 
     id: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from compat.compiler.errors import illegal_argument, malformed_uid_hash, unsupported
 from compat.compiler.topology.parse import Entry
@@ -24,8 +25,7 @@ STRATEGIES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Stream:
+class Stream(Struct, frozen=True):
     """A stream that an entry made: its transformation, the type of its records, whether it is keyed, and its key's type
     where the topology tells it."""
 

@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from msgspec import Struct
+
 from compat.compiler.errors import Location
 from compat.compiler.transformations.operators import ChainingStrategy, Operator
 from compat.compiler.transformations.partitioners import ExchangeMode, Partitioner
 from compat.compiler.transformations.resources import SlotResources
-from compat.state.frozen import frozen
 
 PARALLELISM_DEFAULT = -1
 MAX_PARALLELISM_UNSET = -1
 
 
-@frozen
-class Transformation:
+class Transformation(Struct, frozen=True, kw_only=True):
     """The attributes that all kinds of transformation share. Unset numbers are -1, unset text is None, as in Flink.
 
     ``parallelism_configured`` tells a parallelism that the program set on this operator from one it took from the job.
@@ -54,8 +54,7 @@ class Transformation:
         return {}
 
 
-@frozen
-class PhysicalTransformation(Transformation):
+class PhysicalTransformation(Transformation, frozen=True, kw_only=True):
     """A transformation that becomes an operator. ``parts`` are the ids of those that were merged into it, if any."""
 
     operator: Operator
@@ -66,8 +65,11 @@ class PhysicalTransformation(Transformation):
     physical: ClassVar[bool] = True
 
 
-@frozen
-class _OneInput(Transformation):
+class _Fed:
+    """What feeds a transformation that has one input."""
+
+    __slots__ = ()
+
     input: int
 
     @property
@@ -78,23 +80,28 @@ class _OneInput(Transformation):
         return {"input": new} if self.input == old else {}
 
 
-@frozen
-class Source(PhysicalTransformation):
+class _OneInput(_Fed, Transformation, frozen=True, kw_only=True):
+    input: int
+
+
+class _OneInputOperator(_Fed, PhysicalTransformation, frozen=True, kw_only=True):
+    input: int
+
+
+class Source(PhysicalTransformation, frozen=True, kw_only=True):
     """A source of the new kind: an enumerator on the coordinator and readers in tasks (FLIP-27)."""
 
     bounded: bool
 
 
-@frozen
-class LegacySource(PhysicalTransformation):
+class LegacySource(PhysicalTransformation, frozen=True, kw_only=True):
     """A ``SourceFunction``; one that is not ``parallel`` runs as a single subtask, whatever the program says."""
 
     bounded: bool
     parallel: bool = False
 
 
-@frozen
-class OneInputTransformation(_OneInput, PhysicalTransformation):
+class OneInputTransformation(_OneInputOperator, frozen=True, kw_only=True):
     """An operator with one input; keyed when ``key_type`` is given. ``parallel`` is False after forceNonParallel."""
 
     keyed: bool = False
@@ -102,28 +109,24 @@ class OneInputTransformation(_OneInput, PhysicalTransformation):
     parallel: bool = True
 
 
-@frozen
-class ReduceTransformation(_OneInput, PhysicalTransformation):
+class ReduceTransformation(_OneInputOperator, frozen=True, kw_only=True):
     """Flink's rolling reduce on a keyed stream."""
 
     key_type: Any = None
 
 
-@frozen
-class TimestampsAndWatermarks(_OneInput, PhysicalTransformation):
+class TimestampsAndWatermarks(_OneInputOperator, frozen=True, kw_only=True):
     """Assigns timestamps and watermarks."""
 
 
-@frozen
-class LegacySink(_OneInput, PhysicalTransformation):
+class LegacySink(_OneInputOperator, frozen=True, kw_only=True):
     """A ``SinkFunction``; keyed when it reads a keyed stream."""
 
     keyed: bool = False
     key_type: Any = None
 
 
-@frozen
-class TwoInputTransformation(PhysicalTransformation):
+class TwoInputTransformation(PhysicalTransformation, frozen=True, kw_only=True):
     """An operator with two inputs, each of which may be keyed."""
 
     input1: int
@@ -142,8 +145,7 @@ class TwoInputTransformation(PhysicalTransformation):
         return {"input2": new} if self.input2 == old else {}
 
 
-@frozen
-class MultipleInputTransformation(PhysicalTransformation):
+class MultipleInputTransformation(PhysicalTransformation, frozen=True, kw_only=True):
     """An operator with any number of inputs."""
 
     input_list: tuple[int, ...]
@@ -158,8 +160,7 @@ class MultipleInputTransformation(PhysicalTransformation):
         return {"input_list": _moved_to_end(self.input_list, old, new)}
 
 
-@frozen
-class KeyedMultipleInputTransformation(MultipleInputTransformation):
+class KeyedMultipleInputTransformation(MultipleInputTransformation, frozen=True, kw_only=True):
     """The same on keyed streams."""
 
     key_type: Any = None
@@ -167,8 +168,7 @@ class KeyedMultipleInputTransformation(MultipleInputTransformation):
     keyed: ClassVar[bool] = True
 
 
-@frozen
-class BroadcastStateTransformation(PhysicalTransformation):
+class BroadcastStateTransformation(PhysicalTransformation, frozen=True, kw_only=True):
     """A stream connected with a broadcast stream. Its own chaining strategy is ignored by Flink."""
 
     regular_input: int
@@ -186,8 +186,7 @@ class BroadcastStateTransformation(PhysicalTransformation):
         return {"broadcast_input": new} if self.broadcast_input == old else {}
 
 
-@frozen
-class KeyedBroadcastStateTransformation(BroadcastStateTransformation):
+class KeyedBroadcastStateTransformation(BroadcastStateTransformation, frozen=True, kw_only=True):
     """A keyed stream connected with a broadcast stream."""
 
     key_type: Any = None
@@ -195,8 +194,7 @@ class KeyedBroadcastStateTransformation(BroadcastStateTransformation):
     keyed: ClassVar[bool] = True
 
 
-@frozen
-class SinkStep:
+class SinkStep(Struct, frozen=True, kw_only=True):
     """One operator of a sink's topology; ``partitioner`` is what the step puts before itself, if anything.
 
     Texts and numbers that are None are taken from the sink. ``deferred`` marks Flink's standard global committer, which
@@ -212,8 +210,7 @@ class SinkStep:
     deferred: bool = False
 
 
-@frozen
-class SinkTopology:
+class SinkTopology(Struct, frozen=True, kw_only=True):
     """The parts of a sink (Flink: ``Sink`` and its ``Supports…Topology`` interfaces), in the order of the data.
 
     ``concurrent_attempts`` says that several attempts of the writer may run at once (speculative execution).
@@ -232,8 +229,7 @@ class SinkTopology:
     supports_post_commit: bool = False
 
 
-@frozen
-class Sink(_OneInput):
+class Sink(_OneInput, frozen=True, kw_only=True):
     """A sink of the second kind. It has no node of its own: the graph holds the parts of its topology.
 
     ``keyed`` when it reads a keyed stream.
@@ -247,13 +243,11 @@ class Sink(_OneInput):
     physical: ClassVar[bool] = True
 
 
-@frozen
-class CacheTransformation(_OneInput):
+class CacheTransformation(_OneInput, frozen=True, kw_only=True):
     """A cached stream (batch only): a node that writes the cache stands beside the stream's readers."""
 
 
-@frozen
-class Union(Transformation):
+class Union(Transformation, frozen=True, kw_only=True):
     """Several streams as one."""
 
     input_list: tuple[int, ...]
@@ -266,31 +260,27 @@ class Union(Transformation):
         return {"input_list": _moved_to_end(self.input_list, old, new)}
 
 
-@frozen
-class Partition(_OneInput):
+class Partition(_OneInput, frozen=True, kw_only=True):
     """A partitioning that the program asked for."""
 
     partitioner: Partitioner
     exchange_mode: ExchangeMode = ExchangeMode.UNDEFINED
 
 
-@frozen
-class SideOutput(_OneInput):
+class SideOutput(_OneInput, frozen=True, kw_only=True):
     """The records that an operator emitted under a tag."""
 
     tag: str
 
 
-@frozen
-class Feedback(_OneInput):
+class Feedback(_OneInput, frozen=True, kw_only=True):
     """The head of an iteration (Flink before 2.0). ``feedback`` are the streams that close it; ``wait`` in milliseconds."""
 
     feedback: tuple[int, ...] = ()
     wait: int = 0
 
 
-@frozen
-class CoFeedback(Transformation):
+class CoFeedback(Transformation, frozen=True, kw_only=True):
     """The feedback input of a connected iteration: it has a head and a tail, but no input of its own."""
 
     feedback: tuple[int, ...] = ()

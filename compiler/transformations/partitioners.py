@@ -6,8 +6,10 @@ partitioners when these values are equal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import Enum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 
 class Ship(Enum):
@@ -42,8 +44,7 @@ class Ship(Enum):
         return self.value[3]
 
 
-@dataclass(frozen=True, slots=True)
-class Partitioner:
+class Partitioner(Struct, frozen=True):
     """A ship strategy, and what tells two partitioners of the same strategy apart.
 
     ``selector`` identifies the key selector of HASH and the partitioner and selector of CUSTOM (0 for the others);

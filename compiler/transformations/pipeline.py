@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, TypeVar
+
+from msgspec.structs import replace
 
 from compat.compiler.transformations.kinds import Transformation
 from compat.compiler.transformations.resources import SlotResources

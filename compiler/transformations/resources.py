@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from math import inf
+
+from msgspec import Struct, field
 
 from compat.compiler.errors import Location
 
 _MEBI, _GIBI = 1 << 20, 1 << 30
 
 
-@dataclass(frozen=True, slots=True)
-class ResourceSpec:
+class ResourceSpec(Struct, frozen=True, kw_only=True):
     """An amount of resources: processor cores, memory in bytes, and others by name.
 
     Where nobody said what an operator needs, that is :data:`UNKNOWN`, which is no amount: nothing is known of a sum of which
@@ -48,12 +48,17 @@ class ResourceSpec:
 UNKNOWN = ResourceSpec(known=False)
 
 
-@dataclass(frozen=True, slots=True)
-class SlotResources:
-    """What each slot of a slot sharing group needs, and the line of the program that says so."""
+class SlotResources(Struct, frozen=True):
+    """What each slot of a slot sharing group needs, and the line of the program that says so; equal where the needs are."""
 
     spec: ResourceSpec
-    location: Location | None = field(default=None, compare=False)
+    location: Location | None = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SlotResources) and self.spec == other.spec
+
+    def __hash__(self) -> int:
+        return hash(self.spec)
 
 
 def merged(specs: Iterable[ResourceSpec]) -> ResourceSpec:

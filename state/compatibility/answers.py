@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import Enum
+
+from msgspec import Struct
 
 
 class Answer(Enum):
@@ -24,8 +25,7 @@ class Answer(Enum):
 _ORDER = list(Answer)
 
 
-@dataclass(frozen=True, slots=True)
-class Compatibility:
+class Compatibility(Struct, frozen=True):
     """An answer, and what it rests on: one short text for each part of the type that is not what it was."""
 
     answer: Answer

@@ -7,7 +7,8 @@ seen in restores; ``tests/state/compatibility`` and ``tests/compat/pairs`` hold 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from compat.state.compatibility import avro
 from compat.state.compatibility.answers import SAME, Answer, Compatibility, incompatible, worst
@@ -28,8 +29,7 @@ from compat.state.types.basic import BASIC_TYPES
 Rows = Callable[["Dialect", RowTypeInfo, RowTypeInfo, bool], Compatibility]
 
 
-@dataclass(frozen=True)
-class Dialect:
+class Dialect(Struct, frozen=True, kw_only=True):
     """A way to keep state.
 
     ``forms`` gives kinds of types that are written alike one name, ``rows`` compares rows. ``widened`` are pairs of such

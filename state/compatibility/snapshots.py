@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from compat.state.compatibility.answers import Compatibility
 from compat.state.compatibility.dialects import STORE
@@ -17,8 +18,7 @@ class SnapshotError(ValueError):
     """A snapshot of a type that cannot be read: of a later format, or damaged."""
 
 
-@dataclass(frozen=True, slots=True)
-class TypeSnapshot:
+class TypeSnapshot(Struct, frozen=True):
     """A type as it was when state was written with it."""
 
     type_info: TypeInformation

@@ -10,13 +10,13 @@ on in tasks while epochs are committed. Files that it leaves when it is given up
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from compat.state.delta.files import remove
 from compat.state.delta.log import SnapshotLog
@@ -38,8 +38,7 @@ Mask = Callable[[pa.Table], pa.ChunkedArray]
 """Tells of each row of a table whether it is chosen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Compaction:
+class Compaction(Struct, frozen=True):
     """A compaction that was decided on: the ``files`` that it merges, and the epoch that they are of.
 
     With ``whole`` they are all that there are, and nothing older holds what tombstones remove.

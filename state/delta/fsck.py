@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from compat.state.delta.digests import prove_file
 from compat.state.delta.errors import DamagedLog, StoreError
@@ -16,8 +17,7 @@ from compat.state.stores.paths import Place
 _COMMIT = re.compile(r"(\d{20})\.(json|checkpoint\.parquet)")
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(Struct, frozen=True):
     """What was found out about a table: the epoch it stands at, its files and their bytes, and what is wrong with it."""
 
     epoch: int

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.compute as pc
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
@@ -26,8 +27,7 @@ NO_WATERMARK, NO_MORE_INPUT = -(1 << 62), 1 << 62
 """Watermarks outside of these mean that there was none yet, or that the input ended."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Epoch:
+class Epoch(Struct, frozen=True, kw_only=True):
     """One committed epoch.
 
     ``time`` is in milliseconds since 1970; ``records`` what was read from the sources, None where the commit does not say.

@@ -14,7 +14,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +22,7 @@ import pyarrow.compute as pc
 from deltalake import CommitProperties, DeltaTable, Schema, Transaction
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.transaction import AddAction, RemoveAction
+from msgspec import Struct
 
 from compat.state.delta.errors import DamagedLog, StoreError, Superseded, in_one_line, unwritable
 from compat.state.delta.files import named_files, prove_files, remove, sync_commit
@@ -62,8 +62,7 @@ class _Seen(NamedTuple):
     leader: int
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(Struct, frozen=True):
     """How a job ended, as its last commit says it: the name of its status, and the savepoint that it was stopped with."""
 
     status: str

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec import Struct
 
 from compat.state.delta.digests import prove_bytes
 from compat.state.delta.errors import StoreError, in_one_line
@@ -28,8 +28,7 @@ _WHOLE_BYTES = 4 * 1024 * 1024
 _BUFFER_BYTES = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class LogFile:
+class LogFile(Struct, frozen=True):
     """A data file of a version of the table, with the ranges its statistics give."""
 
     path: str

@@ -14,9 +14,9 @@ import shutil
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from msgspec import Struct
 from xxhash import xxh32_digest
 
 from compat.state.delta.errors import StoreError, unwritable
@@ -41,8 +41,7 @@ class DamagedReplica(Exception):
     """An entry is not what was written. The replica is of no more use, and the log has everything."""
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(Struct, frozen=True):
     """How far a replica or the log is: the epoch, and the token of the attempt that made it."""
 
     epoch: int

@@ -9,12 +9,12 @@ import time
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec import Struct
 
 from compat.state.delta.digests import DigestingFile
 from compat.state.delta.errors import unwritable
@@ -102,8 +102,7 @@ class Kind:
     JOB = "job"
 
 
-@dataclass(frozen=True, slots=True)
-class DataFile:
+class DataFile(Struct, frozen=True):
     """A Parquet file of rows that a task wrote and no commit names yet. ``path`` is relative to the table."""
 
     path: str

@@ -6,13 +6,13 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from compat.state.delta.compaction import latest, slices_of, write_by_group
 from compat.state.delta.digests import prove_file
@@ -34,8 +34,7 @@ _FILES = "files"
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class LogState:
+class LogState(Struct, frozen=True):
     """The state of a log as it was when it was looked at: its files, which do not change, and their epoch."""
 
     table: Place
@@ -171,8 +170,7 @@ Migrations = Mapping[tuple[str, str, str], Callable[[bytes], bytes]]
 """Functions from old values to new ones, by operator, kind of the rows, and name of the state."""
 
 
-@dataclass(frozen=True, slots=True)
-class _TakeOver(Generic[T]):
+class _TakeOver(Struct, Generic[T], frozen=True):
     """Takes slices of a snapshot over into the folder of another table."""
 
     folder: str

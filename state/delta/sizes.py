@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from compat.state.delta.compaction import contents
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import Kind
 
 
-@dataclass(frozen=True, slots=True)
-class StateSize:
+class StateSize(Struct, frozen=True):
     """The keys that have a value in a state, and the bytes of all its entries, keys included."""
 
     keys: int

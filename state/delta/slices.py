@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby, takewhile, tee
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from compat.state.delta.reading import Fetched, LogFile, RowGroup, ahead, batches, opened, row_groups
 from compat.state.delta.rows import NO_KEY_GROUP, limits, together
@@ -31,16 +31,14 @@ _SCATTERED = 4
 """A file is scattered that is read more often than so: to write it once more in another order takes as long."""
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(Struct, frozen=True):
     """A data file, and the path of the table that it is in."""
 
     table: str
     file: LogFile
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """The row groups of a data file in which rows of a slice are; None for all of them."""
 
     table: str
@@ -55,16 +53,14 @@ class Piece:
 F = TypeVar("F", Source, Piece)
 
 
-@dataclass(frozen=True, slots=True)
-class Slice:
+class Slice(Struct, frozen=True):
     """Some key groups, and where their rows are. -1 is the key group of what belongs to no key."""
 
     groups: range
     pieces: tuple[Piece, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(Struct, frozen=True):
     """The slices of some files; ``scattered`` are the files that would be read many times for them, each almost as a whole."""
 
     slices: tuple[Slice, ...]

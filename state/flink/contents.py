@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from compat.state.flink.handles import KeyGroups
 from compat.state.flink.measure import OtherLayout, entries
@@ -22,8 +23,7 @@ _SHORT = struct.Struct(">H")
 _INT = struct.Struct(">i")
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(Struct, frozen=True):
     """An entry of a key group: the number of its state in the header, its key with key group and namespace, its value."""
 
     state: int
@@ -31,8 +31,7 @@ class Entry:
     value: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(Struct, frozen=True):
     """A key group: its number, and its bytes as they stand in the file."""
 
     number: int
@@ -50,8 +49,7 @@ class Group:
             return None
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """Where a key group is in a handle's stream."""
 
     number: int

@@ -7,7 +7,7 @@ found: ``ContinuousFileSplitEnumerator`` does, ``StaticFileSplitEnumerator`` doe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.savepoint import OperatorState
@@ -18,8 +18,7 @@ _MAGIC = 0xDEADBEEF
 _NO_OFFSET = -1
 
 
-@dataclass(frozen=True, slots=True)
-class FileSplit:
+class FileSplit(Struct, frozen=True):
     """A part of a file: where it begins, its bytes and those of the whole file, and where its reader was.
 
     That is ``skipped`` records behind the byte ``offset``, or behind the beginning where that is None.
@@ -33,8 +32,7 @@ class FileSplit:
     skipped: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(Struct, frozen=True):
     """What an enumerator has: the splits that no reader has yet, and the files found, which only a source that looks for more
     notes."""
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from compat.state.flink.handles import (
     Changelog,
@@ -23,8 +24,7 @@ from compat.state.flink.locate import LOCAL, REMOTE, Location, locate
 from compat.state.flink.savepoint import OperatorState, Savepoint
 
 
-@dataclass(frozen=True, slots=True)
-class NeededFile:
+class NeededFile(Struct, frozen=True):
     """A state file that handles point to: `size` is the bytes up to the end of the last part they use."""
 
     location: Location

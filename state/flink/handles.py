@@ -6,11 +6,10 @@ and offsets are bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True)
-class KeyGroupRange:
+class KeyGroupRange(Struct, frozen=True):
     """`count` key groups from `first` on."""
 
     first: int
@@ -25,8 +24,7 @@ class KeyGroupRange:
 # ---- streams: some bytes, and where to get them ----
 
 
-@dataclass(frozen=True, slots=True)
-class InlineBytes:
+class InlineBytes(Struct, frozen=True):
     """Bytes that stand in the metadata itself (`ByteStreamStateHandle`)."""
 
     name: str
@@ -38,24 +36,21 @@ class InlineBytes:
         return len(self.data)
 
 
-@dataclass(frozen=True, slots=True)
-class StateFile:
+class StateFile(Struct, frozen=True):
     """A file by its absolute URI at the time of writing (`FileStateHandle`)."""
 
     uri: str
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class RelativeFile:
+class RelativeFile(Struct, frozen=True):
     """A file beside the metadata (`RelativeFileStateHandle`)."""
 
     relative_path: str
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
+class Segment(Struct, frozen=True):
     """A part of a file that several subtasks write into (`SegmentFileStateHandle`)."""
 
     uri: str
@@ -65,8 +60,7 @@ class Segment:
     logical_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class EmptySegment:
+class EmptySegment(Struct, frozen=True, kw_only=True):
     """No bytes at all, written by file merging (`EmptySegmentFileStateHandle`)."""
 
     @property
@@ -75,8 +69,7 @@ class EmptySegment:
         return 0
 
 
-@dataclass(frozen=True, slots=True)
-class KeyGroups:
+class KeyGroups(Struct, frozen=True):
     """A full snapshot of keyed state: a stream, and where in it each key group begins
     (`KeyGroupsStateHandle`).
 
@@ -102,16 +95,14 @@ Stream = InlineBytes | StateFile | RelativeFile | Segment | EmptySegment | KeyGr
 # ---- keyed state ----
 
 
-@dataclass(frozen=True, slots=True)
-class LocalFile:
+class LocalFile(Struct, frozen=True):
     """A file of an incremental snapshot under its local name, such as `000019.sst`."""
 
     local_name: str
     stream: Stream
 
 
-@dataclass(frozen=True, slots=True)
-class Incremental:
+class Incremental(Struct, frozen=True):
     """A RocksDB snapshot: a header file and RocksDB's own files (`IncrementalRemoteKeyedStateHandle`)."""
 
     key_groups: KeyGroupRange
@@ -129,8 +120,7 @@ class Incremental:
         return self.meta.size + sum(f.stream.size for f in self.shared + self.private)
 
 
-@dataclass(frozen=True, slots=True)
-class InMemoryChanges:
+class InMemoryChanges(Struct, frozen=True):
     """State changes that stand in the metadata (`InMemoryChangelogStateHandle`).
 
     `changes` has the key group and the length in bytes of each; the bytes themselves are left where they are.
@@ -148,8 +138,7 @@ class InMemoryChanges:
         return sum(length for _, length in self.changes)
 
 
-@dataclass(frozen=True, slots=True)
-class FileChanges:
+class FileChanges(Struct, frozen=True):
     """State changes in files, each read from an offset on (`ChangelogStateHandleStreamImpl`)."""
 
     key_groups: KeyGroupRange
@@ -160,8 +149,7 @@ class FileChanges:
     storage: str
 
 
-@dataclass(frozen=True, slots=True)
-class Changelog:
+class Changelog(Struct, frozen=True):
     """A materialized snapshot and the changes since (`ChangelogStateBackendHandle`)."""
 
     key_groups: KeyGroupRange
@@ -184,8 +172,7 @@ Keyed = KeyGroups | Incremental | Changelog | InMemoryChanges | FileChanges
 # ---- operator state and channel state ----
 
 
-@dataclass(frozen=True, slots=True)
-class Partition:
+class Partition(Struct, frozen=True):
     """Where the parts of one operator state begin, and how they are handed out at a restore."""
 
     name: str
@@ -193,8 +180,7 @@ class Partition:
     offsets: tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class MergedFolders:
+class MergedFolders(Struct, frozen=True):
     """The folders that file merging writes into, of an operator state that it wrote."""
 
     task_owned: str
@@ -202,8 +188,7 @@ class MergedFolders:
     empty: bool
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorStream:
+class OperatorStream(Struct, frozen=True):
     """Operator state: a stream and where in it each state's parts are (`OperatorStreamStateHandle`)."""
 
     partitions: tuple[Partition, ...]
@@ -216,8 +201,7 @@ class OperatorStream:
         return self.stream.size
 
 
-@dataclass(frozen=True, slots=True)
-class Channel:
+class Channel(Struct, frozen=True):
     """Records in flight of one subtask, from an unaligned checkpoint.
 
     `info` is (gate, channel) of an input or (partition, subpartition) of an output; None when the handle

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError, TruncatedSavepoint
 from compat.state.flink.snapshots import SerializerSnapshot, read_snapshot
@@ -23,8 +25,7 @@ _FIRST_COMPRESSED_OPERATOR_VERSION = 6
 Serializers = tuple[tuple[str, SerializerSnapshot], ...]
 
 
-@dataclass(frozen=True, slots=True)
-class StateMeta:
+class StateMeta(Struct, frozen=True):
     """One state: `type` is one of `STATE_TYPES`, `options` and `serializers` are by Flink's own keys."""
 
     name: str
@@ -41,16 +42,14 @@ class StateMeta:
         return dict(self.options).get(key)
 
 
-@dataclass(frozen=True, slots=True)
-class Unreadable:
+class Unreadable(Struct, frozen=True):
     """Where the reading of a header ended before its end: `offset` is the byte in the stream."""
 
     what: str
     offset: int
 
 
-@dataclass(frozen=True, slots=True)
-class BackendHeader:
+class BackendHeader(Struct, frozen=True):
     """The header of a backend's stream.
 
     `states` are keyed states or operator list states. `key_serializer` is None for operator state. `length`

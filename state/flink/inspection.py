@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
+
+from msgspec import to_builtins
 
 from compat.state.flink.describe import (
     Json,
@@ -63,7 +64,7 @@ def _operator(operator: OperatorState, totals: OperatorSummary, headers: HeaderR
         "has_state": operator.has_state,
         "coordinator_state_bytes": operator.coordinator.size if operator.coordinator else None,
         "subtasks": [describe_subtask(subtask, headers) for subtask in operator.subtasks],
-        "totals": {key: value for key, value in asdict(totals).items() if key != "id"},
+        "totals": {key: value for key, value in to_builtins(totals).items() if key != "id"},
     }
 
 

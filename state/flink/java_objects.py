@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum
 
+from msgspec import Struct
+
 from compat.state.flink.binary import ByteReader
 
 STREAM = bytes.fromhex("aced0005")
@@ -42,8 +44,7 @@ _DEEPEST = 64
 """How deep objects may hold objects. Flink's own go less than ten deep, a row within a row takes three."""
 
 
-@dataclass(frozen=True, slots=True)
-class JavaClass:
+class JavaClass(Struct, frozen=True):
     """The description of a class: its fields as (type, name), and the class that it extends."""
 
     name: str
@@ -52,7 +53,7 @@ class JavaClass:
     parent: JavaClass | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class JavaObject:
     """An object: the name of its class, its fields by name, and what its classes wrote beside them, blocks as bytes.
 
@@ -64,15 +65,14 @@ class JavaObject:
     data: list[JavaValue] = field(default_factory=list, repr=False)
 
 
-@dataclass(frozen=True, slots=True)
-class JavaEnum:
+class JavaEnum(Struct, frozen=True):
     """A constant of an enum."""
 
     class_name: str
     constant: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class JavaArray:
     """An array: its items, or the bytes that primitive ones are written in."""
 

@@ -10,8 +10,9 @@ column family for each state, with the keys and values of the first layout.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.contents import places
@@ -35,16 +36,14 @@ _DELIMITER = ord(",")
 Times = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Undecoded:
+class Undecoded(Struct, frozen=True):
     """A value whose serializer cannot be read here, as the bytes that it wrote."""
 
     serializer: str
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class KeyedEntry:
+class KeyedEntry(Struct, frozen=True):
     """An entry of a state: ``state`` is the state's number in the header. Times are those of last uses, see `StateEntry`."""
 
     state: int
@@ -56,8 +55,7 @@ class KeyedEntry:
     times: Times
 
 
-@dataclass(frozen=True, slots=True)
-class KeyedLayout:
+class KeyedLayout(Struct, frozen=True):
     """How the entries of one keyed state are read. ``ttl`` tells that each value is kept with the time of its last use.
 
     A queue's elements are timers: their decoders are those of key and namespace. ``element`` is a list's element.

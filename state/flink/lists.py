@@ -6,7 +6,7 @@ element of `BytePrimitiveArraySerializer`, behind the array's length.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.handles import OperatorStream
@@ -20,8 +20,7 @@ LONGEST = 1 << 20
 _INT = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Versioned:
+class Versioned(Struct, frozen=True):
     """What a serializer wrote, and the version that it gave."""
 
     version: int

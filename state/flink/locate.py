@@ -9,7 +9,8 @@ moved alike. Only the files of another savepoint are found outside of them (`els
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from compat.state.flink.handles import RelativeFile, Segment, StateFile
 from compat.state.flink.savepoint import Savepoint
@@ -29,8 +30,7 @@ _DEEPEST = 2
 """Files lie in a shared folder itself or, with file merging, in one below it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(Struct, frozen=True):
     """Where a state file is: `status` is one of this module's constants, `path` the file if any."""
 
     status: str

@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
+from msgspec import Struct
+
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.handles import InlineBytes, KeyGroups, OperatorStream
 from compat.state.flink.headers import BackendHeader
@@ -31,8 +33,7 @@ _SHORT = struct.Struct(">H")
 _INT = struct.Struct(">i")
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """`state_bytes`: the bytes of each state's keys and values; `occupied`: how many key groups hold any."""
 
     state_bytes: dict[str, int] | None = None

@@ -7,7 +7,8 @@ time and those of processing time (``InternalTimerServiceSerializationProxy``, `
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.contents import Place
@@ -24,8 +25,7 @@ _VERSION = 2
 """That of Flink 1.7 and later."""
 
 
-@dataclass(frozen=True, slots=True)
-class TimerService:
+class TimerService(Struct, frozen=True):
     """A timer service of an operator, as each key group names it."""
 
     name: str
@@ -33,8 +33,7 @@ class TimerService:
     namespace: Decoder
 
 
-@dataclass(frozen=True, slots=True)
-class RawTimer:
+class RawTimer(Struct, frozen=True):
     """A timer; ``entry`` has its time as its value, and the place of its service among the operator's as its state."""
 
     event_time: bool

@@ -14,7 +14,8 @@ import os
 import secrets
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from compat.state.flink.errors import MissingStateFile, NotWritten, RefusedStateFile, UnreadableSavepoint
 from compat.state.flink.handles import RelativeFile, StateFile
@@ -27,8 +28,7 @@ from compat.state.flink.storage import LOCAL_FILES, Storage
 _PIECE = 1 << 24
 
 
-@dataclass(frozen=True, slots=True)
-class StateCopy:
+class StateCopy(Struct, frozen=True):
     """A state file to copy: where it is on the savepoint's storage, its name in the new folder, the bytes that it must have."""
 
     source: str
@@ -36,8 +36,7 @@ class StateCopy:
     size: int
 
 
-@dataclass(frozen=True, slots=True)
-class Remapped:
+class Remapped(Struct, frozen=True):
     """A savepoint's new metadata, and the state files that go along. `references` tells whether it needs others as well."""
 
     metadata: bytes

@@ -10,8 +10,11 @@ import posixpath
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.state.flink import (
     NotASavepoint,
@@ -150,8 +153,7 @@ def _own_storage(path: str) -> tuple[Any, str] | None:
     return _OwnStorage(place.system, f"{scheme}://"), there
 
 
-@dataclass(frozen=True, slots=True)
-class _OwnStorage:
+class _OwnStorage(Struct, frozen=True):
     """A file system of ours, with fsspec's names for what is needed of it; paths have no scheme."""
 
     files: FileSystem
@@ -181,7 +183,7 @@ class _OwnStorage:
         self.files.delete(self.scheme + path)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class RemoteFiles:
     """The files of an fsspec file system; implements :class:`compat.state.flink.storage.Storage`.
 
@@ -190,8 +192,8 @@ class RemoteFiles:
     """
 
     system: Any
-    _sizes: dict[str, int | None] = field(default_factory=dict, compare=False, repr=False)
-    _ahead: OrderedDict[str, tuple[int, bytes]] = field(default_factory=OrderedDict, compare=False, repr=False)
+    _sizes: dict[str, int | None] = field(default_factory=dict, repr=False)
+    _ahead: OrderedDict[str, tuple[int, bytes]] = field(default_factory=OrderedDict, repr=False)
 
     def resolve(self, path: str) -> str:
         """The path without ``..``; object storage has no links."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.state.flink.binary import ByteReader, Part, Place
 from compat.state.flink.errors import DamagedSavepoint, IdConflict, UnknownOperator
@@ -24,8 +26,7 @@ _ID = re.compile(r"[0-9a-f]{32}")
 FileHandle = RelativeFile | StateFile
 
 
-@dataclass(frozen=True, slots=True)
-class NewId:
+class NewId(Struct, frozen=True):
     """The id that an operator is to have, as 32 hex digits, and the uid that it is made of if it is made of one."""
 
     id: str
@@ -36,8 +37,7 @@ class NewId:
             raise ValueError(f"an operator id has 32 hex digits, in small letters: {self.id!r}")
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(Struct, frozen=True):
     """A savepoint's metadata, its bytes, and where in them the parts are that can be replaced."""
 
     savepoint: Savepoint

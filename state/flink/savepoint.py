@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from compat.state.flink.handles import Channel, InlineBytes, Keyed, OperatorStream
 from compat.state.flink.storage import LOCAL_FILES, Storage
 
 
-@dataclass(frozen=True, slots=True)
-class MasterState:
+class MasterState(Struct, frozen=True):
     """State of a hook that runs in the checkpoint coordinator."""
 
     name: str
@@ -17,8 +16,7 @@ class MasterState:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Properties:
+class Properties(Struct, frozen=True):
     """The Java-serialized checkpoint properties, as far as they are recognised without deserializing them.
 
     A field is None if nothing known was recognised. Metadata can be without any: Flink then writes null.
@@ -30,8 +28,7 @@ class Properties:
     savepoint_format: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SubtaskState:
+class SubtaskState(Struct, frozen=True):
     """The state of one parallel instance of an operator. A finished subtask has none."""
 
     index: int
@@ -60,8 +57,7 @@ class SubtaskState:
         return sum(h.size for h in self.handles)
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorState:
+class OperatorState(Struct, frozen=True):
     """One operator of the job that was saved.
 
     `id` is 32 hex digits. `name` and `uid` are None if unset, and always before format version 5.
@@ -89,8 +85,7 @@ class OperatorState:
         return coordinator + sum(s.size for s in self.subtasks)
 
 
-@dataclass(frozen=True, slots=True)
-class Contents:
+class Contents(Struct, frozen=True):
     """The contents of a metadata file, behind the version number, as each format version's module reads them."""
 
     checkpoint_id: int
@@ -99,8 +94,7 @@ class Contents:
     properties: Properties | None
 
 
-@dataclass(frozen=True, slots=True)
-class Savepoint:
+class Savepoint(Struct, frozen=True):
     """A savepoint or checkpoint.
 
     `path` is its `_metadata` file, `folder` the folder that holds it, `metadata_bytes` the file's size. `storage` is

@@ -9,7 +9,9 @@ behind it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.logical_types import read_logical_type
@@ -27,15 +29,14 @@ _SMALLEST_SNAPSHOT = 6
 _SMALLEST_JAVA_OBJECT = 5
 
 
-@dataclass(frozen=True, slots=True)
-class SerializerSnapshot:
+class SerializerSnapshot(Struct, frozen=True):
     """One serializer as a state header records it.
 
     `serializer` is the class that Flink restores from it, None if this reader does not know the snapshot's
     class. `details` are what the class adds: a POJO's class and fields, an enum's constants. `unknown` says
     why the reading ended here, None if it did not; `complete` is false if it ended here or further inside.
     `subclasses` are a POJO's: those that are registered, by their tags, then those that are found by their names; `owners`
-    are the classes that declare its fields.
+    are the classes that declare its fields. Neither makes two snapshots different.
     """
 
     class_name: str
@@ -45,8 +46,19 @@ class SerializerSnapshot:
     details: tuple[tuple[str, object], ...] = ()
     unknown: str | None = None
     complete: bool = True
-    subclasses: tuple[tuple[str, SerializerSnapshot], ...] = field(default=(), compare=False)
-    owners: tuple[str, ...] = field(default=(), compare=False)
+    subclasses: tuple[tuple[str, SerializerSnapshot], ...] = ()
+    owners: tuple[str, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SerializerSnapshot) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[object, ...]:
+        names = "class_name", "version", "nested", "serializer", "details", "unknown", "complete"
+        return tuple(getattr(self, name) for name in names)
 
 
 Nested = list[SerializerSnapshot]

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 from itertools import groupby
 from operator import attrgetter
 from typing import NoReturn
+
+from msgspec import Struct
 
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.checksums import masked_crc32c, xxh3
@@ -48,8 +49,7 @@ class Write(IntEnum):
     SINGLE_DELETE = 7
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(Struct, frozen=True):
     """One write of a key; of two, the one with the higher number is the later one."""
 
     key: bytes
@@ -58,8 +58,7 @@ class Written:
     value: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class _Handle:
+class _Handle(Struct, frozen=True):
     offset: int
     size: int
 
@@ -183,8 +182,7 @@ class TableFile:
         raise UnreadableTable(f"the table file `{self._name}` cannot be read", path=self._savepoint.path, why=why)
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
+class _Entry(Struct, frozen=True):
     key: bytes
     value: bytes
 

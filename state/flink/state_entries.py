@@ -14,9 +14,10 @@ Entries come one by one, key group by key group, so that a savepoint may be larg
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from msgspec import Struct
 
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.handles import Incremental, Keyed, KeyGroups, OperatorStream
@@ -66,8 +67,7 @@ class EntryKind(StrEnum):
         return self in (EntryKind.EVENT_TIMER, EntryKind.PROCESSING_TIMER)
 
 
-@dataclass(frozen=True, slots=True)
-class StoredState:
+class StoredState(Struct, frozen=True):
     """One state of an operator.
 
     ``name`` is Flink's. Types are None where there is nothing of the sort (no namespace, no map key), or where only a class of
@@ -94,8 +94,7 @@ class StoredState:
         return self.name.removeprefix(PYTHON_PREFIX)
 
 
-@dataclass(frozen=True, slots=True)
-class StateEntry:
+class StateEntry(Struct, frozen=True):
     """One entry: a value, a whole list, an entry of a map, a timer, an element of an operator state.
 
     ``key_group`` is Flink's, None for operator state; ``subtask`` the one that wrote the entry. ``value`` of a keyed list is

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Struct
+
 from compat.state.flink.errors import SavepointError, TruncatedSavepoint, UnknownOperator
 from compat.state.flink.handles import (
     Changelog,
@@ -36,8 +38,7 @@ _READERS: dict[str, Callable[..., BackendHeader]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorStates:
+class OperatorStates(Struct, frozen=True):
     """The states of one operator, each once although every subtask has it.
 
     `keyed` holds key-value states and timers, `lists` the split and union states, `broadcast` the broadcast

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import stat
-from dataclasses import dataclass
 from typing import Protocol
+
+from msgspec import Struct
 
 from compat.state.safe_open import open_regular
 
@@ -23,8 +24,7 @@ class Storage(Protocol):
         """Up to `length` bytes from `start` on; fewer where the file ends."""
 
 
-@dataclass(frozen=True, slots=True)
-class LocalFiles:
+class LocalFiles(Struct, frozen=True):
     """The file system of this machine."""
 
     def resolve(self, path: str) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from msgspec import Struct
+
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.files import NeededFile, list_files
 from compat.state.flink.handles import Changelog, Keyed, KeyGroups, OperatorStream
@@ -13,8 +15,7 @@ from compat.state.flink.savepoint import OperatorState, Savepoint
 from compat.state.flink.states import HeaderReader, with_headers
 
 
-@dataclass(frozen=True, slots=True)
-class KeyGroupBalance:
+class KeyGroupBalance(Struct, frozen=True):
     """How an operator's key groups are spread over subtasks, and how many hold data (None if unknown)."""
 
     fewest_per_subtask: int
@@ -22,8 +23,7 @@ class KeyGroupBalance:
     with_data: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class StateTotal:
+class StateTotal(Struct, frozen=True):
     """One state over all subtasks; `bytes` counts its keys and values, None if the layout does not tell."""
 
     name: str
@@ -31,8 +31,7 @@ class StateTotal:
     bytes: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class OperatorSummary:
+class OperatorSummary(Struct, frozen=True, kw_only=True):
     """One operator: `bytes` in all its handles, of which `keyed`, `operator` and `channel` bytes by kind."""
 
     id: str
@@ -45,8 +44,7 @@ class OperatorSummary:
     key_groups: KeyGroupBalance | None
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Struct, frozen=True):
     """A savepoint: `bytes` in all handles, `metadata_bytes` in `_metadata`; bytes in place are in both."""
 
     operators: tuple[OperatorSummary, ...]

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
+
+from msgspec import Struct
 
 from compat.state.flink.avro_values import avro_reader
 from compat.state.flink.binary import ByteReader
@@ -52,8 +53,7 @@ class Undecodable(Exception):
     """A serializer whose values cannot be read here; the message names it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decoder:
+class Decoder(Struct, frozen=True):
     """Reads values of one serializer. ``type`` is that of the values; None for one without a value (the void namespace).
 
     ``length`` is what Flink's serializer says of itself, ``VARIABLE`` or bytes: it decides on the layout of composite keys.

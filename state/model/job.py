@@ -6,7 +6,7 @@ missing is left out where it says nothing.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypedDict
+from typing import Annotated, Final, Literal, TypedDict
 
 from msgspec import UNSET, Meta, UnsetType, field
 
@@ -23,6 +23,9 @@ FORMAT = 2
 Language = Literal["python", "java", "sql", "topology"]
 """The languages in which a job can be written."""
 
+
+STATE_BACKEND: Final = "state.backend.type"
+PYTHON_EXECUTION_MODE: Final = "python.execution-mode"
 
 Settings = TypedDict(
     "Settings",
@@ -84,6 +87,17 @@ class Statement(Record, frozen=True, kw_only=True):
     line: Index
 
 
+class Assumed(Record, frozen=True, kw_only=True):
+    """What a job hangs on and nobody told.
+
+    That is an option whose default holds, the arguments that the program read and nobody gave, or a variable of the
+    environment that it read where it was built.
+    """
+
+    what: Literal["option", "arguments", "variable"]
+    name: str = ""
+
+
 class Beyond(Record, frozen=True, kw_only=True):
     """A name that the program used and PyFlink lacks, and the line of its first use.
 
@@ -113,7 +127,8 @@ class Plan(_Job, frozen=True, kw_only=True):
     gave. ``lines`` are those of the program that the plan names, with their neighbours, by file. Of a topology file,
     ``transformations`` are ids by label, and ``stream_plan`` is Flink's JSON plan where it asks
     for it. ``statements`` are those of a job in SQL, ``on_spark`` tells a
-    program that is written for Spark. ``nodes`` and what follows stand for the graphs of a very large topology.
+    program that is written for Spark, ``assumed`` is what it hangs on and nobody told. ``nodes`` and what follows stand for the
+    graphs of a very large topology.
     ``otherwise`` is the plan with another default parallelism, where neither the program nor an option sets one and ids or
     chains hang on it.
     ``empty_savepoint`` is the ``_metadata`` that a job that Flink built would write before its first record: with its states'
@@ -128,6 +143,7 @@ class Plan(_Job, frozen=True, kw_only=True):
     statements: tuple[Statement, ...] = ()
     on_spark: bool = False
     beyond: tuple[Beyond, ...] = ()
+    assumed: tuple[Assumed, ...] = ()
     settings: Settings
     stream_graph: StreamGraph
     hashes: dict[str, Id]

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
 
 from compat.state.rows import make_row
 from compat.state.serializers.pickles import dump, load
@@ -43,8 +44,7 @@ _LOCAL: dict[str, TypeInformation] = {
 _INSTANT = struct.Struct(">qi")
 
 
-@dataclass(frozen=True, slots=True)
-class Codec:
+class Codec(Struct, frozen=True):
     """Writes a value of one type as bytes and reads it back; ``pickled`` where reading needs the program's classes."""
 
     encode: Callable[[Any], bytes]

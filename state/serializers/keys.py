@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 from math import copysign
 from types import NoneType
 from typing import Any
+
+from msgspec import Struct
 
 from compat.state.key_groups import joined, key_bytes, state_of
 from compat.state.serializers.codecs import PICKLE, codec_of
@@ -35,8 +36,7 @@ _CANONICAL_TYPES = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class KeyCodec:
+class KeyCodec(Struct, frozen=True):
     """Writes and reads keys; ``identify`` gives what tells a key from others, and ``identity`` cuts it out of its bytes."""
 
     encode: Callable[[Any], bytes]

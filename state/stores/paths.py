@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from compat.state.delta.errors import StoreError
 from compat.state.stores.local import LocalFiles
@@ -19,8 +20,7 @@ _PLAIN = re.compile(r"(?:/[^/.:][^/:]*)+")
 """An absolute path that names no scheme and is as one writes it: most are, and a job asks for many."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(Struct, frozen=True):
     """A path on a file system; ``path`` is as one would write it, ``s3://bucket/jobs`` or ``/data/jobs``.
 
     The methods are those of :class:`~compat.state.stores.system.FileSystem`.

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+
+class Entry(Struct, frozen=True):
     """A file or folder in a folder. ``size`` is in bytes, None for a folder; ``modified`` in seconds since 1970, by the
     storage's own clock, 0 for a folder.
     """

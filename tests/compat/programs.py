@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 KINDS = ("map", "flat_map", "filter", "count", "list", "rebalance", "union")
 STATEFUL = ("count", "list")
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """One call on the stream. ``uid`` pins its id; ``other`` is the earlier stream that a union takes in."""
 
     kind: str
@@ -21,8 +20,7 @@ class Step:
     other: int = 0
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     """A source, steps, a sink."""
 
     steps: tuple[Step, ...]
@@ -33,8 +31,7 @@ class Job:
         return Job((*self.steps[:place], step, *moved))
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(Struct, frozen=True, kw_only=True):
     """Variations that no id may depend on: names, bodies, comments, the order of imports and of definitions."""
 
     prefix: str = "f"

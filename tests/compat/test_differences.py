@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec import Struct, field
 
 from compat.check.findings import Fate, Report
 from compat.check.undecided import Undecided
@@ -16,8 +16,7 @@ from compat.loader.inputs import LoadOptions
 DIFFERENCES = Path(__file__).parents[1] / "golden" / "differences"
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """The verdict that tells what Flink did, the rule that tells it, and what becomes of the state that it names.
 
     ``rule`` is None where Flink restored everything. ``settings`` are those of the cluster. ``only_from_savepoint`` marks what

@@ -6,10 +6,10 @@ The programs use Flink's API for Java, and that of Flink 1.20 for Scala. The lib
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests import needs
 from tests.compat.language_pairs.model import LANGUAGES, PAIRS, language_of, names, records, savepoint

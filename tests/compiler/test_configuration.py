@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from compat.compiler.configuration import MAX_PARALLELISM, STATE_BACKEND, JobSettings
+from compat.compiler.configuration import MAX_PARALLELISM, JobSettings
 from compat.compiler.errors import FlinkError
+from compat.state.model.job import STATE_BACKEND
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from tests import needs
 from tests.compiler.spark.crashes import below
@@ -22,8 +23,7 @@ _STARTING = 600.0
 JARS = "spark-jars"
 
 
-@dataclass(frozen=True, slots=True)
-class MiniHadoop:
+class MiniHadoop(Struct, frozen=True):
     """``address`` is that of HDFS, ``configuration`` the folder for ``HADOOP_CONF_DIR``, ``folder`` has logs and containers."""
 
     address: str

@@ -7,7 +7,6 @@ import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
@@ -15,6 +14,7 @@ from unittest.mock import patch
 import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake import CommitProperties
+from msgspec.structs import replace
 
 from compat.compiler.spark.connectors.files.sink import FileCommitter
 from compat.compiler.spark.connectors.kafka import sink as kafka_sink

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.compiler.datastream.common.configuration import Configuration
 from compat.compiler.datastream.common.serialization import Encoder, SimpleStringSchema
@@ -50,8 +52,7 @@ class Job(Enum):
     TOPICS = "counts from a topic into a topic"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class Shape(Struct, frozen=True, kw_only=True):
     """The job of a schedule; with ``rescaled`` it is stopped at epoch ``stop`` and goes on with that parallelism.
 
     With ``tight`` memory is too small for any state; with ``scattered`` records take a way that another run of a task changes.

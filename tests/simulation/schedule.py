@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from random import Random
@@ -18,6 +17,7 @@ from typing import Any
 from unittest.mock import patch
 
 import deltalake
+from msgspec import Struct
 
 from compat.compiler.datastream import program
 from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment
@@ -52,8 +52,7 @@ BEHIND_THE_END = "its job was over"
 """In a trace: the attempt that came to its end just before was of a job that had ended."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Result(Struct, frozen=True, kw_only=True):
     """What came of a schedule: what is wrong, in words, and how it went."""
 
     seed: int
@@ -85,8 +84,7 @@ def run(
         return schedule.run()
 
 
-@dataclass(frozen=True, slots=True)
-class _Harmed:
+class _Harmed(Struct, frozen=True):
     """A file that was damaged or lost: what it had, and what it has ``now``, None for nothing."""
 
     file: Path

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.compiler.spark.task.epochs import EpochSpec, PackedPlan, Ran, Subtasks, seal
 from compat.compiler.spark.task.hosts import HostLoad, HostLost
@@ -20,8 +22,7 @@ class TaskLost(Exception):
     """A task that did not end: Spark fails the job, which allows no second attempt."""
 
 
-@dataclass(frozen=True, slots=True)
-class Broadcast:
+class Broadcast(Struct, frozen=True):
     """A value that all tasks have."""
 
     value: Any
@@ -81,8 +82,7 @@ class Context:
         """Jobs are not grouped."""
 
 
-@dataclass(frozen=True, slots=True)
-class Data:
+class Data(Struct, frozen=True):
     """In the place of an ``RDD``: its elements, one a partition, and the stages behind, each with its partitions."""
 
     world: World

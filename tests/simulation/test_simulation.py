@@ -6,11 +6,11 @@ A seed that fails is replayed with ``python -m tests.simulation SEED``.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+from msgspec.structs import replace
 
 from compat.compiler.spark.driver import master, orphan_cleanup, runner
 from compat.compiler.spark.driver.master import TRIES, JobMaster

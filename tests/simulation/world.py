@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+
 from compat.state.delta.errors import StoreError
 
 _SHARE = 0.3
@@ -42,8 +44,7 @@ class Id(NamedTuple):
         return "-".join((self.hex[:8], self.hex[8:12], self.hex[12:16], self.hex[16:20], self.hex[20:]))
 
 
-@dataclass(frozen=True, slots=True)
-class Late:
+class Late(Struct, frozen=True):
     """An attempt that goes on although nobody waits for it, of the job with that id."""
 
     job_id: str

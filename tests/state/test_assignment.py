@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from itertools import permutations
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct, field
 
 from compat.state.assignment import Assignable, Assignment, Claimant, Identity, Refusal, assign
 
@@ -26,8 +26,7 @@ def operator(id: str, user_hash: str | None = None, **more: Any) -> Claimant:
     return Claimant(id=id, user_hash=user_hash, **facts | more)
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """Ids of a snapshot, operators of a program as (id, user hash), and what comes of them.
 
     ``handed`` has the operator's id, the state's and the identity.

@@ -3,7 +3,6 @@
 import enum
 import subprocess
 import sys
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
@@ -11,6 +10,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from compat.state.key_groups import (
     default_max_parallelism,
@@ -89,8 +89,7 @@ class Level(enum.IntEnum):
     LOW = 1
 
 
-@dataclass(frozen=True)
-class Account:
+class Account(Struct, frozen=True):
     name: str
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import field
 from typing import Any
 
 import msgspec
@@ -25,7 +24,6 @@ from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kep
 from compat.check.sql.nodes import ExecNode, field_names, read
 from compat.check.sql.rows import Branch, Lineage, Rows, Traced, at, picked, traced
 from compat.check.sql.windows import Window, Windowing, group_window, window_changes
-from compat.state.frozen import frozen
 from compat.state.model.operators import Operator
 
 _WRONG = "What it added up so far goes on under the new meaning"
@@ -45,18 +43,27 @@ class AggCall(Struct, frozen=True, rename="camel"):
     ignore_nulls: bool = False
 
 
-@frozen(kw_only=False)
-class Aggregate:
+class Aggregate(Struct, frozen=True):
     """An aggregate function over expressions; ``inputs`` are its arguments and last the condition of its FILTER.
 
-    ``name`` is what the query calls it, and ``function`` what it is.
+    ``name`` is what the query calls it, which makes no difference, and ``function`` what it is.
     """
 
     function: str
     distinct: bool
     ignore_nulls: bool
     inputs: Traced
-    name: str = field(default="", compare=False)
+    name: str = ""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Aggregate) and self._meaning == other._meaning
+
+    def __hash__(self) -> int:
+        return hash(self._meaning)
+
+    @property
+    def _meaning(self) -> tuple[object, ...]:
+        return self.function, self.distinct, self.ignore_nulls, self.inputs
 
     def text(self, lineage: Lineage) -> str:
         """As it is written in SQL."""
@@ -121,8 +128,7 @@ class _GroupNode(ExecNode, frozen=True, rename="camel"):
     partial_local_agg_input_row_type: Any = None
 
 
-@frozen(kw_only=False)
-class Grouped:
+class Grouped(Struct, frozen=True):
     """A GROUP BY: keys, aggregates, the rows, and the window if it is over one."""
 
     rows: Rows
@@ -209,8 +215,7 @@ class _OverNode(ExecNode, frozen=True, rename="camel"):
     over_spec: _OverSpec = _OverSpec()
 
 
-@frozen(kw_only=False)
-class Range:
+class Range(Struct, frozen=True):
     """The rows that an OVER looks back to; ``lower`` in milliseconds or rows, where it is a number."""
 
     rows: bool
@@ -232,8 +237,7 @@ class Range:
         return int(number) if number.isdigit() else None
 
 
-@frozen(kw_only=False)
-class Over:
+class Over(Struct, frozen=True):
     """OVER aggregates: they keep the rows that they look back to, or with ``sums`` what these add up to."""
 
     rows: Rows

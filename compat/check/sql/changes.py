@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
 import msgspec
+from msgspec.structs import replace
 
 from compat.check.context import Check
 from compat.check.mapping import Pair
@@ -19,27 +19,23 @@ from compat.check.sql.rows import Lineage
 from compat.check.sql.sources import TableChange, table_changes
 from compat.plan.facts import Program
 from compat.plan.queries import of_query
-from compat.state.frozen import frozen
 from compat.state.model.operators import Operator
 
 
-@frozen(kw_only=False)
-class MeaningChange:
+class MeaningChange(msgspec.Struct, frozen=True):
     """A pair that keeps its id, and what is different in what it keeps."""
 
     pair: Pair
     differences: tuple[Difference, ...]
 
 
-@frozen(kw_only=False)
-class Exchange:
+class Exchange(msgspec.Struct, frozen=True):
     """Operators that took each other's places: each pair, and the operator of OLD whose work NEW's does."""
 
     moved: tuple[tuple[Pair, Operator], ...]
 
 
-@frozen(kw_only=False)
-class SqlChanges:
+class SqlChanges(msgspec.Struct, frozen=True):
     """All that changed its meaning; what an exchange of statements or tables explains is no change of its own."""
 
     changes: tuple[MeaningChange, ...] = ()

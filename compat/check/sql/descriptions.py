@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.meaning import Difference, Meaning, Words
 from compat.plan.facts import Program
 from compat.plan.queries import Description, description, of_query
-from compat.state.frozen import frozen
 from compat.state.model.operators import Operator
 
 _SELECT = re.compile(r"(?P<before>.*?)\bselect=\[(?P<items>.*?)\](?P<after>(?:, \w+=\[.*|))", re.DOTALL)
@@ -24,8 +25,7 @@ _NUMBER = re.compile(r"\[\d+\]:?")
 _PASS = frozenset({"WatermarkAssigner", "MiniBatchAssigner", "DropUpdateBefore", "Exchange"})
 
 
-@frozen(kw_only=False)
-class Described:
+class Described(Struct, frozen=True):
     """The description of an operator, with what the columns stand for, and the conditions that its rows meet."""
 
     text: str

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from enum import Enum
 
+from msgspec import Struct
+
 from compat.check.sql import aggregates, joins, multi_joins, other, ranks
 from compat.check.sql.meaning import Meaning
 from compat.check.sql.rows import Lineage
-from compat.state.frozen import frozen
 from compat.state.model.operators import Operator
 
 Reader = Callable[[Operator, str, Lineage], Meaning]
@@ -26,8 +27,7 @@ class Keeps(Enum):
     OUTPUT = "what a sink has begun, and the rows that it was given for each of its keys"
 
 
-@frozen(kw_only=False)
-class Kept:
+class Kept(Struct, frozen=True):
     """What a node keeps, and what reads how it does that."""
 
     what: Keeps

@@ -12,7 +12,6 @@ from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kep
 from compat.check.sql.nodes import ExecNode, read
 from compat.check.sql.rows import Lineage, Rows, Traced, picked, traced
 from compat.check.sql.windows import Window, Windowing, window_changes
-from compat.state.frozen import frozen
 from compat.state.model.operators import Operator
 
 _KINDS = {
@@ -58,8 +57,7 @@ class _JoinNode(ExecNode, frozen=True, rename="camel"):
     right_time_attribute_index: int = -1
 
 
-@frozen(kw_only=False)
-class Side:
+class Side(Struct, frozen=True):
     """A side of a join: its rows, the columns of its key, the time that counts, and what is unique in it."""
 
     rows: Rows
@@ -69,8 +67,7 @@ class Side:
     window: Window | None
 
 
-@frozen(kw_only=False)
-class Join:
+class Join(Struct, frozen=True):
     """A join. ``kind`` is Flink's word; ``counted`` tells that it keeps how many partners a row has found (outer joins)."""
 
     sides: tuple[Side, ...]

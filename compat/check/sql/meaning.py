@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
+from msgspec import Struct
+
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.expressions import Expression
 from compat.check.sql.rows import Branch, Lineage, Rows, Traced, traced
-from compat.state.frozen import frozen
 
 
-@frozen(kw_only=False)
-class Difference:
+class Difference(Struct, frozen=True):
     """A difference: what stood in OLD and what stands in NEW, as a person would say it.
 
     ``holds`` is why what OLD kept is wrong under NEW's meaning; empty if it is right, and only what was put out before is
@@ -27,8 +27,7 @@ class Difference:
     output: bool = True
 
 
-@frozen(kw_only=False)
-class Words:
+class Words(Struct, frozen=True):
     """How the two versions call their columns."""
 
     old: Lineage

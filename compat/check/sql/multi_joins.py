@@ -12,7 +12,6 @@ from compat.check.sql.expressions import Call, Expression, Rex, canonical, conju
 from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kept
 from compat.check.sql.nodes import ExecNode, read
 from compat.check.sql.rows import Lineage, Rows, Traced, at, picked
-from compat.state.frozen import frozen
 from compat.state.model.operators import Operator
 
 _OUTPUT_ONLY = "What it kept is as NEW needs it; what it put out before the savepoint stays as OLD had it"
@@ -33,8 +32,7 @@ class _MultiJoinNode(ExecNode, frozen=True, rename="camel"):
     input_unique_keys: tuple[tuple[tuple[int, ...], ...], ...] = ()
 
 
-@frozen(kw_only=False)
-class MultiJoin:
+class MultiJoin(Struct, frozen=True):
     """A join of several inputs: their rows, kept by the columns that are equal, and what else joins them."""
 
     sides: tuple[Rows, ...]

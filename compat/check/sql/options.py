@@ -9,8 +9,6 @@ from typing import Any
 
 import msgspec
 
-from compat.state.frozen import frozen
-
 ZONE = "table.local-time-zone"
 CASTS = "table.exec.legacy-cast-behaviour"
 
@@ -86,8 +84,7 @@ def value(options: Mapping[str, str], option: str) -> str | None:
     return None if given == "default" else given
 
 
-@frozen(kw_only=False)
-class Marks:
+class Marks(msgspec.Struct, frozen=True):
     """The values of options that differ between OLD and NEW: what depends on them is marked with them."""
 
     zone: str | None = None

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.check.sql.aggregates import Partition, Sorting
 from compat.check.sql.aspects import Aspect
@@ -13,7 +13,6 @@ from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kep
 from compat.check.sql.nodes import ExecNode, read
 from compat.check.sql.rows import Lineage, Rows, Traced, content_of, picked
 from compat.check.sql.windows import Window, Windowing, window_changes
-from compat.state.frozen import frozen
 from compat.state.model.operators import Operator
 
 
@@ -25,8 +24,7 @@ class _MatchNode(ExecNode, frozen=True, rename="camel"):
     match_spec: _MatchSpec = _MatchSpec()
 
 
-@frozen(kw_only=False)
-class Pattern:
+class Pattern(Struct, frozen=True):
     """A MATCH_RECOGNIZE: it keeps how far each beginning of a match has come."""
 
     rows: Rows
@@ -60,8 +58,7 @@ class _WindowNode(ExecNode, frozen=True, rename="camel"):
     windowing: Windowing | None = None
 
 
-@frozen(kw_only=False)
-class Sessions:
+class Sessions(Struct, frozen=True):
     """The rows of sessions until these end. ``read`` tells that somebody reads when a session began or ended."""
 
     rows: Rows
@@ -99,8 +96,7 @@ class _SortNode(ExecNode, frozen=True, rename="camel"):
     order_by: Sorting = Sorting()
 
 
-@frozen(kw_only=False)
-class Sorted:
+class Sorted(Struct, frozen=True):
     """The rows of an ORDER BY until the time has come that it sorts by first, or all rows if that is no time."""
 
     rows: Rows
@@ -126,8 +122,7 @@ def ordered(operator: Operator, text: str, lineage: Lineage) -> Meaning:
     return Sorted(rows, *read(text, _SortNode).order_by.over(rows))
 
 
-@frozen(kw_only=False)
-class InFlight:
+class InFlight(Struct, frozen=True):
     """Rows whose answer has not come yet: they are asked for anew after the restore."""
 
     sides: tuple[Rows, ...]
@@ -154,8 +149,7 @@ def looked_up(operator: Operator, text: str, lineage: Lineage) -> Meaning:
     return (whole if keeps_answers else in_flight)(operator, text, lineage)
 
 
-@frozen(kw_only=False)
-class Whole:
+class Whole(Struct, frozen=True):
     """An operator of a sort of which only this much is known: whether all that its node says is as before."""
 
     sides: tuple[Rows, ...]
@@ -175,8 +169,7 @@ def whole(operator: Operator, text: str, lineage: Lineage) -> Meaning:
     return Whole(sides, (content_of(text, columns),))
 
 
-@frozen(kw_only=False)
-class Unlisted:
+class Unlisted(Struct, frozen=True):
     """An operator of a node that a later Flink has, and nobody has looked at."""
 
     kind: str

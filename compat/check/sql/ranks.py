@@ -15,7 +15,6 @@ from compat.check.sql.nodes import ExecNode, read
 from compat.check.sql.options import is_limited
 from compat.check.sql.rows import Lineage, Rows, Traced, picked
 from compat.check.sql.windows import Window, Windowing, window_changes
-from compat.state.frozen import frozen
 from compat.state.model.operators import Operator
 
 _ALL_ROWS = "Retract"
@@ -47,8 +46,7 @@ class _RankNode(ExecNode, frozen=True, rename="camel"):
     windowing: Windowing | None = None
 
 
-@frozen(kw_only=False)
-class Rank:
+class Rank(Struct, frozen=True):
     """A top-N or LIMIT: it keeps the first rows of each partition, or all rows if those that it reads can go again."""
 
     rows: Rows
@@ -142,8 +140,7 @@ class _DeduplicateNode(ExecNode, frozen=True, rename="camel"):
     filter_condition: Any = None
 
 
-@frozen(kw_only=False)
-class Deduplication:
+class Deduplication(Struct, frozen=True):
     """The one row that is kept for each key: the first or the last one by a time, or by arrival."""
 
     rows: Rows
@@ -186,8 +183,7 @@ def deduplication(operator: Operator, text: str, lineage: Lineage) -> Meaning:
     )
 
 
-@frozen(kw_only=False)
-class LastRows:
+class LastRows(Struct, frozen=True):
     """The last row of each key: of a table of changes, or of what a sink was given."""
 
     rows: Rows
@@ -253,8 +249,7 @@ class _SinkNode(ExecNode, frozen=True, rename="camel"):
     configuration: Mapping[str, str] = {}
 
 
-@frozen(kw_only=False)
-class Materialized:
+class Materialized(Struct, frozen=True):
     """The rows that a sink was given for each of its keys. ``unique`` tells which of them a change is of.
 
     ``cut`` is what becomes of texts that are longer than their column, empty where that cannot be.
@@ -275,8 +270,7 @@ class Materialized:
             yield Difference(Aspect.ROWS, title, "A change of a row that it kept is not known as one of that row")
 
 
-@frozen(kw_only=False)
-class Nothing:
+class Nothing(Struct, frozen=True, kw_only=True):
     """What is kept is no part of a query: the files that a sink has begun, for instance."""
 
     def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:

@@ -30,7 +30,6 @@ from compat.check.sql.nodes import ExecNode, read
 from compat.check.sql.options import Marks
 from compat.check.sql.sources import identity, table_of
 from compat.plan.facts import Program
-from compat.state.frozen import frozen
 from compat.state.model.operators import Operator
 
 SOURCES = frozenset({"table-source-scan", "legacy-table-source-scan", "data-stream-scan"})
@@ -49,8 +48,7 @@ _NUMBER = re.compile(r"\[\d+\]:?")
 _COLUMN_NUMBERS = re.compile(r"EXPR\$\d+|\$f\d+|w\d+\$o\d+")
 
 
-@frozen(kw_only=False)
-class Branch:
+class Branch(Struct, frozen=True):
     """Rows from one place: the operator that they come out of, their columns, and the conditions that they meet.
 
     Several branches come together in a union. ``watermark`` is the expression of the watermark, where it is set on the way.

@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from compat.check.mapping import Pair
 from compat.check.sql.nodes import ExecNode, read
-from compat.state.frozen import frozen
 from compat.state.model.operators import Operator
 
 _SCAN = re.compile(
@@ -54,8 +53,7 @@ def identity(options: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in options.items() if _HOW.fullmatch(key) is None}
 
 
-@frozen(kw_only=False)
-class Table:
+class Table(Struct, frozen=True):
     """A table that a source reads: its name with catalog and database, its options, and its own columns."""
 
     name: str
@@ -93,8 +91,7 @@ def table_of(operator: Operator) -> Table | None:
     return None if match is None else Table(match["name"].replace(", ", "."), {}, ())
 
 
-@frozen(kw_only=False)
-class TableChange:
+class TableChange(Struct, frozen=True):
     """A source that reads another table than the one of its id in OLD. ``exchanged``: NEW reads OLD's by another source."""
 
     pair: Pair

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 from msgspec import Struct, convert
+from msgspec.structs import replace
 
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.meaning import Difference, Words
 from compat.check.sql.rows import Rows, Traced, picked
-from compat.state.frozen import frozen
 
 _NAMES = {
     "TumblingWindow": "TUMBLE",
@@ -25,8 +24,7 @@ _NAMES = {
 _PARTS = ("step", "slide", "size", "maxSize", "gap", "offset")
 
 
-@frozen(kw_only=False)
-class Window:
+class Window(Struct, frozen=True):
     """A window: its kind and sizes, the time that it goes by, and whether that is event time.
 
     ``sliced`` tells windows that keep one accumulator for each slice of time, under the slice's end, from windows that are

@@ -13,9 +13,10 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import msgspec
+from msgspec.structs import replace
 from sqlalchemy.exc import SQLAlchemyError
 
 from compat.cluster import resources
@@ -30,7 +31,6 @@ from compat.execution.narration import last_line
 from compat.service.telemetry import log
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
-from compat.state.frozen import frozen
 
 _MOST_RESTARTS = 3
 """A job that restarts so often without a checkpoint in between has failed."""
@@ -53,8 +53,7 @@ class UnderWay(DeploymentRefused):
     """A deployment of the job has not ended yet."""
 
 
-@frozen
-class Situation:
+class Situation(msgspec.Struct, frozen=True, kw_only=True):
     """What there is of a job: the one that runs, or else the last one that ended, and the snapshot that goes on from it.
 
     ``unclear`` says why a new one would start without the state that the last one had, ``stateless`` why there is none that it
@@ -76,16 +75,14 @@ class Situation:
         return self.ended.id if self.ended is not None and self.state is not None else None
 
 
-@frozen
-class Judgement:
+class Judgement(msgspec.Struct, frozen=True, kw_only=True):
     """What the gate said: the number of the version in the registry, and a sentence; neither where there is no registry."""
 
     version: int | None = None
     sentence: str = ""
 
 
-@frozen
-class Deployed:
+class Deployed(msgspec.Struct, frozen=True, kw_only=True):
     """The answer to who asks for a deployment: what was begun, None for nothing, and what the registry said."""
 
     deployment: Deployment | None = None

@@ -7,6 +7,7 @@ import uuid
 from enum import StrEnum
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import (
     Column,
     Connection,
@@ -25,7 +26,6 @@ from sqlalchemy import (
 
 from compat.cluster.registry import METADATA, Jobs
 from compat.service.database import AnyRow
-from compat.state.frozen import frozen
 
 NEW, BACK = "new", "back"
 """The jobs that a deployment may start, for :func:`derived`."""
@@ -63,8 +63,7 @@ class Step(StrEnum):
 _ENDS = frozenset({Step.DEPLOYED, Step.NOT_PROMOTED, Step.RETURNED, Step.ABANDONED, Step.FAILED})
 
 
-@frozen
-class Taken:
+class Taken(Struct, frozen=True, kw_only=True):
     """A step that was taken: when, in seconds since 1970, and what there is to say of it."""
 
     step: Step
@@ -72,8 +71,7 @@ class Taken:
     message: str
 
 
-@frozen
-class Deployment:
+class Deployment(Struct, frozen=True, kw_only=True):
     """The upgrade of a job from one program to the next. Times are in seconds, points of time since 1970.
 
     ``job`` is the name that is upgraded, ``fingerprint`` that of the program. ``old`` is the job that runs before, None for

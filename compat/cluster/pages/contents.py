@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from msgspec import Struct
+
 from compat.cluster.history import Checkpoint
 from compat.cluster.observation import JobDetails, LogTail, VertexSeen
 from compat.compiler.executiongraph.states import JobStatus
@@ -16,7 +18,6 @@ from compat.report.context import ReportContext
 from compat.service.pages import contents, running
 from compat.service.pages.rendering import clipped, size
 from compat.state.delta.history import Epoch
-from compat.state.frozen import frozen
 from compat.state.model.job import Plan
 from compat.view.page_values import plan_section
 
@@ -51,8 +52,7 @@ def tone(status: str) -> str:
         return "warn"
 
 
-@frozen
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """A vertex in words: ``tasks`` counts its subtasks by state; records are None where they are not counted.
 
     ``failure`` is the cause of the last failure, ``failed`` which of its subtasks that was.
@@ -130,8 +130,7 @@ def cause(text: str) -> str:
     return told + "\n".join(code_line(line) for line in text[-LONGEST_CAUSE:].splitlines())
 
 
-@frozen
-class Text:
+class Text(Struct, frozen=True, kw_only=True):
     """Lines to show, and what is left out before them."""
 
     lines: str

@@ -9,7 +9,7 @@ from functools import cache
 from itertools import pairwise
 from types import CodeType
 
-from compat.state.frozen import frozen
+from msgspec import Struct
 
 _Position = tuple[int, int, int, int]
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -29,8 +29,7 @@ class Use(Enum):
     VALUE = "its value"
 
 
-@frozen
-class Load:
+class Load(Struct, frozen=True, kw_only=True):
     """A name that a line loads, with the attributes that it takes of it, and what for.
 
     ``taker`` is what takes it, as a base class, a decorator or a builder of hints: a name with attributes, empty for none.

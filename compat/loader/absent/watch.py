@@ -18,6 +18,8 @@ from importlib.machinery import ModuleSpec
 from types import BuiltinFunctionType, CodeType, FrameType, ModuleType
 from typing import Any, NoReturn
 
+from msgspec import Struct
+
 from compat.compiler.errors import NeedsPyFlink
 from compat.compiler.own_code import is_library, is_machinery
 from compat.loader.absent.importing import importers_in_program, is_programs_file
@@ -33,14 +35,12 @@ from compat.loader.absent.values import (
     is_stand_in,
     module_of,
 )
-from compat.state.frozen import frozen
 
 _NAMES_OF = (globals, locals, eval, exec)
 _Tracing = Callable[[FrameType, str, Any], Any]
 
 
-@frozen
-class _Code:
+class _Code(Struct, frozen=True, kw_only=True):
     """A code object of the program: what its lines load, and whether it may be the body of a class."""
 
     code: CodeType

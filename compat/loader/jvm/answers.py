@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from compat.loader.jvm.differences import differences
 from compat.loader.jvm.messages import (
@@ -30,8 +31,7 @@ _PARTS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateChange:
+class StateChange(Struct, frozen=True, kw_only=True):
     """A state whose serializers are not as they were. ``name`` is empty for the key of all keyed states.
 
     ``reasons`` are sentences: the field, constant or class that differs. ``other_kind`` tells of a state of another kind,
@@ -48,8 +48,7 @@ class StateChange:
     lost: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RestoreProblem:
+class RestoreProblem(Struct, frozen=True, kw_only=True):
     """A restore of an operator that fails on some backends; ``failure`` is what Flink threw on the first of them.
 
     ``changes`` are the states that cannot be read, as far as the serializers tell; ``at_first_read`` says that the job would
@@ -64,8 +63,7 @@ class RestoreProblem:
     changes: tuple[StateChange, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """What Flink made of the state of one operator: the ways in which its restore fails, and what is migrated.
 
     ``missing`` are OLD's states that NEW does not declare, ``sampled`` made-up values that NEW read, ``rehearsal`` what
@@ -82,8 +80,7 @@ class Answer:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
+class Answers(Struct, frozen=True, kw_only=True):
     """What Flink made of the state of a job: an answer for each operator that found some, by NEW's node.
 
     ``failure`` says why nothing could be tried, ``hint`` what to do about it, ``note`` what was left out.

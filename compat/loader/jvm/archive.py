@@ -4,9 +4,10 @@ next ones. It takes the parsing and verifying of thousands of classes off every 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from uuid import uuid4
+
+from msgspec import Struct
 
 from compat.compiler.spark.driver.java import class_archive, drop_old_archives
 from compat.loader.jvm.distribution import FlinkDistribution
@@ -16,8 +17,7 @@ _KEPT = 8
 _ARCHIVES_FROM = 13  # the first Java that archives the classes of an application at its exit
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Archive:
+class Archive(Struct, frozen=True, kw_only=True):
     """Options of the JVM that use or make an archive at ``path``.
 
     One that is made is written to ``fresh`` and moved when it is whole: two programs may start at once.

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import islice
 
 import jpype
+from msgspec import Struct
 
 from compat.loader.jvm.bridge import (
     Java,
@@ -42,8 +42,7 @@ _LOOKED_INTO = 200
 """How many values of a state are looked into for what does not fit there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class Found(Struct, frozen=True, kw_only=True):
     """What lies on the heap: how many values each keyed state holds, and how many of the first lie in a wrong key group.
 
     ``unfit`` are sentences on values, by state, that hold something else than their class declares. ``used`` is when the last
@@ -52,12 +51,11 @@ class Found:
 
     values: Mapping[tuple[Scope, str], int]
     misplaced: int = 0
-    unfit: Mapping[tuple[Scope, str], str] = field(default_factory=dict)
-    used: Mapping[tuple[Scope, str], int] = field(default_factory=dict)
+    unfit: Mapping[tuple[Scope, str], str] = {}
+    used: Mapping[tuple[Scope, str], int] = {}
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(Struct, frozen=True):
     """The state of one subtask that is all there is, with the max parallelism that goes with it."""
 
     subtask: Java

@@ -7,9 +7,9 @@ a listener before they do their work. Its class is written with the assembler th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 import jpype
+from msgspec import Struct
 
 from compat.loader.jvm.bridge import Java, array_of, flink, java, operator_of, text_or_none, user_frames
 from compat.loader.jvm.messages import JavaFrame, MergedPart
@@ -31,8 +31,7 @@ def _line_of_java() -> JavaFrame | None:
     return next(user_frames(java("java.lang.Thread").currentThread().getStackTrace()), None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Made:
+class _Made(Struct, frozen=True):
     """A function in Python, the transformation that was made for it, and the line that made it."""
 
     function: Java

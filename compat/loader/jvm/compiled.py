@@ -7,8 +7,10 @@ they come out as Flink's is checked, vertex by vertex.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from types import MappingProxyType
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.compiler.configuration import JobSettings, RuntimeMode
 from compat.compiler.errors import Location, ProgramError
@@ -23,7 +25,6 @@ from compat.compiler.transformations.partitioners import ExchangeMode, Partition
 from compat.loader.jvm.distribution import parsed
 from compat.loader.jvm.messages import Edge, Job, Node
 from compat.loader.jvm.pyflink.plans import kind_of_python
-from compat.state.frozen import frozen
 
 _SHIPS = {ship.flink_class: ship for ship in Ship}
 _UNSPECIFIED = "ForwardForUnspecifiedPartitioner"
@@ -64,8 +65,7 @@ _KINDS = {
 """Flink's classes of operators, by the kinds of calls that make them."""
 
 
-@frozen
-class FlinkOperator(Operator):
+class FlinkOperator(Operator, frozen=True, kw_only=True):
     """An operator that Flink made: only its traits are known here."""
 
     kind_name: str
@@ -75,13 +75,17 @@ class FlinkOperator(Operator):
         """The word for this kind of operator."""
         return self.kind_name
 
+    @property
+    def compared(self) -> tuple[object, ...]:
+        """What it is equal by: its kind, too."""
+        return *super().compared, self.kind_name
+
 
 class Disagreement(Exception):
     """Our compiler makes other ids or chains of a StreamGraph than Flink; the message says where."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompiledJob:
+class CompiledJob(Struct, frozen=True, kw_only=True):
     """The graphs of a job; ``hashes`` are the generated operator ids by node, in the order in which Flink computes them."""
 
     settings: JobSettings

@@ -13,6 +13,7 @@ from itertools import product
 from typing import NamedTuple
 
 import jpype
+from msgspec import Struct
 
 from compat.loader.jvm.bridge import Java, array_of, fields_of, is_a, java
 from compat.loader.jvm.bytecode import Classes
@@ -167,8 +168,7 @@ class Store(NamedTuple):
     of_window: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Struct, frozen=True):
     """A state that is asked for: by which method of Flink's, with which descriptor, in the namespace of windows or in none.
 
     ``namespace`` is the serializer of a namespace of the program's own.

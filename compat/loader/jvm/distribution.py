@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.maven import Artifact, fetch
@@ -33,8 +35,7 @@ _ARTIFACTS = (
 """The artifacts that a distribution of Flink has on its class path."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlinkDistribution:
+class FlinkDistribution(Struct, frozen=True, kw_only=True):
     """The jars of a Flink, its version, and the jars of its test harness; without these, states cannot be told.
 
     ``configuration`` is the folder with the settings of an installation.
@@ -52,8 +53,7 @@ class FlinkDistribution:
         return tuple(str(jar) for jar in (*self.jars, *self.harness_jars))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FlinkPlaces:
+class FlinkPlaces(Struct, frozen=True, kw_only=True):
     """Where the user says that Flink is: jars and folders, a home, a version; each may be missing."""
 
     classpath: tuple[str, ...] = ()

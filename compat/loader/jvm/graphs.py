@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import msgspec
 
@@ -23,8 +22,7 @@ _YIELDING = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Configured:
+class Configured(msgspec.Struct, frozen=True, kw_only=True):
     """An operator in the JobGraph: the StreamConfig that a task would get, its vertex, and the job's ExecutionConfig."""
 
     node: int

@@ -7,9 +7,9 @@ of its own folders. All subtasks of an operator become one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import jpype
+from msgspec import Struct
 
 from compat.loader.jvm.bridge import Java, array_of, byte_array, causes, class_name, flink, java
 from compat.state.flink.binary import ByteReader
@@ -36,16 +36,14 @@ _KEPT = 1 << 20
 _BYTES = "BytePrimitiveArraySerializer$BytePrimitiveArraySerializerSnapshot"
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(Struct, frozen=True):
     """The beginning of a state file: its bytes, and Flink's proxy that read them."""
 
     data: bytes
     proxy: Java
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OldOperator:
+class OldOperator(Struct, frozen=True, kw_only=True):
     """An operator of OLD: its id, its max parallelism, and its states without values.
 
     ``headers`` are those of the keyed state, each once, ``streams`` the operator state, whole where it is small.

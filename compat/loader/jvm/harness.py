@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TypeVar
 
 import jpype
+from msgspec import Struct
 
 from compat.loader.jvm.asking import declare
 from compat.loader.jvm.bridge import FLINK, Java, class_name, described, flink, is_a, java, member, members, user_frames
@@ -48,8 +48,7 @@ class OperatorFailed(Exception):
         self.error = error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class Bounds(Struct, frozen=True, kw_only=True):
     """How long one operator may take, in seconds, and the class loader of the user's code."""
 
     loader: Java

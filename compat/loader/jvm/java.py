@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from compat.loader.jvm.errors import JvmError
 
@@ -14,8 +15,7 @@ _LIBRARIES = ("lib/server/libjvm.so", "lib/server/libjvm.dylib", "bin/server/jvm
 _OLDEST = 11
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Java:
+class Java(Struct, frozen=True, kw_only=True):
     """A Java runtime: its home, its JVM as a library, and its major version."""
 
     home: Path

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from itertools import zip_longest
 
+from msgspec import Struct
+
 from compat.compiler.configuration import DEFAULT_PARALLELISM, PARALLELISM
 from compat.compiler.errors import ProgramError
 from compat.loader.failure import Failure, Side, Undecidable
@@ -21,15 +23,13 @@ from compat.loader.jvm.process import JvmOptions, JvmOutcome, JvmProcess, Setup
 from compat.loader.jvm.pyflink.installed import find_pyflink, flink_of
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.shown import show_path
-from compat.state.frozen import frozen
 from compat.state.model.job import Plan, Refused
 
 _EXTRA = "pip install 'stream-compat[jvm]'"
 _PYFLINK = "pip install 'stream-compat[pyflink]'"
 
 
-@frozen
-class FlinkJobs:
+class FlinkJobs(Struct, frozen=True, kw_only=True):
     """The jobs of a program as Flink built them, and what became of the state that was restored into them, in order."""
 
     plans: tuple[Plan | Refused, ...]

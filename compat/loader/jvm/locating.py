@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from compat.loader.jvm.harness import OperatorFailed
 from compat.state.flink.contents import Entry, Group, group_of
@@ -14,8 +15,7 @@ Attempt = Callable[[Sequence[Group]], object]
 """Restores key groups. Raises OperatorFailed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(Struct, frozen=True):
     """The first key group whose restore fails, how it does, and the entry in it, where key groups can be taken apart."""
 
     failure: OperatorFailed

@@ -10,10 +10,11 @@ import os
 import subprocess
 import urllib.request
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
+
+from msgspec import Struct
 
 from compat.compiler.spark.driver.java import cache_folder
 from compat.loader.jvm.errors import JvmError
@@ -41,8 +42,7 @@ _MODULE = """<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven"
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Artifact:
+class Artifact(Struct, frozen=True, kw_only=True):
     """A jar by its Maven coordinates, with what it depends on unless it is wanted ``alone``."""
 
     group: str

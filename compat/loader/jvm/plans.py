@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from compat.compiler.errors import Location, ProgramError
@@ -32,8 +32,7 @@ _TAGGERS = ("CoGroupedStreams$Input1Tagger", "CoGroupedStreams$Input2Tagger")
 _COLLISION = "Hash collision on user-specified ID"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Around:
+class _Around(Struct, frozen=True, kw_only=True):
     """What stands around an operator: the compiled job, and what is known of other nodes, by their ids.
 
     ``sides`` are the inputs that the taggers of a window join stand for, and ``origins`` the names of the sources that each

@@ -48,8 +48,7 @@ _SAID = 16_384
 _TAIL = 3
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JvmOptions:
+class JvmOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a job is built: options of ``-D``, extra jars of the user's, and whether and how long open() is called."""
 
     options: dict[str, str]
@@ -59,8 +58,7 @@ class JvmOptions:
     timeout: float = DEFAULT_TIMEOUT
 
 
-@dataclass(frozen=True, slots=True)
-class Setup:
+class Setup(msgspec.Struct, frozen=True):
     """What a JVM is started with."""
 
     flink: FlinkDistribution
@@ -109,8 +107,7 @@ class Building:
         return outcome
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(msgspec.Struct, frozen=True):
     """A command that has no answer yet, and for how many seconds it may take."""
 
     building: Building

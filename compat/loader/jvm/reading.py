@@ -6,8 +6,9 @@ They go the way of real ones: restored by Flink on each backend, converted where
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from compat.loader.jvm.asking import raw_serializers
 from compat.loader.jvm.backends import (
@@ -33,8 +34,7 @@ Read = Mapping[str, Mapping[str, str]]
 """The fields of values by what the key of each is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(Struct, frozen=True):
     """The reading of samples of one operator of OLD by that of NEW, on the backends that restore its state without values.
 
     ``converted`` are the states of which a serializer of NEW's says that it converts old values: in these, what a field

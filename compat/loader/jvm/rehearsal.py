@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import jpype
+from msgspec import Struct
 
 from compat.loader.jvm.backends import (
     Found,
@@ -106,8 +107,7 @@ def _moment(error: OperatorFailed) -> Moment:
     return "checkpoint" if isinstance(error, _WriteFailed) else "restore"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Batch:
+class _Batch(Struct, frozen=True, kw_only=True):
     """Key groups of one handle that are restored together; ``names`` are the states of its header, in order.
 
     ``backends`` are those that restore its layout, ``canonical`` tells that this is the one of canonical savepoints.
@@ -218,8 +218,7 @@ class _Account:
             yield self.ended
 
 
-@dataclass(frozen=True, slots=True)
-class Rehearsing:
+class Rehearsing(Struct, frozen=True):
     """The rehearsal of one operator."""
 
     operator: Configured

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import jpype
 import msgspec
@@ -50,8 +49,7 @@ _NEW_ASKS_OLD = (1, 19)
 _POJO = "api.java.typeutils.runtime.PojoSerializerSnapshot"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
+class Built(msgspec.Struct, frozen=True, kw_only=True):
     """A job of NEW that lives in this JVM: its operators, their empty snapshots, the user's class loader."""
 
     operators: list[Configured]

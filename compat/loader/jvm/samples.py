@@ -8,10 +8,10 @@ field that is gone gets the value of another. Samples go that way too.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from itertools import islice
 
 import jpype
+from msgspec import Struct
 
 from compat.loader.jvm.backends import Given, failure_of, on_hashmap, on_rocksdb, restored_values
 from compat.loader.jvm.bridge import Java, bytes_of, class_name, flink, is_a, java, member
@@ -28,16 +28,14 @@ _GENERIC = "org.apache.avro.generic.GenericRecord"
 _SEEDS = range(3)
 
 
-@dataclass(frozen=True, slots=True)
-class _Sample:
+class _Sample(Struct, frozen=True):
     """A sample of a state: the entry that Flink restores, and the record in it."""
 
     entry: Entry
     record: Java
 
 
-@dataclass(frozen=True, slots=True)
-class Sampling:
+class Sampling(Struct, frozen=True):
     """Samples of the states of one operator, restored on its backends."""
 
     operator: Configured

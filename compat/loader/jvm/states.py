@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cache
 
 import jpype
@@ -51,8 +50,7 @@ _SCOPES: dict[str, Scope] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """An operator's states, and the ``OperatorSubtaskState`` of Flink that holds them; None where it could not be made.
 
     ``samples`` are made-up values of those that code of the program writes.

@@ -11,6 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 import jpype
+from msgspec import Struct
 
 from compat.loader.jvm.bridge import FLINK, Java, bytes_of, class_name, flink, is_a, java
 from compat.loader.jvm.bytecode import Classes, Walk
@@ -203,8 +204,7 @@ def classes_of(loader: Java) -> UserClasses:
     return known[1]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reached:
+class Reached(Struct, frozen=True, kw_only=True):
     """A function's code, and the names of the user's own classes of which it makes objects."""
 
     code: UserCode

@@ -6,9 +6,9 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Histogram, generate_latest
 from sqlalchemy.exc import SQLAlchemyError
 from starlette.applications import Starlette
@@ -38,8 +38,7 @@ AT_ONCE = 16
 _BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WebhookSettings:
+class WebhookSettings(Struct, frozen=True, kw_only=True):
     """How a webhook runs. Times are in seconds.
 
     ``fail_open`` lets through what the registry cannot decide: a version that it does not know or nobody checked, and

@@ -7,7 +7,6 @@ where that is another: the new version has to be able to restore both.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import Enum
 
 import msgspec
@@ -33,8 +32,7 @@ class Outcome(Enum):
     UNDECIDED = "undecided"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class Judgement(Struct, frozen=True, kw_only=True):
     """What was found, and why. ``version`` is the one that the resource is, ``check`` the check that decided."""
 
     outcome: Outcome

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
 
 import msgspec
 from msgspec import Raw, Struct
@@ -27,8 +26,7 @@ _RESOURCES = msgspec.json.Decoder(Resource)
 _STORED = msgspec.json.Decoder(_Stored)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Program:
+class Program(Struct, frozen=True, kw_only=True):
     """What a resource runs: the same program has all of them the same."""
 
     image: str | None
@@ -37,16 +35,14 @@ class Program:
     args: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class Named(Struct, frozen=True, kw_only=True):
     """The version that a resource says it is; ``job`` and ``number`` are None where it does not say."""
 
     job: str | None
     number: int | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked(Deployment):
+class Asked(Deployment, frozen=True, kw_only=True):
     """A deployment that is asked for.
 
     ``digest`` is that of the image that holds the program, None where the program is from elsewhere or a tag names the image.
@@ -72,7 +68,7 @@ def read_resource(text: bytes) -> Asked:
     given = found.spec.job or JobSpec()
     image = found.spec.image or _configured(deployment.settings, _IMAGE_SETTINGS)
     return Asked(
-        **{field.name: getattr(deployment, field.name) for field in fields(deployment)},
+        **msgspec.structs.asdict(deployment),
         named=_named(found.metadata),
         program=Program(image=image, jar=given.jar, entry_class=given.entry_class, args=given.args or ()),
         digest=_digest(image, given.jar),

@@ -6,9 +6,10 @@ A chart of more points than can be told apart shows their means, with the range 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import floor, log10
 from statistics import fmean
+
+from msgspec import Struct
 
 WIDTH, HEIGHT = 560, 170
 LEFT, RIGHT, TOP, BOTTOM = 74, 10, 12, 26
@@ -25,16 +26,14 @@ _FAR = 8
 Point = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Tick:
+class Tick(Struct, frozen=True):
     """A place on an axis and what stands there."""
 
     at: float
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(Struct, frozen=True):
     """A place on the line, how wide the part of the chart is that it stands for, and what is told of it."""
 
     x: float
@@ -43,8 +42,7 @@ class Spot:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineChart:
+class LineChart(Struct, frozen=True, kw_only=True):
     """A line over a filled area; ``description`` tells it to those who do not see it.
 
     ``range`` is the area between the least and the most where points were drawn as one, else empty. ``beyond`` are places
@@ -64,8 +62,7 @@ class LineChart:
     up: tuple[Tick, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(Struct, frozen=True):
     """A bar: what it stands for, its length from 0 to 100, and the amount in words."""
 
     name: str

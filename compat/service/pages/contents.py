@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from compat.escaping import visible
 from compat.report.metrics import metric_text
@@ -15,8 +16,7 @@ MOST_SUBTASKS = 64
 """Bars of subtasks are drawn up to this parallelism; beyond it only their spread is told."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StateRow:
+class StateRow(Struct, frozen=True, kw_only=True):
     """A state: its name, what it is, its size, and the key groups it has data in."""
 
     name: str
@@ -26,8 +26,7 @@ class StateRow:
     note: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OperatorContents:
+class OperatorContents(Struct, frozen=True, kw_only=True):
     """An operator in a savepoint. ``balance`` tells how evenly keyed data lies, ``subtasks`` are bars of their sizes."""
 
     name: str

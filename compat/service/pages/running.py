@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
 
 from compat.service.pages.charts import LineChart, line_chart, round_time
 from compat.service.pages.rendering import count, duration, size
@@ -23,8 +24,7 @@ SHOWN = 1000
 LISTED = 50
 
 
-@dataclass(frozen=True, slots=True)
-class History:
+class History(Struct, frozen=True):
     """Charts of a job's epochs and the last of them; ``problem`` says why there is nothing to show.
 
     ``timed`` is True where it is known how long epochs took.
@@ -37,8 +37,7 @@ class History:
     timed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """An epoch in words."""
 
     number: int

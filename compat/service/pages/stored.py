@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from compat.service import discovery, worker
 from compat.service.pages import contents, running
@@ -11,8 +12,7 @@ from compat.service.records import Savepoint
 from compat.service.registry import NotFound
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
+class Stored(Struct, frozen=True):
     """A snapshot's contents; ``history`` is that of a job's own table, None for any other and for one that cannot be read."""
 
     inside: dict[str, Any]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from sqlalchemy import Connection, delete, func, insert, or_, select
 
 from compat.service.database import AnyRow, Database
@@ -21,8 +21,7 @@ from compat.service.registry.packing import unpack
 from compat.service.registry.plans import PackedPlan, keep
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NewCheck:
+class NewCheck(Struct, frozen=True, kw_only=True):
     """A check to be recorded; ``report`` is deflated JSON, ``plans`` those that the registry may not have yet.
 
     ``accepted`` is what this check was told to let pass from now on.

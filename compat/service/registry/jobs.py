@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -19,8 +18,7 @@ from compat.service.registry.errors import Conflict, NotFound
 from compat.service.registry.plans import DESCRIPTION, PackedPlan, keep, plan_of
 
 
-@dataclass(frozen=True, slots=True)
-class Pushed:
+class Pushed(msgspec.Struct, frozen=True):
     """The version that a push gave; ``new`` is False if the same plan and commit had been pushed last already."""
 
     version: Version

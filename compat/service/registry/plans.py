@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from sqlalchemy import Connection, select
 from sqlalchemy.dialects import postgresql, sqlite
 
@@ -19,8 +18,7 @@ from compat.state.model.job import Refused
 DESCRIPTION = (plans.c.digest, plans.c.job_name, plans.c.flink, plans.c.operators, plans.c.size)
 
 
-@dataclass(frozen=True, slots=True)
-class PackedPlan:
+class PackedPlan(Struct, frozen=True):
     """A plan that was read and found valid, ready to be kept: ``body`` is its canonical JSON, deflated."""
 
     plan: Plan

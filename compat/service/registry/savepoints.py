@@ -6,9 +6,10 @@ import json
 import re
 import time
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
 from typing import Any
 
+from msgspec import Struct
+from msgspec.structs import asdict
 from sqlalchemy import delete, insert, select, update
 
 from compat.service.database import AnyRow, Database
@@ -19,8 +20,7 @@ from compat.service.registry.packing import unpack
 from compat.state.stores.schemes import is_remote, split_remote
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SeenSavepoint:
+class SeenSavepoint(Struct, frozen=True, kw_only=True):
     """A snapshot found in a folder; ``inspection`` is deflated JSON, None for one that cannot be read."""
 
     id: str

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from compat.compiler.datastream.common.utils import JavaObject
 from compat.compiler.errors import illegal_argument
 
 
-@dataclass(frozen=True, slots=True)
-class BucketAssigner(JavaObject):
+class BucketAssigner(JavaObject, Struct, frozen=True):
     """Which directory below the base path a record goes to (Flink: ``BucketAssigner``)."""
 
     name: Any
@@ -55,8 +55,7 @@ class RollingPolicy(JavaObject):
         return OnCheckpointRollingPolicy()
 
 
-@dataclass(frozen=True, slots=True)
-class DefaultRollingPolicy(RollingPolicy):
+class DefaultRollingPolicy(RollingPolicy, Struct, frozen=True):
     """By size in bytes, age and time without a record in milliseconds."""
 
     part_size: int
@@ -64,17 +63,18 @@ class DefaultRollingPolicy(RollingPolicy):
     inactivity_interval: int
 
 
-@dataclass(frozen=True, slots=True)
-class OnCheckpointRollingPolicy(RollingPolicy):
+class OnCheckpointRollingPolicy(RollingPolicy, Struct, frozen=True, kw_only=True):
     """At each checkpoint."""
 
 
-@dataclass(frozen=True, slots=True)
 class OutputFileConfig(JavaObject):
     """How file names begin and end (Flink: ``OutputFileConfig``)."""
 
-    part_prefix: str
-    part_suffix: str
+    __slots__ = ("part_prefix", "part_suffix")
+
+    def __init__(self, part_prefix: str, part_suffix: str) -> None:
+        self.part_prefix = part_prefix
+        self.part_suffix = part_suffix
 
     def get_part_prefix(self) -> str:
         """How file names begin."""
@@ -111,8 +111,7 @@ class OutputFileConfig(JavaObject):
             return OutputFileConfig(self.part_prefix, self.part_suffix)
 
 
-@dataclass(frozen=True, slots=True)
-class FileCompactStrategy(JavaObject):
+class FileCompactStrategy(JavaObject, Struct, frozen=True):
     """When small files are made one (Flink: ``FileCompactStrategy``). -1 is unset."""
 
     size_threshold: int = -1
@@ -166,8 +165,7 @@ class FileCompactStrategy(JavaObject):
             return FileCompactStrategy(self._size, self._checkpoints, self._threads)
 
 
-@dataclass(frozen=True, slots=True)
-class FileCompactor(JavaObject):
+class FileCompactor(JavaObject, Struct, frozen=True):
     """How small files are made one (Flink: ``FileCompactor``)."""
 
     name: Any

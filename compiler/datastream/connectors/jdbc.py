@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from compat.compiler.datastream.functions import SinkFunction
 from compat.compiler.errors import illegal_argument
@@ -42,8 +43,7 @@ class JdbcSink(SinkFunction):
         )
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class JdbcConnectionOptions:
+class JdbcConnectionOptions(Struct, frozen=True):
     """How to reach the database (Flink: ``JdbcConnectionOptions``)."""
 
     url: str
@@ -105,8 +105,7 @@ class JdbcConnectionOptions:
             return JdbcConnectionOptions(**self._options)
 
 
-@dataclass(frozen=True, slots=True)
-class JdbcExecutionOptions:
+class JdbcExecutionOptions(Struct, frozen=True):
     """How rows are put together into batches (Flink: ``JdbcExecutionOptions``)."""
 
     batch_interval_ms: int = 0

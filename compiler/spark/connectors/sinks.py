@@ -11,17 +11,17 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable
 from copy import copy
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from compat.state.delta.errors import StoreError, unwritable
 from compat.state.delta.files import prove_files
 from compat.state.stores.paths import place_of
 
 
-@dataclass(frozen=True, slots=True)
-class WriterContext:
+class WriterContext(Struct, frozen=True):
     """The context that a writer is given. ``folder`` is the job's, for output that is not to be seen before it is published."""
 
     operator_id: str
@@ -103,8 +103,7 @@ def placed(sink: Any) -> Any:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class SinkFolder:
+class SinkFolder(Struct, frozen=True):
     """The folder that the writers of a sink leave files in."""
 
     connector: str

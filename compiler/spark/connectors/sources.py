@@ -7,8 +7,9 @@ A source of your own extends ``compat.compiler.datastream.connectors.base.Source
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from compat.compiler.spark.connectors.own import as_enumerator
 from compat.compiler.spark.connectors.splits import Read, SourceReader, SourceWork, Split, SplitEnumerator
@@ -173,8 +174,7 @@ def _delta_reader(source: Any) -> SourceReader:
     return DeltaReader(source.get_produced_type(), source.settings.get("column_names"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Connector:
+class _Connector(Struct, frozen=True):
     """The parts that read the sources of a connector.
 
     ``refusal`` tells why one of the sources cannot be run, None for one that can.

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, Protocol
+
+from msgspec import Struct
 
 Split = dict[str, Any]
 """Plain data with an ``id``; the position inside it is part of it, so that a split is all that a checkpoint needs."""
@@ -27,8 +28,7 @@ class CacheDamaged(Exception):
         return "The records that were kept of a cached stream are damaged: they have to be made again."
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(Struct, frozen=True):
     """The result of reading a split: records, their timestamps (or None), the split as it is now, and whether it is done.
 
     ``after`` gives the split as it would be had only so many of the records been read; without it, all of them are taken in one
@@ -79,8 +79,7 @@ class SourceReader(Protocol):
         """At most ``limit`` records from where the split stands; none if there are none at the moment."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceWork:
+class SourceWork(Struct, frozen=True):
     """The work of a source's subtask in an epoch; ``last`` when nothing follows for it.
 
     After ``seconds`` it takes no more records, even where it has read some.

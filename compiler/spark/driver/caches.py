@@ -15,8 +15,10 @@ import pickle
 import struct
 import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from compat.compiler.datastream.common.watermark_strategy import WatermarkStrategy
 from compat.compiler.datastream.connectors.base import Sink

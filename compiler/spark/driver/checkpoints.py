@@ -8,11 +8,11 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, assert_never
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
 from compat.compiler.spark.plan import PhysicalPlan
@@ -33,8 +33,7 @@ WATERMARK = "watermark"
 STATES = "states"
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
+class Pending(Struct, frozen=True):
     """The output that an operator's writers wrote in the last epoch, to be published under the name of a transaction."""
 
     operator_id: str

@@ -12,9 +12,11 @@ import sys
 import tarfile
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.compiler.datastream.stream_execution_environment import (
     PYTHON_ARCHIVES,
@@ -40,8 +42,7 @@ class Ships(Protocol):
         """Put it into a folder that all machines of the job see. Raises StoreError."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dependencies:
+class Dependencies(Struct, frozen=True, kw_only=True):
     """The dependencies of a job; the paths are absolute, of this machine."""
 
     files: tuple[Path, ...] = ()

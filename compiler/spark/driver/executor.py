@@ -10,8 +10,9 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from compat.compiler.datastream.common.completable_future import CompletableFuture
 from compat.compiler.datastream.common.job_client import JobClient

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from compat.compiler.spark.driver.store import prove_not_behind, read_entry, state_of
 from compat.state.delta.errors import DamagedLog, StoreError
@@ -16,8 +17,7 @@ from compat.state.stores.paths import Place, place_of
 _JOB, _SAVEPOINT = "job", "savepoint"
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(Struct, frozen=True):
     """A job or a savepoint that was verified: the checkpoint that it is at, its files and bytes, and what is wrong."""
 
     kind: str

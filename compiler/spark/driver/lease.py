@@ -24,7 +24,9 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
 
 from compat.state.delta.errors import StoreError, Superseded, unwritable
 from compat.state.delta.in_use import boot_id
@@ -65,8 +67,7 @@ class StoreUnsure(StoreError):
     """Whether somebody else drives the job cannot be told: the storage is away."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Sign:
+class _Sign(Struct, frozen=True, kw_only=True):
     """What a driver says of itself: its term, how often it said so, which process it is, on which host and since when.
 
     ``assigned`` is the token with which a dispatcher chose it, 0 for none.

@@ -13,8 +13,10 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from typing import Any, assert_never
+
+from msgspec.structs import asdict, replace
 
 from compat.compiler.configuration import CHECKPOINT_RETENTION, parse_duration
 from compat.compiler.driver import Compilation

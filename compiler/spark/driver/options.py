@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from hashlib import file_digest
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.compiler.datastream.served import served
 from compat.compiler.driver import Compilation
@@ -24,8 +26,7 @@ A savepoint of Flink's has no plan. It raises an error with its report where the
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Assigned:
+class Assigned(Struct, frozen=True):
     """A job that a dispatcher gave to this process: its id, and the fencing token of the attempt, greater than all before.
 
     ``lease`` is the job's, where this process has it already.
@@ -36,8 +37,7 @@ class Assigned:
     lease: Lease | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
+class RunOptions(Struct, frozen=True, kw_only=True):
     """How a job is run.
 
     ``savepoint`` is restored by a new job (``claim``: and removed once the job has a checkpoint of its own). ``epochs``

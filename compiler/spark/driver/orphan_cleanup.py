@@ -6,7 +6,6 @@ A job that ends leaves a note of where its attempts write. Another job's start l
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 
 import msgspec
 
@@ -23,8 +22,7 @@ FORGOTTEN = 7 * 86400.0
 _FOLDER = "ended"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remains:
+class Remains(msgspec.Struct, frozen=True, kw_only=True):
     """Where attempts of a job write: its state table, and the folders of its sinks."""
 
     job_id: str

@@ -6,11 +6,11 @@ import json
 import os
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
 from compat.compiler.spark.driver.lease import is_held
@@ -38,8 +38,7 @@ class RestoreRefused(Exception):
     """A snapshot that does not fit the program. Change the program, or allow non-restored state where that is meant."""
 
 
-@dataclass(frozen=True, slots=True)
-class SavedOperator:
+class SavedOperator(Struct, frozen=True, kw_only=True):
     """An operator in a snapshot: how it was configured, its states, and whether anything of it is there, or by key.
 
     ``replayed`` marks a source that Flink would read anew after a restore, such as a collection. Here it goes on where it was.
@@ -182,8 +181,7 @@ def _lost_text(operator: SavedOperator) -> str:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """A snapshot in a directory: a savepoint, or a checkpoint of a job in a store."""
 
     directory: Place
@@ -255,8 +253,7 @@ def open_snapshot(path: str) -> SnapshotLog:
     return find_snapshot(path).open()
 
 
-@dataclass(frozen=True, slots=True)
-class Restoration:
+class Restoration(Struct, frozen=True):
     """A restore that was found possible: the snapshot's table, new operator ids by old ones, the plan to run, and what is
     converted."""
 

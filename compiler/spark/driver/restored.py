@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
 from compat.state.delta.compaction import contents
@@ -34,8 +35,7 @@ class Amounts:
         return sum(self.states[kind, state] for operator, kind, state in migrations if operator == id)
 
 
-@dataclass(frozen=True, slots=True)
-class Restored:
+class Restored(Struct, frozen=True):
     """What became of a snapshot's state: the keys and entries that are there, the entries of them that were converted, and
     those that were left behind."""
 

@@ -8,8 +8,10 @@ import uuid
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.compiler.datastream.served import served
 from compat.compiler.executiongraph.states import ExecutionState
@@ -222,8 +224,7 @@ def _same(partition: int) -> int:
     return partition
 
 
-@dataclass(frozen=True, slots=True)
-class _Tasks:
+class _Tasks(Struct, frozen=True):
     """The code of tasks. It travels by its name, so that a worker keeps the plan that it has loaded."""
 
     plan_id: str
@@ -261,8 +262,7 @@ class _Tasks:
         return ran
 
 
-@dataclass(frozen=True, slots=True)
-class _Level(_Tasks):
+class _Level(_Tasks, frozen=True):
     """The code of a level's tasks."""
 
     level: int
@@ -285,8 +285,7 @@ class _Level(_Tasks):
             yield target, _sealed(parcel)
 
 
-@dataclass(frozen=True, slots=True)
-class _Whole(_Tasks):
+class _Whole(_Tasks, frozen=True):
     """The code of an epoch in one task, which has the hosts of all slots run all levels, one after the other.
 
     So many hosts are asked ``at_once``.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.directories import savepoint_directory
@@ -17,8 +18,7 @@ from compat.state.delta.work import HERE, Workers
 from compat.state.stores.paths import Place, place_of
 
 
-@dataclass(frozen=True, slots=True)
-class Savepoint:
+class Savepoint(Struct, frozen=True):
     """A savepoint to be written: what, where, and what is said of it."""
 
     state: LogState

@@ -16,10 +16,12 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from socketserver import StreamRequestHandler, ThreadingMixIn, UnixStreamServer
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from compat.compiler.spark.driver.session import PYTHON_OF_TASKS, Spark, ships, silence_py4j
 from compat.compiler.spark.task.epochs import EpochLost
@@ -32,8 +34,7 @@ _LOST = 75
 _FAIR = {"spark.scheduler.mode": "FAIR"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Gateway:
+class Gateway(Struct, frozen=True, kw_only=True):
     """How to reach a Spark application on this machine. ``pid`` is the process that keeps it.
 
     ``accumulator`` is the number of the one to which Spark's scheduler adds what Python tasks tell.

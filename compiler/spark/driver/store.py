@@ -10,13 +10,13 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mmh3
 import msgspec
+from msgspec.structs import asdict, replace
 
 from compat.compiler.datastream.common.job_id import is_job_id
 from compat.compiler.executiongraph.executions import VertexStatus
@@ -34,8 +34,7 @@ _NOT_ENDED = frozenset(status.value for status in JobStatus if not status.termin
 _TO_GO_ON = _NOT_ENDED | {JobStatus.FAILED.value}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobEntry:
+class JobEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A job as ``compat list`` shows it. Times are seconds since 1970; ``fingerprint`` is that of its physical plan, ``source``
     that of its program's file.
 
@@ -59,8 +58,8 @@ class JobEntry:
     epoch: int = 0
     records: int = 0
     message: str = ""
-    metrics: list[dict[str, Any]] = field(default_factory=list)
-    vertices: list[VertexStatus] = field(default_factory=list)
+    metrics: list[dict[str, Any]] = msgspec.field(default_factory=list)
+    vertices: list[VertexStatus] = msgspec.field(default_factory=list)
     fence: int = 0
     stopped_with: str | None = None
     occurrence: int = 0
@@ -104,8 +103,7 @@ class JobEntry:
         return [vertex.failed_task for vertex in failed if vertex.failed_task is not None]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListedJob(JobEntry):
+class ListedJob(JobEntry, frozen=True, kw_only=True):
     """A job as it is listed, be it of a store or of a cluster.
 
     ``alive`` tells whether a driver of it runs, ``interrupted`` whether it goes on when its program is run again. A cluster
@@ -121,7 +119,7 @@ class ListedJob(JobEntry):
     @classmethod
     def of(cls, entry: JobEntry, **known: Any) -> ListedJob:
         """An entry, with what is known besides."""
-        return cls(**{**{each.name: getattr(entry, each.name) for each in fields(entry)}, **known})
+        return cls(**{**asdict(entry), **known})
 
 
 _ENTRY, _DIGEST = "job.json", "digest"

@@ -8,8 +8,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
 
 from compat.compiler.spark.driver.session import Spark, reason_of
 from compat.state.delta.errors import StoreError
@@ -93,15 +94,13 @@ class SparkWorkers(Workers):
         return made
 
 
-@dataclass(frozen=True, slots=True)
-class _Failed:
+class _Failed(Struct, frozen=True):
     """A part that could not be done."""
 
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Work(Generic[P, R]):
+class _Work(Struct, Generic[P, R], frozen=True):
     """The code of the tasks: the pairs that they are given are of a part's number and the part."""
 
     job_id: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from compat.compiler.spark.flink.errors import Untranslatable
 from compat.compiler.spark.plan import OperatorSpec
@@ -17,8 +18,7 @@ from compat.state.types.spelling import parse_type
 LIST, MAP = "LIST", "MAP"
 
 
-@dataclass(frozen=True, slots=True)
-class Declared:
+class Declared(Struct, frozen=True):
     """A state of a program: its kind as descriptors name it, and the type of the whole state."""
 
     kind: str
@@ -30,8 +30,7 @@ class Declared:
         return cls(descriptor.kind, descriptor.type_info)
 
 
-@dataclass(frozen=True, slots=True)
-class Declarations:
+class Declarations(Struct, frozen=True):
     """The states of an operator, by name. ``complete`` where the program asks for all that it has when it is opened."""
 
     states: Mapping[str, Declared]

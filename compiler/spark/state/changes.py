@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pyarrow as pa
+from msgspec import Struct
 
 from compat.state.delta.rows import BYTES, SCHEMA_OF_MANY, Row, one_value, table_of
 
@@ -13,8 +14,7 @@ NOTHING = pa.scalar(b"", BYTES)
 NO_TIME = pa.scalar(None, pa.int64())
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(Struct, frozen=True):
     """Changes of one state of many keys; a value of None is a tombstone. ``time`` is that of timers.
 
     Namespace, map key and time are the same for all, or each has its own.

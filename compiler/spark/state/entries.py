@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec import Struct
 
 from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
 from compat.compiler.spark.driver.restore import SavedOperator
@@ -26,8 +26,7 @@ _TIMERS = (Kind.EVENT_TIMER, Kind.PROCESSING_TIMER)
 _SHOWN = 200
 
 
-@dataclass(frozen=True, slots=True)
-class StoredState:
+class StoredState(Struct, frozen=True):
     """A state of an operator in a snapshot. ``kind`` is one of :class:`compat.state.delta.rows.Kind`.
 
     The types are those of its keys, map keys and values; None where it has none, or where they are not declared.

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from compat.state.time import milliseconds_of
 from compat.state.ttl import StateTtlConfig
 
 
-@dataclass(frozen=True, slots=True)
-class Expiry:
+class Expiry(Struct, frozen=True):
     """A lifetime in milliseconds, the clock, and what a :class:`StateTtlConfig` says about reading."""
 
     lifetime: int

@@ -14,9 +14,10 @@ import sys
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from compat.state.stores.paths import place_of
 from compat.state.stores.schemes import is_remote
@@ -52,8 +53,7 @@ class CachedFile(NamedTuple):
     executable: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shipped:
+class Shipped(Struct, frozen=True, kw_only=True):
     """What travels with a job, in ``folder``, which all its machines see, or an archive there; names are relative to it.
 
     ``files`` are for the search path of modules. ``executable`` is the interpreter, a path or a name, or one inside an

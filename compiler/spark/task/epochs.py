@@ -16,8 +16,10 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from compat.compiler.executiongraph.states import ExecutionState
 from compat.compiler.spark.connectors.splits import CacheDamaged
@@ -78,8 +80,7 @@ class Share(NamedTuple):
     described: Mapping[str, Mapping[str, Any]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EpochSpec:
+class EpochSpec(Struct, frozen=True, kw_only=True):
     """The facts that tasks of an epoch are told. Keys of the mappings are (vertex, subtask) or operator ids.
 
     A task is told what is common to all, and the shares of its own subtasks. ``runs`` are the runs of subtasks that the
@@ -143,8 +144,7 @@ class EpochSpec:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class TaskFailure:
+class TaskFailure(Struct, frozen=True):
     """A subtask that failed, in the place of its report; without a number, the job failed in none of its subtasks.
 
     ``lost`` is True where not the program failed, but those who ran it were lost. ``cache`` is the cached stream whose
@@ -194,8 +194,7 @@ class EpochLost(Exception):
     """An epoch that was not finished, because Spark or a worker was lost: it changed nothing and can run again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PackedPlan:
+class PackedPlan(Struct, frozen=True, kw_only=True):
     """The tasks as they travel: ``payloads`` are the pickled operators by node, of which each subtask makes its own.
 
     ``stateful`` are the vertices that need a replica, ``lasting`` those that stay open between epochs in a host.

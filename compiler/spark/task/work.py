@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from compat.compiler.spark.connectors.splits import SourceWork
 from compat.compiler.spark.task.elements import Records
 
 
-@dataclass(frozen=True, slots=True)
-class IterationWork:
+class IterationWork(Struct, frozen=True):
     """The records that the tail of a loop sent back; ``last`` when the loop ends with them."""
 
     feedback: tuple[Records, ...]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from compat.compiler.configuration import JobSettings
 from compat.compiler.streamgraph.builder import GraphBuilder
@@ -16,8 +17,7 @@ from compat.compiler.transformations.pipeline import Pipeline
 DEFAULT_SLOT_SHARING_GROUP = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(Struct, frozen=True):
     """The generation's state as one translator needs it.
 
     ``node_ids`` gives the ids that stand for a translated transformation. ``schedule`` queues work to be done right after

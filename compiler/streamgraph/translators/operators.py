@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from compat.compiler.streamgraph.graph import Task
 from compat.compiler.streamgraph.translators.context import Context

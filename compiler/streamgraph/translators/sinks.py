@@ -18,15 +18,13 @@ from compat.compiler.transformations.kinds import (
 )
 from compat.compiler.transformations.operators import ChainingStrategy
 from compat.compiler.transformations.partitioners import FORWARD, GLOBAL, ExchangeMode, Partitioner
-from compat.state.frozen import frozen
 
 COMMITTER_UID = "Sink Committer: {}"
 GLOBAL_COMMITTER_UID = "Sink {} Global Committer"
 """The uids of a sink's committers, made of the sink's own, which its writer has."""
 
 
-@frozen
-class GlobalCommitter(PhysicalTransformation):
+class GlobalCommitter(PhysicalTransformation, frozen=True, kw_only=True):
     """Flink's standard global committer before its own translation (Flink: ``GlobalCommitterTransform``)."""
 
     input: int

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field, fields
 from enum import Enum
 from typing import Any
 
-from compat.state.frozen import frozen
+from msgspec import Struct
 
 
 class ChainingStrategy(Enum):
@@ -31,8 +30,7 @@ class PythonOperator(Enum):
     KEYED_BROADCAST = "PythonKeyedBroadcastProcessOperator"
 
 
-@frozen
-class Operator:
+class Operator(Struct, frozen=True, kw_only=True):
     """An operator: what it does, by which function, and the traits that Flink's graphs depend on.
 
     Each kind of operator is a record of its own, with the other arguments of the call that made it as fields.
@@ -40,7 +38,7 @@ class Operator:
     into it. ``chained`` are the operators merged behind this one, in order.
     """
 
-    function: Any = field(default=None, compare=False)
+    function: Any = None
     factory: str = "SimpleUdfStreamOperatorFactory"
     yielding: bool = False
     output_at_end: bool = False
@@ -64,9 +62,20 @@ class Operator:
 
     def parameters(self) -> Iterator[tuple[str, Any]]:
         """The parameters that the operator was given besides its function, by name."""
-        for each in fields(self):
-            if each.name not in _TRAITS:
-                yield each.name, getattr(self, each.name)
+        for name in self.__struct_fields__:
+            if name not in _TRAITS:
+                yield name, getattr(self, name)
+
+    @property
+    def compared(self) -> tuple[object, ...]:
+        """The traits that two operators of a kind are equal by: neither functions nor other arguments count."""
+        return self.factory, self.yielding, self.output_at_end, self.coordinated, self.chained
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Operator) and type(other) is type(self) and other.compared == self.compared
+
+    def __hash__(self) -> int:
+        return hash(self.compared)
 
 
-_TRAITS = frozenset(each.name for each in fields(Operator)) | {"thread_mode"}
+_TRAITS = frozenset((*Operator.__struct_fields__, "thread_mode"))

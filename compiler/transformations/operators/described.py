@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from enum import Enum
 from typing import Any
 
+from msgspec import Struct
+
 from compat.compiler.transformations.operators.base import Operator
-from compat.state.frozen import frozen
 
 
 class Call(Enum):
@@ -47,8 +47,7 @@ class Contents(Enum):
     ALL = "process"
 
 
-@frozen
-class Windowing:
+class Windowing(Struct, frozen=True, kw_only=True):
     """How an operator cuts windows and ends them, as Flink names and describes it; ``counted`` where its trigger counts."""
 
     assigner_class: str
@@ -60,8 +59,7 @@ class Windowing:
     counted: bool = False
 
 
-@frozen
-class Described(Operator):
+class Described(Operator, frozen=True, kw_only=True):
     """An operator of which the call is known; ``states`` are those that the topology declares, None where it says nothing.
 
     Window operators have how their windows are cut, and what they keep of their records. ``timers`` is whether a function can
@@ -69,7 +67,7 @@ class Described(Operator):
     """
 
     call: Call
-    states: tuple[Mapping[str, Any], ...] | None = field(default=None, compare=False)
+    states: tuple[Mapping[str, Any], ...] | None = None
     windowing: Windowing | None = None
     contents: Contents | None = None
     timers: bool = False
@@ -77,3 +75,7 @@ class Described(Operator):
     @property
     def kind(self) -> str:
         return self.call.value
+
+    @property
+    def compared(self) -> tuple[object, ...]:
+        return *super().compared, self.call, self.windowing, self.contents, self.timers

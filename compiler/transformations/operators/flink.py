@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Any
 
 from compat.compiler.transformations.operators.base import Operator
-from compat.state.frozen import frozen
 
 # Sources
 
 
-@frozen
-class Source(Operator):
+class Source(Operator, frozen=True, kw_only=True):
     """A source of a connector, which is its function."""
 
     factory: str = "SourceOperatorFactory"
     coordinated: bool = True
-    watermark_strategy: Any = field(default=None, compare=False)
+    watermark_strategy: Any = None
 
     kind = "source"
 
 
-@frozen
-class LegacySource(Operator):
+class LegacySource(Operator, frozen=True, kw_only=True):
     """A source of the old kind."""
 
     kind = "legacy_source"
 
 
-@frozen
-class InputFormat(Operator):
+class InputFormat(Operator, frozen=True, kw_only=True):
     """A source that reads with an input format."""
 
     factory: str = "SimpleInputFormatOperatorFactory"
@@ -39,15 +34,13 @@ class InputFormat(Operator):
     kind = "input_format"
 
 
-@frozen
-class FileMonitor(Operator):
+class FileMonitor(Operator, frozen=True, kw_only=True):
     """Finds the files that an input format shall read, and what of them is new; the input format is its function."""
 
     kind = "file_monitor"
 
 
-@frozen
-class FileSplitReader(Operator):
+class FileSplitReader(Operator, frozen=True, kw_only=True):
     """Reads the parts of files that a file monitor found; the input format is its function."""
 
     factory: str = "ContinuousFileReaderOperatorFactory"
@@ -56,8 +49,7 @@ class FileSplitReader(Operator):
     kind = "file_split_reader"
 
 
-@frozen
-class Collection(Operator):
+class Collection(Operator, frozen=True, kw_only=True):
     """The elements of a collection; the tuple of them is its function."""
 
     factory: str = "SimpleInputFormatOperatorFactory"
@@ -68,18 +60,16 @@ class Collection(Operator):
 # Between sources and sinks
 
 
-@frozen
-class Project(Operator):
+class Project(Operator, frozen=True, kw_only=True):
     """Some fields of a tuple, by their numbers."""
 
     factory: str = "SimpleOperatorFactory"
-    positions: tuple[int, ...] = field(compare=False)
+    positions: tuple[int, ...]
 
     kind = "project"
 
 
-@frozen
-class TimestampsAndWatermarks(Operator):
+class TimestampsAndWatermarks(Operator, frozen=True, kw_only=True):
     """Makes watermarks by a watermark strategy, which is its function."""
 
     factory: str = "TimestampsAndWatermarksOperatorFactory"
@@ -90,19 +80,17 @@ class TimestampsAndWatermarks(Operator):
         yield "watermark_strategy", self.function
 
 
-@frozen
-class RemoveTimestamp(Operator):
+class RemoveTimestamp(Operator, frozen=True, kw_only=True):
     """Takes off the timestamp that an operator in Python put beside the record."""
 
     kind = "remove_timestamp"
 
 
-@frozen
-class MultipleInput(Operator):
+class MultipleInput(Operator, frozen=True, kw_only=True):
     """A function of any number of streams."""
 
     factory: str = "SimpleOperatorFactory"
-    key_selectors: tuple[Any, ...] = field(default=(), compare=False)
+    key_selectors: tuple[Any, ...] = ()
 
     kind = "multiple_input"
 
@@ -111,12 +99,11 @@ class MultipleInput(Operator):
         return (self.function,)
 
 
-@frozen
-class KeyedMultipleInput(Operator):
+class KeyedMultipleInput(Operator, frozen=True, kw_only=True):
     """A function of any number of streams with keys of the same type."""
 
     factory: str = "SimpleOperatorFactory"
-    key_selectors: tuple[Any, ...] = field(default=(), compare=False)
+    key_selectors: tuple[Any, ...] = ()
 
     kind = "keyed_multiple_input"
 
@@ -125,15 +112,13 @@ class KeyedMultipleInput(Operator):
         return (self.function,)
 
 
-@frozen
-class RowsToRowData(Operator):
+class RowsToRowData(Operator, frozen=True, kw_only=True):
     """Makes rows of the Table API of rows; the type of the rows is its function."""
 
     kind = "rows_to_row_data"
 
 
-@frozen
-class CacheWrite(Operator):
+class CacheWrite(Operator, frozen=True, kw_only=True):
     """Writes the records of a cached stream."""
 
     factory: str = "SimpleOperatorFactory"
@@ -144,25 +129,22 @@ class CacheWrite(Operator):
 # Sinks
 
 
-@frozen
-class LegacySink(Operator):
+class LegacySink(Operator, frozen=True, kw_only=True):
     """A sink of the old kind."""
 
     kind = "add_sink"
 
 
-@frozen
-class Print(Operator):
+class Print(Operator, frozen=True, kw_only=True):
     """Writes lines to the standard output, behind ``identifier`` where there is one."""
 
-    identifier: str | None = field(default=None, compare=False)
-    type: Any = field(default=None, compare=False)
+    identifier: str | None = None
+    type: Any = None
 
     kind = "print"
 
 
-@frozen
-class Collect(Operator):
+class Collect(Operator, frozen=True, kw_only=True):
     """Gives the records back to the program."""
 
     factory: str = "CollectSinkOperatorFactory"
@@ -171,8 +153,7 @@ class Collect(Operator):
     kind = "collect"
 
 
-@frozen
-class SinkWriter(Operator):
+class SinkWriter(Operator, frozen=True, kw_only=True):
     """The part of a sink that writes records."""
 
     factory: str = "SinkWriterOperatorFactory"
@@ -181,8 +162,7 @@ class SinkWriter(Operator):
     kind = "sink_writer"
 
 
-@frozen
-class SinkCommitter(Operator):
+class SinkCommitter(Operator, frozen=True, kw_only=True):
     """The part of a sink that publishes, after a checkpoint, what was written."""
 
     factory: str = "CommitterOperatorFactory"
@@ -190,8 +170,7 @@ class SinkCommitter(Operator):
     kind = "sink_committer"
 
 
-@frozen
-class SinkGlobalCommitter(Operator):
+class SinkGlobalCommitter(Operator, frozen=True, kw_only=True):
     """The part of a sink that publishes for all subtasks at once."""
 
     factory: str = "SimpleOperatorFactory"
@@ -199,15 +178,13 @@ class SinkGlobalCommitter(Operator):
     kind = "sink_global_committer"
 
 
-@frozen
-class FileCompactorCoordinator(Operator):
+class FileCompactorCoordinator(Operator, frozen=True, kw_only=True):
     """The part of a file sink that decides which files become one."""
 
     kind = "file_sink_compactor_coordinator"
 
 
-@frozen
-class FileCompactor(Operator):
+class FileCompactor(Operator, frozen=True, kw_only=True):
     """The part of a file sink that makes one file of several."""
 
     kind = "file_sink_compactor"

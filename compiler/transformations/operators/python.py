@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from msgspec import Struct
+
 from compat.compiler.transformations.operators.base import Operator, PythonOperator
-from compat.state.frozen import frozen
 
 if TYPE_CHECKING:
     from compat.state.descriptors import MapStateDescriptor, StateDescriptor
     from compat.state.types import TypeInformation
 
 
-@frozen
-class PythonFunction(Operator):
+class PythonFunction(Operator, frozen=True, kw_only=True):
     """An operator that PyFlink runs in Python; ``thread_mode`` when inside the task's thread, not in a process beside it."""
 
     factory: str = "SimpleOperatorFactory"
     thread_mode: bool = False
 
     python = PythonOperator.PROCESS
+
+    @property
+    def compared(self) -> tuple[object, ...]:
+        return *super().compared, self.thread_mode
 
     @property
     def functions(self) -> tuple[Any, ...]:
@@ -32,25 +35,22 @@ class PythonFunction(Operator):
 # Streams without keys
 
 
-@frozen
-class Map(PythonFunction):
+class Map(PythonFunction, frozen=True, kw_only=True):
     """``map``."""
 
     kind = "map"
 
 
-@frozen
-class PrintMap(PythonFunction):
+class PrintMap(PythonFunction, frozen=True, kw_only=True):
     """Makes text of the records that are to be printed."""
 
     kind = "print_map"
 
 
-@frozen
-class SideOutputMap(PythonFunction):
+class SideOutputMap(PythonFunction, frozen=True, kw_only=True):
     """The map that PyFlink puts behind a side output."""
 
-    tag: Any = field(compare=False)
+    tag: Any
 
     kind = "side_output_map"
 
@@ -59,54 +59,47 @@ class SideOutputMap(PythonFunction):
         return ()
 
 
-@frozen
-class FlatMap(PythonFunction):
+class FlatMap(PythonFunction, frozen=True, kw_only=True):
     """``flat_map``."""
 
     kind = "flat_map"
 
 
-@frozen
-class Filter(PythonFunction):
+class Filter(PythonFunction, frozen=True, kw_only=True):
     """``filter``."""
 
     kind = "filter"
 
 
-@frozen
-class Process(PythonFunction):
+class Process(PythonFunction, frozen=True, kw_only=True):
     """``process``."""
 
     kind = "process"
 
 
-@frozen
-class KeyByMap(PythonFunction):
+class KeyByMap(PythonFunction, frozen=True, kw_only=True):
     """Puts the key before the record: the hidden half of ``key_by``."""
 
-    key_type: TypeInformation = field(compare=False)
+    key_type: TypeInformation
 
     kind = "key_by_map"
 
 
-@frozen
-class PartitionCustomMap(PythonFunction):
+class PartitionCustomMap(PythonFunction, frozen=True, kw_only=True):
     """Puts the subtask that a partitioner chose before the record: the hidden half of ``partition_custom``."""
 
-    key_selector: Any = field(compare=False)
+    key_selector: Any
 
     kind = "partition_custom_map"
 
 
-@frozen
-class PartitionCustomValues(PythonFunction):
+class PartitionCustomValues(PythonFunction, frozen=True, kw_only=True):
     """Takes the subtask off again."""
 
     kind = "partition_custom_values"
 
 
-@frozen
-class ExtractTimestamp(PythonFunction):
+class ExtractTimestamp(PythonFunction, frozen=True, kw_only=True):
     """Calls the timestamp assigner of a watermark strategy, which is its function."""
 
     kind = "extract_timestamp"
@@ -116,14 +109,13 @@ class ExtractTimestamp(PythonFunction):
         return ()
 
 
-@frozen
-class AsyncWait(PythonFunction):
+class AsyncWait(PythonFunction, frozen=True, kw_only=True):
     """Calls an asynchronous function for up to ``capacity`` records at once; ``ordered`` keeps the records' order."""
 
-    timeout: Any = field(compare=False)
-    capacity: int = field(compare=False)
-    retry_strategy: Any = field(compare=False)
-    ordered: bool = field(compare=False)
+    timeout: Any
+    capacity: int
+    retry_strategy: Any
+    ordered: bool
 
     kind = "async_wait"
 
@@ -131,32 +123,28 @@ class AsyncWait(PythonFunction):
 # Two connected streams
 
 
-@frozen
-class CoFunction(PythonFunction):
+class CoFunction(PythonFunction, frozen=True, kw_only=True):
     """A function of two streams of which at least one has no key."""
 
-    key_selector1: Any = field(default=None, compare=False)
-    key_selector2: Any = field(default=None, compare=False)
+    key_selector1: Any = None
+    key_selector2: Any = None
 
     python = PythonOperator.CO_PROCESS
 
 
-@frozen
-class CoMap(CoFunction):
+class CoMap(CoFunction, frozen=True, kw_only=True):
     """``map`` on connected streams."""
 
     kind = "co_map"
 
 
-@frozen
-class CoFlatMap(CoFunction):
+class CoFlatMap(CoFunction, frozen=True, kw_only=True):
     """``flat_map`` on connected streams."""
 
     kind = "co_flat_map"
 
 
-@frozen
-class CoProcess(CoFunction):
+class CoProcess(CoFunction, frozen=True, kw_only=True):
     """``process`` on connected streams."""
 
     kind = "co_process"
@@ -165,38 +153,33 @@ class CoProcess(CoFunction):
 # Keyed streams
 
 
-@frozen
-class KeyedFunction(PythonFunction):
+class KeyedFunction(PythonFunction, frozen=True, kw_only=True):
     """A function of a keyed stream."""
 
-    key_selector: Any = field(default=None, compare=False)
+    key_selector: Any = None
 
     python = PythonOperator.KEYED_PROCESS
 
 
-@frozen
-class KeyedMap(KeyedFunction):
+class KeyedMap(KeyedFunction, frozen=True, kw_only=True):
     """``map`` on a keyed stream."""
 
     kind = "keyed_map"
 
 
-@frozen
-class KeyedFlatMap(KeyedFunction):
+class KeyedFlatMap(KeyedFunction, frozen=True, kw_only=True):
     """``flat_map`` on a keyed stream."""
 
     kind = "keyed_flat_map"
 
 
-@frozen
-class KeyedFilter(KeyedFunction):
+class KeyedFilter(KeyedFunction, frozen=True, kw_only=True):
     """``filter`` on a keyed stream."""
 
     kind = "keyed_filter"
 
 
-@frozen
-class KeyedValues(KeyedFunction):
+class KeyedValues(KeyedFunction, frozen=True, kw_only=True):
     """Takes the key off the records."""
 
     kind = "keyed_values"
@@ -212,29 +195,26 @@ class Aggregate(Enum):
     SUM = "sum"
 
 
-@frozen
-class Aggregation:
+class Aggregation(Struct, frozen=True, kw_only=True):
     """A built-in way to combine two records, and the number or name of the field that it looks at."""
 
     how: Aggregate
     field: int | str
 
 
-@frozen
-class KeyedReduce(KeyedFunction):
+class KeyedReduce(KeyedFunction, frozen=True, kw_only=True):
     """A rolling reduce: by the function, or by an ``aggregation`` where there is none.
 
     ``value_type`` is the type of what is kept: the output type no longer tells it once others are merged behind.
     """
 
-    aggregation: Aggregation | None = field(default=None, compare=False)
-    value_type: Any = field(compare=False)
+    aggregation: Aggregation | None = None
+    value_type: Any
 
     kind = "keyed_reduce"
 
 
-@frozen
-class KeyedProcess(KeyedFunction):
+class KeyedProcess(KeyedFunction, frozen=True, kw_only=True):
     """``process`` on a keyed stream."""
 
     kind = "keyed_process"
@@ -254,24 +234,23 @@ class WindowCall(Enum):
         return self in (WindowCall.REDUCE, WindowCall.AGGREGATE)
 
 
-@frozen
-class Window(KeyedFunction):
+class Window(KeyedFunction, frozen=True, kw_only=True):
     """Windows of a key: ``combine`` is the reduce or aggregate function, ``function`` sees what is there when one fires.
 
     ``for_all`` marks windows over a whole stream, which PyFlink runs under one key.
     """
 
-    call: WindowCall = field(compare=False)
-    for_all: bool = field(default=False, compare=False)
-    combine: Any = field(default=None, compare=False)
-    assigner: Any = field(compare=False)
-    trigger: Any = field(compare=False)
-    allowed_lateness: int = field(default=0, compare=False)
-    late_data_output_tag: Any = field(default=None, compare=False)
-    state_descriptor: StateDescriptor = field(compare=False)
-    window_serializer: Any = field(compare=False)
-    evictor: Any = field(default=None, compare=False)
-    input_type: TypeInformation = field(compare=False)
+    call: WindowCall
+    for_all: bool = False
+    combine: Any = None
+    assigner: Any
+    trigger: Any
+    allowed_lateness: int = 0
+    late_data_output_tag: Any = None
+    state_descriptor: StateDescriptor
+    window_serializer: Any
+    evictor: Any = None
+    input_type: TypeInformation
 
     kind = "window"
 
@@ -294,32 +273,28 @@ class Window(KeyedFunction):
 # Two keyed streams
 
 
-@frozen
-class KeyedCoFunction(PythonFunction):
+class KeyedCoFunction(PythonFunction, frozen=True, kw_only=True):
     """A function of two streams with keys of the same type."""
 
-    key_selector1: Any = field(default=None, compare=False)
-    key_selector2: Any = field(default=None, compare=False)
+    key_selector1: Any = None
+    key_selector2: Any = None
 
     python = PythonOperator.KEYED_CO_PROCESS
 
 
-@frozen
-class KeyedCoMap(KeyedCoFunction):
+class KeyedCoMap(KeyedCoFunction, frozen=True, kw_only=True):
     """``map`` on connected keyed streams."""
 
     kind = "keyed_co_map"
 
 
-@frozen
-class KeyedCoFlatMap(KeyedCoFunction):
+class KeyedCoFlatMap(KeyedCoFunction, frozen=True, kw_only=True):
     """``flat_map`` on connected keyed streams."""
 
     kind = "keyed_co_flat_map"
 
 
-@frozen
-class KeyedCoProcess(KeyedCoFunction):
+class KeyedCoProcess(KeyedCoFunction, frozen=True, kw_only=True):
     """``process`` on connected keyed streams."""
 
     kind = "keyed_co_process"
@@ -328,21 +303,19 @@ class KeyedCoProcess(KeyedCoFunction):
 # A stream and a broadcast stream
 
 
-@frozen
-class BroadcastProcess(PythonFunction):
+class BroadcastProcess(PythonFunction, frozen=True, kw_only=True):
     """``process`` on a stream without keys and a broadcast stream."""
 
-    state_descriptors: tuple[MapStateDescriptor, ...] = field(default=(), compare=False)
+    state_descriptors: tuple[MapStateDescriptor, ...] = ()
 
     kind = "broadcast_process"
     python = PythonOperator.BROADCAST
 
 
-@frozen
-class KeyedBroadcastProcess(KeyedFunction):
+class KeyedBroadcastProcess(KeyedFunction, frozen=True, kw_only=True):
     """``process`` on a keyed stream and a broadcast stream."""
 
-    state_descriptors: tuple[MapStateDescriptor, ...] = field(default=(), compare=False)
+    state_descriptors: tuple[MapStateDescriptor, ...] = ()
 
     kind = "keyed_broadcast_process"
     python = PythonOperator.KEYED_BROADCAST

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from compat.check.mapping import StateMapping, map_state
 from compat.compiler.executiongraph.graph import ExecutionGraph
@@ -23,8 +23,7 @@ from tests.compat.topologies.judging import facts as facts_of_topology
 IDS = [hash_of(letter) for letter in "abcde"]
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     """An operator of either version, in a task that some share."""
 
     id: str
@@ -33,8 +32,7 @@ class Job:
     keyed: bool
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(Struct, frozen=True, kw_only=True):
     """The parallelism of a task."""
 
     parallelism: int

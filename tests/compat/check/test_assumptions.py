@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from compat.check.assumptions import under_both
@@ -151,7 +151,7 @@ def account(fate: Fate, node: int = 1, state: str | None = "n", **more: object) 
 )
 def test_the_same_answer_is_the_usual_one(usual: Verdict, other: Verdict) -> None:
     told = report(usual, MOVED, WARNED)
-    assert under_both(told, report(other, MOVED)) == told
+    assert msgspec.structs.replace(under_both(told, report(other, MOVED)), assumptions=()) == told
     differs = finding("CMP102", fixes=(Fix(text="tie it", call='.set_uid_hash("2")'), NAME, ADVICE))
     without = under_both(told, report(other, differs))
     assert (without.verdict, [one.fixes for one in without.findings]) == (usual, [(NAME, ADVICE), ()])
@@ -193,11 +193,11 @@ def test_a_snapshot_tells_the_parallelism_that_its_job_had(
 ) -> None:
     recorded = [operator("Count", parallelism=ran[0])] if ran else []
     recorded += [operator("Sum", id="e" * 32, parallelism=ran[1])] if len(ran) > 1 else []
-    old = dataclasses.replace(
+    old = msgspec.structs.replace(
         program("savepoint", *recorded, kind="savepoint"), snapshot=Snapshot(path="_metadata", format_version=4)
     )
     reports = {
-        name: dataclasses.replace(report(verdict, *found), old=old, new=program("new.jar", *new))
+        name: msgspec.structs.replace(report(verdict, *found), old=old, new=program("new.jar", *new))
         for name, verdict, found in (("usual", Verdict.COMPATIBLE, ()), ("other", Verdict.INCOMPATIBLE, (MOVED,)))
     }
     found = under_both(reports["usual"], reports["other"])
@@ -217,7 +217,7 @@ PINS = operator("Count", user_hash="a" * 32), operator("Sum", id="e" * 32, user_
 def test_ids_that_new_pins_tell_the_parallelism_that_old_had(usual: str, other: str, stands: str | None) -> None:
     new = program("new.jar", *PINS)
     reports = {
-        name: dataclasses.replace(
+        name: msgspec.structs.replace(
             report(verdict, *found), old=program("old.jar", *(operator("one", id=one * 32) for one in ids)), new=new
         )
         for name, ids, verdict, found in (
@@ -242,3 +242,54 @@ def test_accounts_of_one_fate_stand_and_the_others_hang_on_it() -> None:
         (node, Fate.UNKNOWN, "CMP306", None, "") for node in (1, 2, 3)
     ]
     assert not any(one.open for one in accounts)
+
+
+LASTING = COUNT.replace("Types.STRING())\nwords", 'Types.STRING()).uid("n")\nwords')
+DESCRIPTOR = 'ValueStateDescriptor("n", Types.LONG())'
+WITH_TTL = LASTING.replace(
+    f"self.n = context.get_state({DESCRIPTOR})",
+    f"""from pyflink.common import Time
+        from pyflink.datastream.state import StateTtlConfig
+        descriptor = {DESCRIPTOR}
+        descriptor.enable_time_to_live(StateTtlConfig.new_builder(Time.days(1)).build())
+        self.n = context.get_state(descriptor)""",
+)
+BIG = LASTING.replace("Types.LONG()", "Types.BIG_INT()")
+
+
+@pytest.mark.parametrize(
+    ("new", "given", "verdict", "assumed"),
+    [
+        (WITH_TTL, {}, Verdict.UNKNOWN, "flink"),
+        (WITH_TTL, {"flink": "2.3"}, Verdict.COMPATIBLE, None),
+        (WITH_TTL, {"flink": "1.20"}, Verdict.INCOMPATIBLE, None),
+        (BIG, {}, Verdict.UNKNOWN, "python.execution-mode"),
+        (BIG, {"python.execution-mode": "process"}, Verdict.COMPATIBLE, None),
+        (BIG, {"python.execution-mode": "thread"}, Verdict.INCOMPATIBLE, None),
+        (LASTING, {}, Verdict.COMPATIBLE, None),
+    ],
+)
+def test_a_setting_that_nobody_told_and_the_answer_hangs_on(
+    tmp_path: Path, new: str, given: dict[str, str], verdict: Verdict, assumed: str | None
+) -> None:
+    for name, text in (("old.py", LASTING), ("new.py", new)):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    load = LoadOptions.given({key: value for key, value in given.items() if key != "flink"}, flink=given.get("flink"))
+    (report,) = compare(Comparison(str(tmp_path / "old.py"), str(tmp_path / "new.py"), load=load)).outcomes
+    assert isinstance(report, Report)
+    assert report.verdict is verdict, report.findings
+    assert [one.name for one in report.assumptions if one.differs] == ([] if assumed is None else [assumed])
+    assert ("CMP608" in {finding.rule for finding in report.findings}) is (assumed is not None)
+
+
+def test_a_loss_under_flinks_own_default_is_no_question(tmp_path: Path) -> None:
+    """The other mode would keep it; but nobody said that the cluster has it."""
+    in_thread_mode = LASTING.replace(
+        "env = StreamExecutionEnvironment.get_execution_environment()",
+        """from pyflink.common import Configuration
+settings = Configuration()
+settings.set_string("python.execution-mode", "thread")
+env = StreamExecutionEnvironment.get_execution_environment(settings)""",
+    )
+    for old, new in ((in_thread_mode, LASTING), (LASTING, in_thread_mode)):
+        assert checked(tmp_path, old, new).verdict is Verdict.INCOMPATIBLE

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from compat.check.decision import check
 from compat.check.findings import Fate, Finding, Verdict

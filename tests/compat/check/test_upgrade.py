@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 import json
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from compat.check.decision import check
 from compat.check.findings import Finding

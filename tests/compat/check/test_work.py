@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from msgspec import Struct, structs
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from compat.check.decision import check
 from compat.check.story import tell

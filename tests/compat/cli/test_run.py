@@ -17,13 +17,13 @@ import termios
 import threading
 import time
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 
 from compat.cli import main
 from compat.compiler.datastream.program import Program, start

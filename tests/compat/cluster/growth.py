@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from compat.cluster.layout import ClusterFolder
 from compat.cluster.leadership import dispatcher_process
@@ -14,8 +16,7 @@ from compat.cluster.leadership import dispatcher_process
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-@dataclass(frozen=True)
-class Taken:
+class Taken(Struct, frozen=True, kw_only=True):
     """What is taken at a moment. Memory is in MB; ``heap`` is what the JVM has in use when its garbage is collected."""
 
     dispatcher: float

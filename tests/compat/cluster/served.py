@@ -10,12 +10,13 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import httpx
 import uvicorn
+from msgspec.structs import replace
 
 from compat.cluster.app import create_app
 from compat.cluster.dispatcher import ClusterSettings, Dispatcher

@@ -9,10 +9,11 @@ import pytest
 from click.testing import CliRunner
 
 from compat.cli import main
-from compat.compiler.configuration import IGNORE_UNCLAIMED, MAX_PARALLELISM, PARALLELISM, STATE_BACKEND
+from compat.compiler.configuration import IGNORE_UNCLAIMED, MAX_PARALLELISM, PARALLELISM
 from compat.deployment.files import DeploymentError, read_deployment
 from compat.deployment.resources import Deployment, Upgrade
 from compat.deployment.risks import risks
+from compat.state.model.job import STATE_BACKEND
 
 RESOURCE = """\
 apiVersion: flink.apache.org/v1beta1

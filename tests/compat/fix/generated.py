@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 HEAD = """\
 from pyflink.common import Time, Types, WatermarkStrategy
@@ -56,8 +56,7 @@ STATELESS, STATEFUL = ("map", "filter", "rebalance"), ("count", "window", "reduc
 STYLES = ("line", "parentheses", "backslashes", "arguments")
 
 
-@dataclass(frozen=True)
-class Op:
+class Op(Struct, frozen=True):
     """A statement that makes a stream: its number names its class and variable, ``input`` is the number it reads."""
 
     number: int

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from hashlib import sha256
+
+from msgspec import Struct
 
 OK, WRONG, MIGRATES = "compatible", "incompatible", "compatible-with-migration"
 IMPORTS = """
@@ -50,8 +51,7 @@ import org.apache.flink.util.Collector;
 """
 
 
-@dataclass(frozen=True, kw_only=True)
-class JavaPair:
+class JavaPair(Struct, frozen=True, kw_only=True):
     """A pair: the bodies of both ``main`` methods, and the classes beside them.
 
     ``env`` and ``s``, a stream of longs with the uid ``source``, are there. ``rules`` are those that speak, but for notes and

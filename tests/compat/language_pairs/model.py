@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from compat.loader.jvm.maven import Artifact, fetch
 
 PAIRS = Path(__file__).parents[2] / "golden" / "java" / "languages"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Language:
+class Language(Struct, frozen=True, kw_only=True):
     """A language: its compiler, the library that its programs need beside Flink, and the Flinks they ran on."""
 
     name: str

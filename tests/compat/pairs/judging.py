@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.check.findings import Finding, Level, Report
 from compat.check.undecided import Undecided
@@ -14,12 +16,11 @@ from compat.loader.request import Request
 from compat.state.model.job import Plan, Refused
 from tests.compat.pairs.model import Pair, Saved, Side, Topology
 
-CLUSTER = {"parallelism.default": "2"}
+CLUSTER = {"parallelism.default": "2", "python.execution-mode": "process"}
 _AT_ONCE = 16
 
 
-@dataclass(frozen=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """The outcome for a pair."""
 
     outcome: Report | Undecided

@@ -7,8 +7,10 @@ unless it is stopped at once, and two more before NEW starts.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from enum import Enum
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 SERVERS = "localhost:9092"
 """The broker that the programs name; whoever runs them puts another one there."""
@@ -90,8 +92,7 @@ class Meanwhile(Enum):
     CREATED_LATER = "returns was deleted, and created again with two records when NEW had run for a while"
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     """A job by its calls of the builders.
 
     ``every`` is the time between checkpoints in milliseconds, None for none; ``timeout`` that of transactions in seconds, None
@@ -128,8 +129,7 @@ class Job:
         )
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """A change of a job; ``read`` are the topics that OLD reads, of so many ``partitions``."""
 
     name: str

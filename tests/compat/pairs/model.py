@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tests.compat.savepoint.golden import SAVEPOINTS, saved
 
@@ -19,15 +21,13 @@ ROW_ABC = 'Types.ROW_NAMED(["a", "b", "c"], [L, L, S])', 'Row(a=value, b=value +
 ROW_BA = 'Types.ROW_NAMED(["b", "a"], [L, L])', "Row(b=value + 1, a=value)"
 
 
-@dataclass(frozen=True)
-class Topology:
+class Topology(Struct, frozen=True):
     """A topology file: what PyFlink cannot say."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Saved:
+class Saved(Struct, frozen=True):
     """A savepoint that Flink wrote, of those in ``tests/golden/savepoints``: cut after some bytes, or without a file."""
 
     name: str
@@ -49,8 +49,7 @@ class Saved:
 Side = str | Topology | Saved
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """Two versions, the verdict and the rules that speak up above the level of a note.
 
     ``unrecorded`` is why no real restore is recorded in ``restores.json``; empty where one is. ``flink`` and ``old_flink``,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from difflib import SequenceMatcher
 
 import pytest
+from msgspec.structs import replace
 
 from compat.check.catalogue import RULES
 from compat.check.decision import check
@@ -42,7 +42,7 @@ OF_DEPLOYMENTS = {"CMP606"}
 OF_LATER_PLANNERS = {"CMP713"}
 """Rules about nodes of queries that no planner of today has: tests/compat/sql/test_exec_nodes.py makes one."""
 
-OF_ASSUMPTIONS = {"CMP306"}
+OF_ASSUMPTIONS = {"CMP306", "CMP608"}
 """Rules about what the pairs of the table say, and others leave open: tests/compat/check/test_assumptions.py."""
 
 OF_A_SNAPSHOT_TO_COME = {

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from compat import schemas
-from compat.compiler.configuration import FILE_MERGING, PYTHON_CHAINING, PYTHON_EXECUTION_MODE, STATE_BACKEND
+from compat.compiler.configuration import FILE_MERGING, PYTHON_CHAINING
 from compat.loader.topology import plan_of
 from compat.plan.as_run import KEPT_BY
 from compat.plan.facts import facts_of
 from compat.plan.reading import PlanError, from_plain, read
 from compat.plan.writing import dump, encoded, plain
-from compat.state.model.job import FORMAT, Plan, Refused, Settings, Statement
+from compat.state.model.job import FORMAT, PYTHON_EXECUTION_MODE, STATE_BACKEND, Plan, Refused, Settings, Statement
 from compat.state.model.operators import Merged, Operator
 from compat.state.model.source_line import SourceLine
 from compat.state.model.states import Serializers, State, StateKind, StateScope

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from compat.check.findings import Level, Verdict
 from compat.report.context import ReportContext, Typed

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from random import Random
+
+from msgspec.structs import replace
 
 from tests.compat.restores.jobs import ASKING, OF_FILES, Job, Operator, Source, State, Step
 from tests.compat.restores.texts import (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from random import Random
+
+from msgspec.structs import replace
 
 from compat.compiler.streamgraph.hashing import uid_hash
 from tests.compat.restores.drawing import (

@@ -8,8 +8,9 @@ with the operator's own digit behind it: the state of another operator is seen t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from textwrap import indent
+
+from msgspec import Struct
 
 from tests.compat.restores.texts import (
     ASSIGNERS,
@@ -39,8 +40,7 @@ ASKING = {"async": "ordered_wait", "async unordered": "unordered_wait"}
 """Steps that ask asynchronously, and how."""
 
 
-@dataclass(frozen=True)
-class Step:
+class Step(Struct, frozen=True):
     """A step without state: one of STATELESS, EXCHANGES, ASKING, ``timestamps``, or a union with another source.
 
     ``union again NAME`` is one with what is left of a source behind a filter that lets nothing pass.
@@ -73,8 +73,7 @@ class Step:
         return text + (f".{self.chaining}()" if self.chaining else "")
 
 
-@dataclass(frozen=True)
-class State:
+class State(Struct, frozen=True):
     """A state of a keyed function; ``label`` stays where ``name`` changes."""
 
     label: str
@@ -112,8 +111,7 @@ class State:
         return f'{steps}\nyield line("{of}.{self.label}", ctx_key, before, after, n)'
 
 
-@dataclass(frozen=True)
-class Operator:
+class Operator(Struct, frozen=True):
     """An operator with state and what prints what it gives. ``label`` stays where uid, name and kind change.
 
     ``kept`` are states by key beside broadcast ones. ``due`` sets event timers, each of which tells the one before it.
@@ -360,8 +358,7 @@ OF_FILES = ("files", "monitored", "hybrid", "text")
 of PyFlink 1.20."""
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(Struct, frozen=True):
     """A source of numbers from ``first`` on; numbers that are another source's become negative.
 
     A ``sequence``, a ``list`` of them, or one of OF_FILES, which reads those that ``paths`` means (see PATHS), as lines of
@@ -429,8 +426,7 @@ class Source:
         }
 
 
-@dataclass(frozen=True)
-class Job:
+class Job(Struct, frozen=True):
     """A version of a job, for a minor version of PyFlink. The numbers of the first source go through the trunk; operators
     branch off it."""
 

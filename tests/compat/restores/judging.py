@@ -6,11 +6,11 @@ import base64
 import gzip
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from compat.check.findings import Level, Report, Verdict
 from compat.check.undecided import Undecided
@@ -19,7 +19,7 @@ from compat.loader.inputs import LoadOptions
 from tests.compat.restores.texts import LEAVE_BEHIND
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "random_restores"
-CLUSTER = {"parallelism.default": "2"}
+CLUSTER = {"parallelism.default": "2", "python.execution-mode": "process"}
 OF_LEFT_STATE = frozenset(
     ("CMP101", "CMP102", "CMP103", "CMP107", "CMP111", "CMP112", "CMP401", "CMP402", "CMP403", "CMP412", "CMP413")
 )

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from random import Random
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tests.compat.restores.drawing import job, windows_in_threads
 from tests.compat.restores.edits import EDITS
@@ -51,8 +53,7 @@ _OF_STATE = [
 ]
 
 
-@dataclass(frozen=True)
-class Versions:
+class Versions(Struct, frozen=True):
     """Two versions of a job, the names of the differences, and the format of the savepoint (Flink: ``SavepointFormatType``)."""
 
     old: Job

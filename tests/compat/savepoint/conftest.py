@@ -18,7 +18,7 @@ from tests.compat.savepoint.golden import GOLDEN, SAVEPOINTS, saved
 
 __all__ = ["CLUSTER", "GOLDEN", "SAVEPOINTS", "Check", "check", "pairs", "saved"]
 
-CLUSTER = {"parallelism.default": "2"}
+CLUSTER = {"parallelism.default": "2", "python.execution-mode": "process"}
 
 Check = Callable[..., Report | Undecided]
 

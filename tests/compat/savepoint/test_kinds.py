@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from compat.check.decision import check
 from compat.loader.inputs import LoadOptions, load, opened

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from compat.service import gate
 from compat.service.admission.judgement import MOST_TOLD, Outcome, judge

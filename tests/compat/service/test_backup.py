@@ -6,12 +6,12 @@ import gzip
 import json
 import os
 import time
-from dataclasses import replace
 
 import httpx
 import pytest
 from alembic import command
 from click.testing import CliRunner
+from msgspec.structs import replace
 from sqlalchemy import create_engine, select, text
 
 from compat.cli import main

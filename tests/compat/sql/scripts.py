@@ -3,7 +3,7 @@
 ``golden/sql/plans.json.gz`` has the plans that Flink made of them; ``record.py`` writes it.
 """
 
-from compat.state.frozen import frozen
+from msgspec import Struct
 
 SEQUENCE = (
     "'connector'='datagen','fields.id.kind'='sequence','fields.id.start'='1','fields.id.end'='1000',"
@@ -26,8 +26,7 @@ MINI_BATCH = (
 )
 
 
-@frozen(kw_only=False)
-class Pair:
+class Pair(Struct, frozen=True):
     """Two scripts; ``rule`` is what must be found, empty if nothing may be; ``level`` is that of the worst finding."""
 
     name: str

@@ -97,7 +97,7 @@ def test_windows_of_flink_are_namespaces() -> None:
 
 
 def test_a_state_that_cannot_be_read_is_refused_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from compat.tables import flink
 

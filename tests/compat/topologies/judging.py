@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from compat.check.findings import Report, Verdict
 from compat.check.undecided import Undecided

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
 from random import Random
+
+from msgspec import Struct
 
 from tests.compat.topologies.drawing import SAVED, Drawing, Topology, draw, settings
 from tests.compat.topologies.editing import EDITS
 
 
-@dataclass(frozen=True)
-class Version:
+class Version(Struct, frozen=True):
     """A next version: what was done to the first one, the topology, and whether state may be left behind."""
 
     edits: tuple[str, ...]
@@ -19,8 +19,7 @@ class Version:
     allow: bool = False
 
 
-@dataclass(frozen=True)
-class Drawn:
+class Drawn(Struct, frozen=True):
     """A topology, what is taken of its state (a canonical or native savepoint, or a checkpoint), and next versions of it."""
 
     old: Topology

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from enum import Enum
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict
 
 from compat.compiler import datastream
 from compat.compiler.configuration import CHECKPOINT_INTERVAL

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from compat.compiler.jobgraph.generator import generate
 from compat.compiler.jobgraph.graph import JobVertex

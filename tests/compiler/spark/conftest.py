@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from compat.compiler.datastream import program
 from compat.compiler.datastream.stream_execution_environment import StreamExecutionEnvironment

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import msgspec
 from pyspark import cloudpickle
 
 from compat.compiler.spark.driver import runner
@@ -36,8 +37,7 @@ class Crossed:
         self.items[what] += items
 
 
-@dataclass(frozen=True, slots=True)
-class _Reference(Broadcast):
+class _Reference(Broadcast, frozen=True):
     """A broadcast value: what travels with a task is its name only."""
 
     def __reduce__(self) -> Any:
@@ -66,9 +66,8 @@ class _Context(Context):
         return _Data(self.world, partitions, (), tuple(elements), self.epochs)
 
 
-@dataclass(frozen=True, slots=True)
-class _Data(Data):
-    epochs: list[Crossed] = field(default_factory=list)
+class _Data(Data, frozen=True):
+    epochs: list[Crossed] = msgspec.field(default_factory=list)
 
     def collect(self) -> list[Any]:
         self.epochs.append(Crossed())

@@ -18,11 +18,11 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Struct
 
 from compat.compiler.spark.driver.fsck import fsck
 from compat.compiler.spark.driver.restore import find_snapshot
@@ -66,8 +66,7 @@ _FIRST += "moments.stand_still_in({folder!r}, large={large})"
 _PATIENCE = 300.0
 
 
-@dataclass(frozen=True, slots=True)
-class Kill:
+class Kill(Struct, frozen=True):
     """A process that is killed at a step of some work."""
 
     work: str

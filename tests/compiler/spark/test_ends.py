@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from compat.compiler.spark.driver.master import JobCancelled
 from compat.compiler.spark.driver.store import JobEntry, JobStore

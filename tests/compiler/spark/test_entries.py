@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import uuid
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.store import JobEntry, JobStore

@@ -9,10 +9,10 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from obstore.store import MemoryStore
 
 from compat.compiler.spark.driver import lease

@@ -5,13 +5,14 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.check.decision import check
 from compat.check.findings import Verdict
@@ -99,8 +100,7 @@ def read_as(type_info: TypeInformation, old: TypeInformation, n: int) -> Any:
     return value
 
 
-@dataclass(frozen=True)
-class Version:
+class Version(Struct, frozen=True):
     """A version of the program: one keyed operator with one state."""
 
     kind: str
@@ -198,8 +198,7 @@ def pairs(draw: st.DrawFn) -> tuple[Version, Version]:
         "max_parallelism": st.sampled_from([None, 128, 64]),
     }
     changed = draw(st.lists(st.sampled_from(["type_info", *changes]), min_size=1, max_size=2, unique=True))
-    fields = {**vars(old), **{name: draw(changes[name]) for name in changed}}
-    return old, Version(**fields)
+    return old, replace(old, **{name: draw(changes[name]) for name in changed})
 
 
 @pytest.fixture

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, event, given, note, settings
 from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.check.findings import Fate, Report, Verdict
 from compat.comparison import Comparison, decide
@@ -30,8 +31,7 @@ PAIR = Types.TUPLE([Types.STRING(), Types.LONG()])
 _TYPES = {"long": Types.LONG(), "string": Types.STRING(), "pickled": None}
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(Struct, frozen=True):
     """A program: numbers → [map] → count words by key → [sum by key].
 
     ``pin`` gives the counter the id that it has in the other version.
@@ -167,7 +167,7 @@ def one_edit(old: Shape, new: Shape, fields: set[str]) -> Shape:
     return replace(old, **{name: getattr(new, name) for name in fields})
 
 
-EDITS = st.sets(st.sampled_from(sorted(set(Shape.__dataclass_fields__) - {"source"})), max_size=3)
+EDITS = st.sets(st.sampled_from(sorted(set(Shape.__struct_fields__) - {"source"})), max_size=3)
 _folders = itertools.count()
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
+from msgspec import Struct
 
 from tests.simulation.doubles.names import name_file, named
 
@@ -37,16 +37,14 @@ class ColumnFiles:
         return found
 
 
-@dataclass(frozen=True, slots=True)
-class RowGroup:
+class RowGroup(Struct, frozen=True):
     """All rows of a file."""
 
     num_rows: int
     total_byte_size: int
 
 
-@dataclass(frozen=True)
-class ColumnFile:
+class ColumnFile(Struct, frozen=True, dict=True):
     """In the place of ``ParquetFile``."""
 
     table: pa.Table

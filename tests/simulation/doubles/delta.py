@@ -13,7 +13,6 @@ import random
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -22,14 +21,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from deltalake.exceptions import CommitFailedError, DeltaError, TableNotFoundError
 from deltalake.table import ProtocolVersions
+from msgspec import Struct, field
 
 Action = dict[str, Any]
 _LOG = "_delta_log"
 _ENCODE = json.JSONEncoder(check_circular=False).encode
 
 
-@dataclass(frozen=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True, dict=True):
     """A version of a table: the files that it consists of, those that were removed, and what its metadata says."""
 
     version: int = -1

@@ -15,6 +15,7 @@ from typing import Any
 
 from confluent_kafka import IsolationLevel, KafkaError, KafkaException
 from confluent_kafka.admin import OffsetSpec
+from msgspec import Struct
 
 Partition = tuple[str, int]
 
@@ -27,8 +28,7 @@ class _Transaction:
     offsets: dict[tuple[str, Partition], int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class _Message:
+class _Message(Struct, frozen=True):
     """A record, or what a reader is told in the place of one. A mark, which ends a transaction, has an offset and no value."""
 
     at: int

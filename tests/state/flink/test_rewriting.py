@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from compat.state.flink import IdConflict, NewId, OperatorState, SavepointError, UnknownOperator, parse_metadata
 from compat.state.flink.binary import ByteReader

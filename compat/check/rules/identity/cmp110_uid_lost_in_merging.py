@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level

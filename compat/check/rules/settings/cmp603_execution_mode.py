@@ -8,26 +8,30 @@ from compat.check import amounts
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
+from compat.state.model.job import PYTHON_EXECUTION_MODE
 from compat.state.model.states import State, StateKind, StateScope
-
-_OPTION = "python.execution-mode"
 
 
 def _find(check: Check) -> Iterator[Finding]:
-    before, after = check.old.settings.get(_OPTION), check.new.settings.get(_OPTION)
+    before, after = check.execution_modes
     if None in (before, after) or before == after:
         return
     for pair in check.right_pairs:
         if any(_is_named_by_mode(state) for state in pair.old.states or ()):
             yield check.finding(
                 RULE,
-                f"the state of {pair.new.label} is lost: {_OPTION} was {before} and is {after}",
+                f"the state of {pair.new.label} is lost: {PYTHON_EXECUTION_MODE} was {before} and is {after}",
                 consequence="Flink restores this without an error; all keyed state starts empty."
                 + amounts.lost(pair.old),
                 reason="The two modes keep state under different names.",
                 old=pair.old,
                 new=pair.new,
-                fixes=(Fix(text=f"Set {_OPTION} to {before} again.", code=f"{_OPTION}: {before}"),),
+                fixes=(
+                    Fix(
+                        text=f"Set {PYTHON_EXECUTION_MODE} to {before} again.",
+                        code=f"{PYTHON_EXECUTION_MODE}: {before}",
+                    ),
+                ),
                 silent=True,
             )
 

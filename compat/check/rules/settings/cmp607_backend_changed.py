@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+
+from msgspec import Struct
 
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
 from compat.state.flink.formats import FORST, HEAP, OWN_FORMATS, KeyedFormat, Restores, backend_of, restores
-from compat.state.frozen import frozen
+from compat.state.model.job import STATE_BACKEND
 from compat.state.model.states import StateScope
 
-_BACKEND: Final = "state.backend.type"
 
-
-@frozen
-class _Taken:
+class _Taken(Struct, frozen=True, kw_only=True):
     """Which of the snapshots that OLD's backend writes NEW's takes, and what there is to say of it."""
 
     level: Level
@@ -46,7 +44,7 @@ _NOTHING = _Taken(
 
 
 def _find(check: Check) -> Iterator[Finding]:
-    told = check.old.settings.get(_BACKEND), check.new.settings.get(_BACKEND)
+    told = check.old.settings.get(STATE_BACKEND), check.new.settings.get(STATE_BACKEND)
     before, after = (backend_of(name or HEAP) for name in told)
     if not check.snapshot_to_come or before is None or after is None or before == after:
         return
@@ -56,7 +54,7 @@ def _find(check: Check) -> Iterator[Finding]:
     taken = _taken(before, after, asynchronous=any(pair.old.detail.get("asynchronous") for pair in pairs))
     if not pairs or taken is None or (taken is _CANONICAL and check.options.deployment is not None):
         return
-    stay = Fix(text=f"Stay with {told[0] or HEAP}.", code=f"{_BACKEND}: {told[0] or HEAP}")
+    stay = Fix(text=f"Stay with {told[0] or HEAP}.", code=f"{STATE_BACKEND}: {told[0] or HEAP}")
     yield check.finding(
         RULE,
         f"the state backend changes from {_named(told[0])} to {_named(told[1])}: {taken.only}",

@@ -9,15 +9,14 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.state.flink.formats import BACKENDS, HEAP, KeyedFormat, Restores, backend_of, restores
-
-BACKEND = "state.backend.type"
+from compat.state.model.job import STATE_BACKEND
 
 
 def _find(check: Check) -> Iterator[Finding]:
     snapshot = check.old.snapshot
     if snapshot is None:
         return
-    told = check.new.settings.get("state.backend.type")
+    told = check.new.settings.get(STATE_BACKEND)
     backend = told or HEAP
     for answer in (Restores.NO, Restores.UNTOLD):
         pairs = [
@@ -71,10 +70,10 @@ def _fix(format: KeyedFormat) -> Fix:
     readers = [backend for backend in BACKENDS if restores(format, backend) is Restores.YES]
     if not readers:
         return Fix(text="Run NEW with the backend that wrote it, or take a canonical savepoint.")
-    text = f"Run NEW with {BACKEND}: {' or '.join(readers)}"
+    text = f"Run NEW with {STATE_BACKEND}: {' or '.join(readers)}"
     if format in _OF_ONE_SORT:
-        text += f" (for this check: -D {BACKEND}={readers[0]}), or take a canonical savepoint"
-    return Fix(text=f"{text}.", code=f"{BACKEND}: {readers[0]}")
+        text += f" (for this check: -D {STATE_BACKEND}={readers[0]}), or take a canonical savepoint"
+    return Fix(text=f"{text}.", code=f"{STATE_BACKEND}: {readers[0]}")
 
 
 _OF_ONE_SORT = frozenset({KeyedFormat.HEAP, KeyedFormat.ROCKSDB_SCAN, KeyedFormat.FILES})

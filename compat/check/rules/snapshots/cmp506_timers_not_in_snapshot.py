@@ -11,6 +11,7 @@ from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.plan.facts import Program, Snapshot
 from compat.state.flink.formats import ROCKSDB, WITHOUT_HEAP_TIMERS, KeyedFormat, backend_of
+from compat.state.model.job import STATE_BACKEND
 from compat.state.model.operators import Operator
 from compat.state.model.states import StateKind
 
@@ -99,7 +100,7 @@ def _level(pair: Pair, snapshot: Snapshot) -> Level | None:
 
 
 def _keeps_timers_on_heap(program: Program) -> bool:
-    rocksdb = backend_of(program.settings.get("state.backend.type") or "") == ROCKSDB
+    rocksdb = backend_of(program.settings.get(STATE_BACKEND) or "") == ROCKSDB
     return rocksdb and program.settings.get("state.backend.rocksdb.timer-service.factory") == _ON_HEAP
 
 

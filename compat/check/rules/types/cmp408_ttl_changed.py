@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
 from compat.check import code_suggestions
 from compat.check.context import Check
@@ -13,15 +12,13 @@ from compat.check.states import changes
 from compat.state.flink.ttl import ttl_migrates
 from compat.state.model.states import State
 
-_BACKEND: Final = "state.backend.type"
-
 
 def _find(check: Check) -> Iterator[Finding]:
-    migrates = ttl_migrates(check.options.flink, check.new.settings.get(_BACKEND))
     for change in changes(check):
         for old, new in change.kept:
             if (old.ttl is None) == (new.ttl is None):
                 continue
+            migrates = ttl_migrates(check.flink, check.backend)
             switched = "on" if old.ttl is None else "off"
             yield check.finding(
                 RULE,
@@ -44,7 +41,7 @@ def _migrated(switched: str) -> str:
 
 
 def _refused(check: Check, *, known: bool) -> str:
-    backend = check.new.settings.get(_BACKEND)
+    backend = check.backend
     if known:
         where = f" with {backend}" if backend is not None and check.options.flink.startswith("2.") else ""
         return (

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.restores import BACKEND
 from compat.check.rule import Rule
 from compat.check.states import kept_snapshots
 
@@ -27,7 +26,7 @@ def _find(check: Check) -> Iterator[Finding]:
             reasons = tuple(_between(before, after))
             if not reasons:
                 continue
-            on_heap = check.new.settings.get(BACKEND) == _ON_HEAP
+            on_heap = check.backend == _ON_HEAP
             yield check.finding(
                 RULE,
                 f"the state {state.name!r} of {pair.new.label} holds generic Avro records of another schema",

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
+
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.check.states import has_other_windows
-from compat.state.frozen import frozen
 from compat.state.model.states import State, StateKind
 from compat.state.names import OF_TRIGGERS, WINDOW_CONTENTS
 
 
-@frozen(kw_only=False)
-class _Change:
+class _Change(Struct, frozen=True):
     """What changed in how windows end, and what follows for those that are open."""
 
     title: str

@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
-from compat.check.state_storage import EXECUTION_MODE
 
 
 def _find(check: Check) -> Iterator[Finding]:
-    if check.new.settings.get(EXECUTION_MODE) != "thread":
-        return
     for new in check.new.operators:
-        if "python" not in new.detail or not new.detail.get("window_merging"):
+        merging = "python" in new.detail and new.detail.get("window_merging")
+        if not merging or check.execution_modes[1] != "thread":
             continue
         yield check.finding(
             RULE,

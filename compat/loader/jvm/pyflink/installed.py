@@ -7,8 +7,10 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.loader.jvm.distribution import FlinkDistribution, FlinkPlaces, find_flink
 from compat.loader.jvm.errors import JvmError
@@ -29,8 +31,7 @@ print(json.dumps([found[0] if found else None, list(sys.version_info[:2])]))
 _TIME = 30.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PyFlink:
+class PyFlink(Struct, frozen=True, kw_only=True):
     """PyFlink on this machine: the interpreter that has it, that interpreter's version, and PyFlink's folder."""
 
     python: str

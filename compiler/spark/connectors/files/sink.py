@@ -12,11 +12,12 @@ import time
 import uuid
 from collections.abc import Collection, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
+
+from msgspec import Struct
 
 from compat.compiler.spark.connectors.arrow import as_dict, schema_of
 from compat.compiler.spark.connectors.sinks import ProvingCommitter, WriterContext, unwritable_sink
@@ -42,8 +43,7 @@ def unsupported(settings: Any) -> str | None:
     return why_no_place(settings["base_path"])
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """A file that is being written: in ``file``, a hidden one of the folder, or where that is elsewhere a temporary one of this
     machine. ``stream`` is the open file, or the records of one that is written at once.
     """

@@ -12,8 +12,9 @@ import os
 import tempfile
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from compat.compiler.datastream.common.serialization import SerializationSchema
 from compat.compiler.datastream.connectors.base import DeliveryGuarantee
@@ -30,8 +31,7 @@ _PATIENCE = 60.0
 """Seconds that the brokers may take to begin a transaction, or to tell of the last one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Publication:
+class Publication(Struct, frozen=True, kw_only=True):
     """The output that a program wants to write. Without a ``topic``, records are rows of a topic and the value for it."""
 
     properties: Mapping[str, str]

@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from compat.compiler.datastream.common.serialization import DeserializationSchema
 from compat.compiler.datastream.connectors.kafka_offsets import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
@@ -29,8 +30,7 @@ _PATIENCE = 60.0
 """Seconds without a record that must be there, until a reader gives up."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Subscription:
+class Subscription(Struct, frozen=True, kw_only=True):
     """The input that a program wants to read.
 
     ``interval`` is seconds between two looks for new partitions, 0 for one look only.

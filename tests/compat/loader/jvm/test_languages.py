@@ -1,9 +1,9 @@
 """What is particular to jobs in Scala and Kotlin: their libraries, the classes that start, the names that compilers draw."""
 
 import zipfile
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from compat.check.class_changes import class_changes
 from compat.loader.jvm.errors import JvmError

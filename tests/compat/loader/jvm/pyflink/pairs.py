@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 TABLES = '''\
 from pyflink.common import Row, Types
@@ -87,8 +87,7 @@ MIXED = PYTHON.replace("t.to_data_stream(", "t.to_changelog_stream(").replace(
 """A stream of what a query of the Table API adds up."""
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """Two programs, what follows :data:`TABLES` in each, and what they are to show.
 
     ``stateful`` are the operators of OLD with state, by the kind of their node or their name, and what becomes of them.

@@ -1,12 +1,12 @@
 """``compat check`` and ``compat plan`` of programs that PyFlink itself builds, or that it proves."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from msgspec import structs
+from msgspec.structs import replace
 
 from compat.cli import main
 from compat.loader.failure import Side

@@ -1,0 +1,54 @@
+"""What a program read of the world and nobody told is named in its plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compat.loader.inputs import Input, InputKind, LoadOptions, load
+from compat.state.model.job import Assumed, Plan
+
+JOB = """\
+import os
+import sys
+{lines}
+from pyflink.datastream import StreamExecutionEnvironment
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.from_collection([1]).print()
+env.execute()
+os.environ.get("READ_TOO_LATE")
+"""
+ARGUMENTS = Assumed(what="arguments")
+
+
+def read_by(folder: Path, lines: str, arguments: tuple[str, ...] = (), **environment: str) -> tuple[Assumed, ...]:
+    path = folder / "job.py"
+    path.write_text(JOB.format(lines=lines), encoding="utf-8")
+    given = Input(str(path), str(path), InputKind.PROGRAM, arguments=arguments)
+    (plan,) = load(given, LoadOptions(environment=environment))
+    assert isinstance(plan, Plan)
+    return tuple(one for one in plan.assumed if one.what != "option")
+
+
+@pytest.mark.parametrize(
+    ("lines", "read"),
+    [
+        ("", ()),
+        ("sys.argv[0]", ()),
+        ("len(sys.argv) > 1", (ARGUMENTS,)),
+        ("sys.argv[1:]", (ARGUMENTS,)),
+        ("list(sys.argv)", (ARGUMENTS,)),
+        ("import argparse; argparse.ArgumentParser().parse_args()", (ARGUMENTS,)),
+        ("os.environ.get('TOPIC')", (Assumed(what="variable", name="TOPIC"),)),
+        ("os.getenv('TOPIC', 'a'); 'TOPIC' in os.environ", (Assumed(what="variable", name="TOPIC"),)),
+        ("import tempfile; tempfile.gettempdir()", ()),  # that is Python's own matter
+    ],
+)
+def test_what_the_program_read(lines: str, read: tuple[Assumed, ...], tmp_path: Path) -> None:
+    assert read_by(tmp_path, lines) == read
+
+
+def test_what_was_told_is_not_assumed(tmp_path: Path) -> None:
+    assert read_by(tmp_path, "sys.argv[1]; os.environ['TOPIC']", ("--fast",), TOPIC="a") == ()
