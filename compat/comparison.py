@@ -437,19 +437,17 @@ def _restorable(old: Old, comparison: Comparison) -> Iterator[Restore]:
     if isinstance(old, Savepoint):
         path = old.recorded.recorded.metadata
         folder = path if is_remote(path) else os.path.abspath(path)
-        limit = comparison.rehearse
-        if limit is not None:
-            seconds = comparison.load.timeout
-            yield messages.Restore(
-                folder=folder, job=job, limit=messages.Limit(size=limit.size, entries=limit.entries, seconds=seconds)
-            )
-        else:
-            yield messages.Restore(folder=folder, job=job)
+        names, rehearse = old.recorded.names.program, comparison.rehearse
+        limit = None
+        if rehearse is not None:
+            limit = messages.Limit(size=rehearse.size, entries=rehearse.entries, seconds=comparison.load.timeout)
+        samples = () if names is None else names.samples
+        yield messages.Restore(folder=folder, job=job, limit=limit, samples=samples)
         return
     plans = old.plans if isinstance(old, Jobs) else (old.plan,)
     for number, plan in enumerate(plans, start=0 if isinstance(old, Jobs) else job):
         if isinstance(plan, Plan) and plan.empty_savepoint is not None:
-            yield messages.Restore(metadata=plan.empty_savepoint, job=number)
+            yield messages.Restore(metadata=plan.empty_savepoint, samples=plan.samples, job=number)
 
 
 def _may_differ(outcome: Outcome) -> bool:

@@ -96,7 +96,7 @@ def _fields(old: WrittenClass, new: WrittenClass) -> Iterator[ClassChange]:
         for one, other in zip(before, after, strict=True):
             if not _alike(one, other):
                 yield ClassChange(
-                    says=f"the field {one.name} of {name} was of the type {short(one.type)} and is of {short(other.type)}.",
+                    says=f"the field {one.name} of {name} was of the type {_spelled(one)} and is of {_spelled(other)}.",
                     level=Level.ERROR,
                 )
         return
@@ -141,11 +141,36 @@ def _alike(one: WrittenField, other: WrittenField) -> bool:
 
     With a value goes its class, unless that is fixed; no object is of two classes of which none stands above the other.
     """
+    return _of_one_type(one, other) and _given_alike(one.given, other.given)
+
+
+def _given_alike(before: Sequence[WrittenField] | None, after: Sequence[WrittenField] | None) -> bool:
+    """The same of the types in angle brackets: Kryo reads parts of a final one without their class."""
+    if before is None or after is None:
+        return True
+    if len(before) != len(after):
+        return not any(one.fixed for one in (*before, *after))
+    return all(_alike(one, other) for one, other in zip(before, after, strict=True))
+
+
+def _of_one_type(one: WrittenField, other: WrittenField) -> bool:
+    if (one.type, other.type) in _WIDER:
+        return True
     if one.type == other.type or one.fixed or other.fixed:
         return one.type == other.type
     if one.above is None or other.above is None:
         return True
     return one.type in other.above or other.type in one.above
+
+
+_WIDER = {("int", "long"), ("java.lang.Integer", "java.lang.Long")}
+"""Kryo writes both as numbers of as many bytes as they need, and reads the one as the other."""
+
+
+def _spelled(field: WrittenField) -> str:
+    """The type of a field as a program spells it, without packages."""
+    given = ", ".join(_spelled(one) for one in field.given or ())
+    return short(field.type) + (f"<{given}>" if given else "")
 
 
 def _gone_and_new(before: Sequence[WrittenField], after: Sequence[WrittenField]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TypeVar
 
 from compat.check.context import Check
@@ -42,8 +42,13 @@ def other_form(old: Operator, new: Operator) -> tuple[str, str] | None:
     return (_name(old), _name(new)) if told else None
 
 
-def other_versions(old: Operator, new: Operator) -> tuple[str, ...]:
-    """Sentences on what two connectors of one form wrote and read differently: the version of a serializer, or its code."""
+def other_versions(old: Operator, new: Operator, read: Collection[str] | None = ()) -> tuple[str, ...]:
+    """Sentences on what two connectors of one form wrote and read differently: the version of a serializer, or its code.
+
+    Nothing is said of serializers that are known to have ``read`` what was written; None stands for all of them.
+    """
+    if read is None:
+        return ()
     match old.connector, new.connector:
         case (OtherSource(forms=before), OtherSource(forms=after)) | (OtherSink(forms=before), OtherSink(forms=after)):
             return tuple(
@@ -51,7 +56,9 @@ def other_versions(old: Operator, new: Operator) -> tuple[str, ...]:
                 if one.version != other.version
                 else f"The code of {other.class_name.rpartition('.')[2]} is another one, of the same version {other.version}."
                 for one, other in zip(before, after, strict=False)
-                if one.class_name == other.class_name and (one.version, one.digest) != (other.version, other.digest)
+                if one.class_name == other.class_name
+                and one.class_name not in read
+                and (one.version, one.digest) != (other.version, other.digest)
             )
     return ()
 

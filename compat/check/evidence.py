@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from compat.check.context import Check
 from compat.check.findings import Evidence, Finding, Gap, Proof, Witness
 from compat.check.mapping import Pair
 from compat.check.pickles import READ, fails
-from compat.check.similarity import recorded
+from compat.check.restores import reads_samples
+from compat.check.similarity import recorded, same_values
 from compat.state.model.operators import Operator
 from compat.state.model.states import State, StateKind, StateScope
 from compat.state.names import END_OF_INPUT, WINDOW_CONTENTS, timer_service
-
-if TYPE_CHECKING:
-    from compat.loader.jvm.answers import Answer
 
 _NEVER_TYPED = frozenset({StateKind.TIMERS, StateKind.COORDINATOR})
 
@@ -38,22 +35,25 @@ def of_state(check: Check, pair: Pair, state: State) -> Proof | None:
     if "Pickled" in (state.type or "") and not state.built_in and (gap := _of_pickles(check, pair, state)) is not None:
         return gap
     compared = ["id", *_alike(pair), "name", "kind"]
-    answer = check.answer(pair)
-    if answer is not None:
-        return _told_by_flink(answer, state, compared)
+    if check.answer(pair) is not None:
+        return _told_by_flink(check, pair, state, compared)
     return _types(pair, state, new, compared)
 
 
-def _told_by_flink(answer: Answer, state: State, compared: list[str]) -> Proof:
+def _told_by_flink(check: Check, pair: Pair, state: State, compared: list[str]) -> Proof:
     """The proof by Flink's serializers, or by values that went through them.
 
     A serializer's word that it migrates is believed where it is seen what changes, and where the code is Flink's own.
     """
+    answer = check.answer(pair)
+    assert answer is not None
     address = (_SCOPES.get(state.kind) or _SCOPES.get(state.scope, "operator"), state.name)
-    if any((one.scope, one.name) == address for one in answer.rehearsal.states):
+    if any((one.scope, one.name) == address and one.failure is None for one in answer.rehearsal.states):
         return Evidence((*compared, "values"), Witness.VALUES)
     migration = next((one for one in answer.migrations if (one.scope, one.name) == address), None)
     if migration is not None and (migration.untold or any(one.writer == "code" for one in state.classes)):
+        if reads_samples(check, pair, *address):
+            return Evidence((*compared, "made-up values"), Witness.VALUES)
         return Gap(
             f"the serializer of the state {state.name!r} says that it converts the old values, and not what it makes of them",
             "Check a savepoint of OLD with --rehearse: then real values are converted and read.",
@@ -106,6 +106,13 @@ def _gone(pair: Pair, state: State) -> Gap:
 
 
 def _either_way(pair: Pair, other: Operator) -> Gap:
+    if same_values(pair.old, pair.new) is not False:
+        return Gap(
+            f"{pair.old.label} was fed from other sources than {pair.new.label}; from these {other.label} is fed now: either "
+            "the ids changed places, or the inputs did",
+            "Give each operator a name, which stays with what feeds it; or let each keep its id.",
+            "values",
+        )
     return Gap(
         f"the function of {pair.old.label} was made with other values than that of {pair.new.label}; with these "
         f"{other.label} is made now: either the ids changed places, or the values did",

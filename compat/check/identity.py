@@ -78,24 +78,43 @@ def find_wrong_hands(mapping: StateMapping, new: Program) -> dict[str, str]:
 
 
 def find_exchanged_values(mapping: StateMapping, new: Program) -> dict[str, Operator]:
-    """Operators whose ids the program set and whose functions were made with other values, by OLD's id: the operator of NEW
-    that is made with OLD's values now.
+    """Operators whose ids the program set and whose functions were made with other values, or are fed from other sources, by
+    OLD's id: the operator of NEW that is made with OLD's values, or fed from OLD's sources, now.
 
-    Either ids changed places or values did: where names do not tell, nothing does.
+    Either ids changed places or these did: where names do not tell, nothing does.
     """
-    made: dict[tuple[str | None, object], Operator] = {}
+    made: dict[object, Operator] = {}
     for operator in new.operators:
         if values_of(operator):
             made[own_function(operator), values_of(operator)] = operator
+        made[_fed(operator)] = operator
     found = {}
     for pair in mapping.stateful_pairs():
-        named = own_name(pair.old) is not None and own_name(pair.old) == own_name(pair.new)
-        if pair.by == BY_GENERATED_ID or named or same_values(pair.old, pair.new) is not False:
+        same = same_values(pair.old, pair.new)
+        if pair.by == BY_GENERATED_ID or (same is not False and _same_feed(pair)):
             continue
-        other = made.get((own_function(pair.old), values_of(pair.old)))
-        if other is not None and other.id != pair.new.id:
+        other = made.get(_fed(pair.old) if same is not False else (own_function(pair.old), values_of(pair.old)))
+        if other is not None and other.id != pair.new.id and not _named_apart(pair, other):
             found[pair.old.id] = other
     return found
+
+
+def _fed(operator: Operator) -> tuple[object, ...]:
+    """A function with its values, and the sources that feed it."""
+    origins = operator.detail.get("origins")
+    return own_function(operator), values_of(operator), None if origins is None else tuple(origins)
+
+
+def _same_feed(pair: Pair) -> bool:
+    """Whether the same sources feed both, as far as that is known of the same function."""
+    told = own_function(pair.old), pair.old.detail.get("origins"), pair.new.detail.get("origins")
+    return None in told or own_function(pair.new) != told[0] or told[1] == told[2]
+
+
+def _named_apart(pair: Pair, other: Operator) -> bool:
+    """True if the name stayed with the id, and is none that the other one has as well."""
+    name = own_name(pair.old)
+    return name is not None and name == own_name(pair.new) and name != own_name(other)
 
 
 def _without_state_to_take(mapping: StateMapping, new: Program) -> list[Operator]:

@@ -16,7 +16,8 @@ _SHOWN = {"hashmap": "the heap", "rocksdb": "RocksDB"}
 _MOMENTS = {
     "restore": "the task fails when it starts",
     "first-read": "the job starts, and fails when it reads such a value",
-    "moved": "the job starts, and fields of old values silently hold what others held",
+    "moved": "the job starts, and fields of old values silently hold something else",
+    "unfit": "the job starts, and fails when it takes such a part out of a value",
     "checkpoint": "the job starts, and its first checkpoint fails, as NEW's serializer does not write such a value",
 }
 
@@ -38,18 +39,44 @@ def problems(check: Check) -> Iterator[tuple[Pair, RestoreProblem]]:
 
 
 def failed_values(check: Check) -> Iterator[tuple[Pair, tuple[StateReading, ...]]]:
-    """The states of which real values fail on NEW's state backend, on any where it sets none: how, on each backend."""
+    """The states of which values fail on NEW's state backend, on any where it sets none: how, on each backend."""
     for pair, answer in answered(check):
         found: dict[tuple[str, str], list[StateReading]] = {}
-        for one in answer.rehearsal.states:
-            if one.failure is not None and ((chosen := check.backend) not in _SHOWN or one.backend == chosen):
-                found.setdefault((one.scope, one.name), []).append(one)
+        for one in _failed(answer, check.backend):
+            found.setdefault((one.scope, one.name), []).append(one)
         yield from ((pair, tuple(readings)) for readings in found.values())
 
 
+def reads_samples(check: Check, pair: Pair, scope: str, name: str) -> bool:
+    """Whether made-up values of a state, with all of their fields filled, went through NEW's serializers and are as they were.
+
+    That is on the state backend of NEW, and on all that were tried where it sets none.
+    """
+    answer, chosen = check.answer(pair), check.backend
+    if answer is None or any((one.scope, one.name) == (scope, name) and one.failure for one in _failed(answer, chosen)):
+        return False
+    return any(
+        (one.scope, one.name) == (scope, name) and one.whole and not one.unlike and _concerns(one.backends, chosen)
+        for one in answer.sampled
+    )
+
+
+def _failed(answer: Answer, chosen: object) -> Iterator[StateReading]:
+    return (one for one in answer.rehearsal.states if one.failure is not None and _concerns((one.backend,), chosen))
+
+
+def _concerns(backends: tuple[str, ...], chosen: object) -> bool:
+    """Whether what was tried on these state backends tells of the one that NEW sets; each does where it sets none."""
+    return chosen not in _SHOWN or bool({"any", chosen} & set(backends))
+
+
 def consequence_of_values(readings: tuple[StateReading, ...]) -> str:
-    """When the failure of real values shows, and on which state backends."""
-    return " ".join(f"With state on {_SHOWN.get(one.backend, one.backend)} {_MOMENTS[one.at]}." for one in readings)
+    """When the failure of values shows, and on which state backends."""
+    said = dict.fromkeys(
+        f"{_MOMENTS[one.at]}." if one.backend == "any" else f"With state on {_SHOWN[one.backend]} {_MOMENTS[one.at]}."
+        for one in readings
+    )
+    return " ".join(one[:1].upper() + one[1:] for one in said)
 
 
 def unreadable(check: Check) -> Iterator[tuple[Pair, StateChange, RestoreProblem]]:

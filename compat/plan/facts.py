@@ -16,6 +16,7 @@ from compat.plan.earlier import operators_of
 from compat.state.model.graphs import JobVertex
 from compat.state.model.job import Assumed, Beyond, Language, Plan, Settings, Statement
 from compat.state.model.operators import Operator
+from compat.state.model.samples import Sample
 from compat.state.model.source_line import SourceLine
 
 if TYPE_CHECKING:
@@ -71,9 +72,9 @@ class Program(Struct, frozen=True, kw_only=True, dict=True):
     ``snapshot``. ``settings`` are the options that matter for a restore,
     ``source`` the line that submitted the job. ``all_have_state`` holds when snapshots of this
     job contain handles for every operator (file merging), ``batch`` for a job in batch mode. ``snapshot`` is what a
-    savepoint says beside that, None for a program. ``language``, ``statements``, ``on_spark``, ``beyond`` and ``assumed`` are
-    those of the plan; ``sides`` tells for each input of an operator of several inputs, which of them it is (a union has
-    several edges for one).
+    savepoint says beside that, None for a program. ``language``, ``statements``, ``on_spark``, ``beyond``, ``assumed`` and
+    ``samples`` are those of the plan; ``sides`` tells for each input of an operator of several inputs, which of them it is (a
+    union has several edges for one).
     """
 
     name: str
@@ -93,6 +94,7 @@ class Program(Struct, frozen=True, kw_only=True, dict=True):
     beyond: tuple[Beyond, ...] = ()
     assumed: tuple[Assumed, ...] = ()
     sides: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    samples: tuple[Sample, ...] = ()
 
     @cached_property
     def by_id(self) -> dict[str, Operator]:
@@ -132,6 +134,7 @@ def facts_of(plan: Plan, *, name: str, kind: str) -> Program:
         statements=plan.statements,
         on_spark=plan.on_spark,
         beyond=plan.beyond,
+        samples=plan.samples,
         assumed=plan.assumed,
         sides=_sides(plan) if any(one.description is not None for one in plan.operators) else {},
     )

@@ -522,7 +522,8 @@ _FAILS = {
     "restore": "fails at the restore",
     "first-read": "fails at the first read",
     "checkpoint": "fails at a checkpoint",
-    "moved": "gets values of other fields",
+    "moved": "gets other values in some fields",
+    "unfit": "holds what its class does not declare",
 }
 
 

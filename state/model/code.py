@@ -45,13 +45,15 @@ Misread = Literal["unequal", "broken"]
 class WrittenField(Record, frozen=True, kw_only=True):
     """A field as it is written; ``fixed`` if its values are of its very type, whose name is then not written.
 
-    ``above`` are the classes above its type; None for an interface, and where they are not known.
+    ``above`` are the classes above its type; None for an interface, and where they are not known. ``given`` are the types in
+    angle brackets behind it, which have no names; None where they are not known.
     """
 
     name: str
     type: str
     fixed: bool = False
     above: tuple[str, ...] | None = None
+    given: tuple[WrittenField, ...] | None = None
 
 
 class WrittenClass(Record, frozen=True, kw_only=True):

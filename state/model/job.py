@@ -13,6 +13,7 @@ from msgspec import UNSET, Meta, UnsetType, field
 from compat.state.model.fields import Id, Index, Int, Long, Record, written
 from compat.state.model.graphs import ExecutionGraph, JobGraph, StreamGraph
 from compat.state.model.operators import Operator
+from compat.state.model.samples import Sample
 from compat.state.model.source_line import SourceLine
 
 FORMAT = 2
@@ -131,7 +132,8 @@ class Plan(_Job, frozen=True, kw_only=True):
     ``otherwise`` is the plan with another default parallelism, where neither the program nor an option sets one and ids or
     chains hang on it.
     ``empty_savepoint`` is the ``_metadata`` that a job that Flink built would write before its first record: with its states'
-    serializers as Flink has them, and not one value.
+    serializers as Flink has them, and not one value. ``samples`` are made-up values of the states that the program's own code
+    writes, as it writes them.
     """
 
     job_name: str
@@ -152,6 +154,7 @@ class Plan(_Job, frozen=True, kw_only=True):
     transformations: dict[str, Int] | None = None
     stream_plan: str | None = None
     empty_savepoint: bytes | None = None
+    samples: tuple[Sample, ...] = ()
     otherwise: Plan | None = None
     lines: dict[str, tuple[Line, ...]] = {}
     nodes: Index | None = None

@@ -67,7 +67,7 @@ def built(kind: str, flink: Any, java: Any, wanted: int | None = None) -> Iterat
         part = found[first : first + SIZE]
         olds = build_all([program(one, "old") for one in part], flink, java, options)
         asked = [
-            (program(one, "new"), [Restore(metadata=old.jobs[-1].savepoint)] if old.jobs else [])
+            (program(one, "new"), [Restore(metadata=job.savepoint, samples=job.samples) for job in old.jobs[-1:]])
             for one, old in zip(part, olds, strict=True)
         ]
         for one, old, new in zip(part, olds, built_by(asked, flink, java, options), strict=True):

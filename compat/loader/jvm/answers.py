@@ -15,6 +15,7 @@ from compat.loader.jvm.messages import (
     RestoreAttempt,
     Restored,
     RestoreFailure,
+    Sampled,
     Scope,
     StateRestore,
 )
@@ -65,13 +66,15 @@ class RestoreProblem(Struct, frozen=True, kw_only=True):
 class Answer(Struct, frozen=True, kw_only=True):
     """What Flink made of the state of one operator: the ways in which its restore fails, and what is migrated.
 
-    ``missing`` are OLD's states that NEW does not declare, ``rehearsal`` what became of real values, ``misplaced`` how many
-    of them lie in a key group where nobody looks for them, ``notes`` what was not tried.
+    ``missing`` are OLD's states that NEW does not declare, ``sampled`` made-up values that NEW read, ``rehearsal`` what
+    became of real ones, ``misplaced`` how many of them lie in a key group where nobody looks for them, ``notes`` what was
+    not tried.
     """
 
     problems: tuple[RestoreProblem, ...] = ()
     migrations: tuple[StateChange, ...] = ()
     missing: tuple[StateRestore, ...] = ()
+    sampled: tuple[Sampled, ...] = ()
     rehearsal: Rehearsal
     misplaced: int = 0
     notes: tuple[str, ...] = ()
@@ -111,6 +114,7 @@ def _answer(restored: OperatorRestore, node: Node) -> Answer:
             change for _, change in migrations((restored,)) if (change.scope, change.name) not in _failing(restored)
         ),
         missing=tuple(state for _, state in missing((restored,))),
+        sampled=restored.sampled,
         rehearsal=restored.rehearsal,
         misplaced=restored.rehearsal.misplaced,
         notes=restored.notes,

@@ -13,7 +13,7 @@ from compat.loader.jvm.bytecode import Classes
 from compat.loader.jvm.classfile import ABSTRACT, BRIDGE, Call, Instruction, Member, Method
 from compat.loader.jvm.dataflow import TooLong
 from compat.loader.jvm.descriptors import ASKS, Asked, Askings, Below, hands_over, name_of, overriding
-from compat.loader.jvm.fielduses import calls
+from compat.loader.jvm.fielduses import FieldUses, calls
 from compat.loader.jvm.usercode import classes_of
 from compat.state.model.states import More
 
@@ -22,6 +22,7 @@ _OPENING = frozenset({"<init>", "open", "setup", "setRuntimeContext", "initializ
 _WINDOWS = "streaming.runtime.operators.windowing.WindowOperator"
 _DESCRIPTOR_OF_ASYNCHRONOUS = "api.common.state.v2.StateDescriptor"
 _STATE = ("api.common.state.State", "api.common.state.v2.State")
+_TYPE, _SERIALIZER = "api.common.typeinfo.TypeInformation", "api.common.typeutils.TypeSerializer"
 _TRIGGER = "streaming.api.windowing.triggers.Trigger"
 _HOLDERS = ("streaming.api.operators.", "streaming.api.functions.", "streaming.runtime.operators.windowing.", "cep.")
 """Packages of Flink's own classes that carry functions of the program's."""
@@ -61,6 +62,34 @@ def declare(operator: Java, config: Java) -> str | None:
         else:
             why = why or f"the state {name!r} is asked for in different ways"
     return why
+
+
+def raw_serializers(operator: Java, config: Java) -> Iterator[tuple[str, Java]]:
+    """The serializers in the fields of a program's operator that its code uses where it writes raw state, by field.
+
+    A field may hold the type in place of the serializer.
+    """
+    for value in _of_the_program(operator):
+        name = (class_name(value) or "").replace(".", "/")
+        classes = classes_of(value.getClass().getClassLoader()).seen_from(name)
+        line = tuple(classes.line(name))
+        used: set[str] = set()
+        for cls in line:
+            uses = FieldUses(cls)
+            used.update(*(uses.used(method) for method in cls.methods if _calls_one_of(classes, method, _RAW)))
+        for field in fields_of(value) if used else ():
+            if str(field.getName()) in used:
+                field.setAccessible(True)
+                held = field.get(value)
+                if is_a(held, _TYPE):
+                    held = held.createSerializer(_of_types(config))
+                if is_a(held, _SERIALIZER):
+                    yield str(field.getName()), held
+
+
+def _of_types(config: Java) -> Java:
+    """The configuration that types make serializers of: a part of its own since Flink 1.19."""
+    return config.getSerializerConfig() if hasattr(config, "getSerializerConfig") else config
 
 
 def more_of(why: str | None, factory: Java, loader: Java) -> More | None:

@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import islice
 
 import jpype
 from msgspec import Struct
 
 from compat.loader.jvm.bridge import (
-    FLINK,
     Java,
     byte_array,
     class_name,
     described,
     flink,
     is_a,
+    java,
     member,
-    members,
     text_or_none,
 )
+from compat.loader.jvm.fitting import misfit
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.handles import OldOperator
 from compat.loader.jvm.harness import SOURCE, OperatorFailed, harness, open_operator, operator_of
 from compat.loader.jvm.messages import Backend, RestoreFailure, Scope
 from compat.loader.jvm.partial_matches import check_matches
 from compat.loader.jvm.states import canonical_snapshot, is_unsupported
+from compat.loader.jvm.versioned import of_enumerator, of_states, read_version
 from compat.state.flink.binary import ByteReader
 
 _ROCKSDB = (
@@ -33,18 +35,24 @@ _ROCKSDB = (
 )
 _HEAP = "runtime.state.heap.HeapKeyedStateBackend"
 _HASHMAP = "runtime.state.hashmap.HashMapStateBackend"
-_VERSIONED = "streaming.api.operators.util.SimpleVersionedListState"
-_PARTS_OF_SINKS = f"{FLINK}streaming.runtime.operators.sink."
 
 _LOOKED_AT = 5000
 """How many values of a state are looked at for the key group that they are in."""
+_LOOKED_INTO = 200
+"""How many values of a state are looked into for what does not fit there."""
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """What lies on the heap: how many values each keyed state holds, and how many of the first lie in a wrong key group."""
+    """What lies on the heap: how many values each keyed state holds, and how many of the first lie in a wrong key group.
+
+    ``unfit`` are sentences on values, by state, that hold something else than their class declares. ``used`` is when the last
+    of the values with a time to live was used, by state, in milliseconds since 1970.
+    """
 
     values: Mapping[tuple[Scope, str], int]
     misplaced: int = 0
+    unfit: Mapping[tuple[Scope, str], str] = {}
+    used: Mapping[tuple[Scope, str], int] = {}
 
 
 class Given(Struct, frozen=True):
@@ -102,12 +110,26 @@ def read(operator: Configured, given: Given, loader: Java) -> Found:
     return held(made)
 
 
-def restored_values(operator: Configured, given: Given, name: str, loader: Java) -> list[Java]:
-    """The values of one keyed state, read by the serializers that the state's own header names."""
+def restored_entries(operator: Configured, given: Given, name: str, loader: Java) -> list[tuple[Java, Java]]:
+    """The keys and values of one keyed state, read by the serializers that the state's own header names."""
     made = harness(operator, loader, given.max_parallelism, flink(_HASHMAP)())
     made.initializeState(given.subtask)
     tables = member(operator_of(made).getKeyedStateBackend(), "registeredKVStates")
-    return [entry.getState() for entry in tables.get(name)]
+    return [(entry.getKey(), entry.getState()) for entry in tables.get(name)]
+
+
+def restored_lists(given: Given, name: str, loader: Java) -> list[Java]:
+    """The values of a list of operator state, as Flink reads them before anybody asks for them."""
+    handles = given.subtask.getManagedOperatorState()
+    config, registry = flink("api.common.ExecutionConfig")(), flink("core.fs.CloseableRegistry")()
+    builder = flink("runtime.state.DefaultOperatorStateBackendBuilder")
+    backend = builder(loader, config, False, handles, registry).build()
+    return list(member(backend, "registeredOperatorStates").get(name).get())
+
+
+def restored_values(operator: Configured, given: Given, name: str, loader: Java) -> list[Java]:
+    """The values of one keyed state, read by the serializers that the state's own header names."""
+    return [value for _, value in restored_entries(operator, given, name, loader)]
 
 
 def held(made: Java) -> Found:
@@ -120,7 +142,28 @@ def held(made: Java) -> Found:
     values: dict[tuple[Scope, str], int] = {("keyed", str(name)): int(table.size()) for name, table in tables}
     for name, queue in member(member(backend, "priorityQueuesManager"), "registeredPQStates").items():
         values["timer", str(name)] = int(queue.getPriorityQueue().size())
-    return Found(values=values, misplaced=sum(_misplaced(table, groups) for _, table in tables))
+    unfit: dict[tuple[Scope, str], str] = {}
+    for name, table in tables:
+        said = (misfit(entry.getState()) for entry in islice(table, _LOOKED_INTO))
+        if (first := next(filter(None, said), None)) is not None:
+            unfit["keyed", str(name)] = first
+    misplaced = sum(_misplaced(table, groups) for _, table in tables)
+    times = ((name, max(_last_uses(table), default=None)) for name, table in tables)
+    used: dict[tuple[Scope, str], int] = {("keyed", str(name)): time for name, time in times if time is not None}
+    return Found(values=values, misplaced=misplaced, unfit=unfit, used=used)
+
+
+def _last_uses(table: Java) -> Iterator[int]:
+    """When the first values of a state with a time to live were last used."""
+    for entry in islice(table, _LOOKED_AT):
+        value = entry.getState()
+        if isinstance(value, java("java.util.Map")):
+            value = value.values()
+        parts = islice(value, _LOOKED_AT) if isinstance(value, java("java.util.Collection")) else (value,)
+        told = [one for one in parts if is_a(one, "runtime.state.ttl.TtlValue")]
+        if not told:
+            return
+        yield from (int(one.getLastAccessTimestamp()) for one in told)
 
 
 def _misplaced(table: Java, groups: int) -> int:
@@ -141,11 +184,9 @@ def read_versioned(operator: Configured, given: Given, values: Mapping[str, tupl
     """Have an operator's own ``SimpleVersionedSerializers`` read values of its states, by name. Raises what they raise."""
     made = harness(operator, loader, given.max_parallelism, flink(_HASHMAP)())
     made.initializeState(given.subtask)
-    deserialize = flink("core.io.SimpleVersionedSerialization").readVersionAndDeSerialize
-    for state in _versioned_states(operator_of(made)):
-        name = str(member(state, "rawState").getStateMetaInfo().getName())
+    for name, serializer in of_states(operator_of(made)):
         for value in values.get(name, ()):
-            deserialize(member(state, "serializer"), byte_array(value))
+            read_version(serializer, value)
 
 
 def read_enumerator(operator: Configured, data: bytes, loader: Java) -> None:
@@ -156,17 +197,7 @@ def read_enumerator(operator: Configured, data: bytes, loader: Java) -> None:
     reader = ByteReader(data, "the state of a source's coordinator")
     reader.integer()
     version = reader.integer()
-    serializer = member(factory, "source").getEnumeratorCheckpointSerializer()
-    serializer.deserialize(version, byte_array(reader.sized("an enumerator's checkpoint")))
-
-
-def _versioned_states(value: Java, depth: int = 2) -> Iterator[Java]:
-    """The states of an operator, and of its parts, that are read by a ``SimpleVersionedSerializer``."""
-    for inner in members(value):
-        if is_a(inner, _VERSIONED):
-            yield inner
-        elif depth and (class_name(inner) or "").startswith(_PARTS_OF_SINKS):
-            yield from _versioned_states(inner, depth - 1)
+    of_enumerator(factory).deserialize(version, byte_array(reader.sized("an enumerator's checkpoint")))
 
 
 def failure_of(error: OperatorFailed) -> RestoreFailure:

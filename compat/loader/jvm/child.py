@@ -277,7 +277,7 @@ def _restored(command: Restore, built: list[Built]) -> Restored:
         return Restored(failure="there is no such job")
     job = built[command.job]
     try:
-        return restore(job, _savepoint(command), command.limit)
+        return restore(job, _savepoint(command), command.limit, command.samples)
     except SavepointError as error:
         return Restored(failure=str(error))
     except jpype.JException as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 import jpype
+import msgspec
 
 from compat.loader.jvm.bridge import Java, class_name, flink, is_a, java, member, members
 from compat.loader.jvm.bytecode import Walk
@@ -158,7 +159,7 @@ class Written:
 
     def _pojo(self, cls: Java, depth: int) -> None:
         """The classes that may stand in for a POJO, which Flink learns of when it sees the first value."""
-        for other in _below(cls):
+        for other in below(cls):
             kind = flink("api.java.typeutils.TypeExtractor").getForClass(other)
             if not is_a(kind, "api.java.typeutils.PojoTypeInfo"):
                 continue  # it is written by Kryo then
@@ -197,7 +198,7 @@ class Written:
             return
         self._directly(kryo, cls, under, depth)
         if under is None and not int(cls.getModifiers()) & _FINAL:
-            for other in _below(cls):
+            for other in below(cls):
                 self._kryo(kryo, other, str(cls.getName()), depth + 1)
 
     def _of_library(self, kryo: Java, cls: Java) -> None:
@@ -218,7 +219,7 @@ class Written:
         root = beside(user, SCALA_ENUMERATION)
         if root is None or not str(held.getName()).startswith(f"{SCALA_ENUMERATION}$"):
             return
-        for other in _below(root, user):
+        for other in below(root, user):
             names, values = enumeration(other)
             self._add(
                 self._class(
@@ -243,7 +244,7 @@ class Written:
         name = class_name(by) or ""
         if name == _OF_FIELDS:
             fields = [member(one, "field") for one in by.getFields()]
-            told = tuple(_field(str(one.getName()), one.getType()) for one in fields)
+            told = tuple(_generic(str(one.getName()), one.getType(), one.getGenericType(), True) for one in fields)
             only = one_only(cls)
             read = None if only is None else misread(kryo, [only])
             if self._add(self._class(cls, "fields", under, told, misread=read)):
@@ -253,7 +254,7 @@ class Written:
                         self._kryo(kryo, held, None, depth + 1)
         elif name == _OF_RECORDS:
             parts = sorted(cls.getRecordComponents(), key=lambda part: str(part.getName()))
-            told = tuple(_field(str(one.getName()), one.getType()) for one in parts)
+            told = tuple(_generic(str(one.getName()), one.getType(), one.getGenericType(), False) for one in parts)
             if self._add(self._class(cls, "fields", under, told)):
                 for one in parts:
                     for held in _classes_in(one.getGenericType()):
@@ -301,6 +302,28 @@ def _field(name: str, kind: Java) -> WrittenField:
     return WrittenField(name=name, type=str(kind.getTypeName()), fixed=fixed, above=_above(kind))
 
 
+def _generic(name: str, cls: Java, kind: Java, shortened: bool) -> WrittenField:
+    """A field with the types in angle brackets behind its own: ``shortened`` if values of final ones go without their class.
+
+    That is how Kryo writes what is in the collections of a class, and not what is in those of a record.
+    """
+    told = _field(name, cls)
+    if not isinstance(kind, java("java.lang.reflect.ParameterizedType")):
+        return msgspec.structs.replace(told, given=())
+    given = tuple(_argument(one, shortened) for one in kind.getActualTypeArguments())
+    return msgspec.structs.replace(told, given=given)
+
+
+def _argument(kind: Java, shortened: bool) -> WrittenField:
+    if isinstance(kind, java("java.lang.reflect.ParameterizedType")):
+        told = _generic("", kind.getRawType(), kind, shortened)
+    elif isinstance(kind, java("java.lang.Class")):
+        told = msgspec.structs.replace(_field("", kind), given=())
+    else:
+        return WrittenField(name="", type="java.lang.Object", given=())  # whatever its bounds are
+    return told if shortened else msgspec.structs.replace(told, fixed=False)
+
+
 def _above(kind: Java) -> tuple[str, ...] | None:
     """The classes above one; None for an interface, an array or a primitive type."""
     if kind.isInterface() or kind.isArray() or kind.isPrimitive():
@@ -331,7 +354,7 @@ def _classes_in(kind: Java) -> Iterator[Java]:
                 yield one
 
 
-def _below(cls: Java, near: Java = None) -> Iterator[Java]:
+def below(cls: Java, near: Java = None) -> Iterator[Java]:
     """The user's own classes of which an object may stand where a value of a class is declared.
 
     They are of one house with ``near``, which is the class itself unless that is one of a library.

@@ -50,6 +50,7 @@ def build_job(pipeline: Java, request: Request, loader: Java, places: Places) ->
         graph=graph_settings(pipeline),
         options=_options(pipeline),
         savepoint=b"" if why else empty_savepoint(operators, found),
+        samples=tuple(sample for one in found.values() for sample in one.samples),
         parallelism_given=places.parallelism_given or PARALLELISM in request.options,
     )
     return job, built

@@ -203,7 +203,7 @@ def _sample(serializer: Java, number: int, again: bool, depth: int) -> Java:
             _sample(one, number + place, again, depth + 1)
             for place, one in enumerate(member(serializer, "fieldSerializers"))
         ]
-        return _pojo(serializer, values)
+        return pojo_of(serializer, values)
     if is_a(serializer, _TUPLES):
         made = serializer.createInstance()
         for place, one in enumerate(member(serializer, "fieldSerializers")):
@@ -214,7 +214,7 @@ def _sample(serializer: Java, number: int, again: bool, depth: int) -> Java:
     return _of_name((class_name(serializer) or "").removeprefix(_BASE), number)
 
 
-def _pojo(serializer: Java, values: list[Java]) -> Java:
+def pojo_of(serializer: Java, values: list[Java]) -> Java:
     cls = member(serializer, "clazz")
     fields = list(member(serializer, "fields"))
     if bool(getattr(cls, "isRecord", lambda: False)()):

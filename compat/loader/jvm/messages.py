@@ -12,6 +12,7 @@ import msgspec
 from compat.state.model.behaviour import Holding, Pattern
 from compat.state.model.code import Key, UserCode, WrittenClass
 from compat.state.model.connectors import Connector
+from compat.state.model.samples import Sample
 from compat.state.model.states import More
 
 Scope = Literal["keyed", "operator", "broadcast", "timer"]
@@ -294,7 +295,8 @@ class GraphSettings(Struct, frozen=True, kw_only=True):
 class Job(Struct, frozen=True, kw_only=True):
     """A job that a program submitted: the StreamGraph, the JobGraph, and the savepoint that it would write when empty.
 
-    ``savepoint`` is Flink's ``_metadata`` with every operator's states in it and not one value. ``exec_plan`` is the JSON
+    ``savepoint`` is Flink's ``_metadata`` with every operator's states in it and not one value, ``samples`` are made-up
+    values of states that code of the program writes. ``exec_plan`` is the JSON
     that ``COMPILE PLAN`` writes, of a job in SQL, and ``statements`` are those that made it. ``python`` tells of a program
     in Python, ``parallelism_given`` that somebody set the default parallelism: the program, or an option.
     """
@@ -307,6 +309,7 @@ class Job(Struct, frozen=True, kw_only=True):
     graph: GraphSettings
     options: dict[str, str]
     savepoint: bytes = b""
+    samples: tuple[Sample, ...] = ()
     notes: tuple[str, ...] = ()
     exec_plan: str | None = None
     statements: tuple[SqlStatement, ...] = ()
@@ -347,7 +350,7 @@ class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
 
 
 Backend = Literal["hashmap", "rocksdb", "any"]
-Moment = Literal["restore", "first-read", "checkpoint", "moved"]
+Moment = Literal["restore", "first-read", "checkpoint", "moved", "unfit"]
 Resolved = Literal["as-is", "reconfigured", "after-migration", "incompatible", "failed"]
 
 
@@ -401,9 +404,11 @@ class RestoreAttempt(Struct, frozen=True, kw_only=True):
 class StateReading(Struct, frozen=True, kw_only=True):
     """The real values of a state that were restored on a backend and read: how many, and the first that failed.
 
-    ``failure`` is how that one did, ``at`` when that shows (``moved``: never, its fields have other values), ``key_group``
-    where it is, ``key`` its key in words, or the timer. A state without a name stands for all of an operator, where the one
-    that fails cannot be told. What comes behind a failure is not read.
+    ``failure`` is how that one did, ``at`` when that shows (``moved``: never, its fields have other values;
+    ``unfit``: when somebody takes out what a field holds, which is not what it declares), ``key_group`` where it is,
+    ``key`` its key in words, or the timer. ``made_up`` tells that it is no real one. A state without a name
+    stands for all of an operator, where the one that fails cannot be told. What comes behind a failure is not read. ``used`` is
+    when the last of the values with a time to live was used, in milliseconds since 1970.
     """
 
     backend: Backend
@@ -414,6 +419,8 @@ class StateReading(Struct, frozen=True, kw_only=True):
     at: Moment = "restore"
     key_group: int | None = None
     key: str = ""
+    made_up: bool = False
+    used: int | None = None
 
 
 class Rehearsal(Struct, frozen=True, kw_only=True):
@@ -432,6 +439,20 @@ class Rehearsal(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
+class Sampled(Struct, frozen=True, kw_only=True):
+    """Made-up values of a state of OLD that NEW read on these backends: how many, and what of them is not as it was.
+
+    ``name`` is that of the state, or of the class that writes versions. ``whole`` is whether all of their fields were filled.
+    """
+
+    scope: Scope
+    name: str
+    backends: tuple[Backend, ...]
+    read: int
+    whole: bool = True
+    unlike: tuple[str, ...] = ()
+
+
 class OperatorRestore(Struct, frozen=True, kw_only=True):
     """The restore of OLD's state in the operator of NEW that has its id. ``notes`` say what of it was not tried."""
 
@@ -441,6 +462,7 @@ class OperatorRestore(Struct, frozen=True, kw_only=True):
     states: tuple[StateRestore, ...] = ()
     notes: tuple[str, ...] = ()
     rehearsal: Rehearsal = Rehearsal()
+    sampled: tuple[Sampled, ...] = ()
 
 
 class Restored(Struct, frozen=True, kw_only=True, tag="restored"):
@@ -534,13 +556,14 @@ class Restore(Struct, frozen=True, kw_only=True, tag="restore"):
 
     OLD's state is the savepoint or checkpoint in ``folder``, or the ``_metadata`` in ``metadata``, which names files there.
     ``job`` is its place among the jobs of the program. ``limit`` is how many real values are restored; without one they are
-    those that stand in the heads of files, which are read in any case.
+    those that stand in the heads of files, which are read in any case. ``samples`` are values that OLD's program made up.
     """
 
     metadata: bytes = b""
     folder: str = ""
     job: int = 0
     limit: Limit | None = None
+    samples: tuple[Sample, ...] = ()
 
 
 Command = Build | Restore

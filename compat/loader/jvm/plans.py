@@ -86,6 +86,7 @@ def _plan(job: Job, made: CompiledJob, shown: str, show_path: Callable[[str], st
             tuple(_operator(nodes[id], position, around) for position, id in enumerate(made.hashes)),
         ),
         empty_savepoint=job.savepoint or None,
+        samples=job.samples,
     )
 
 

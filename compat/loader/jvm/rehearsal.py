@@ -29,7 +29,7 @@ from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.handles import Header, OldOperator, header_of, key_groups, keyed_header, native_files, subtask
 from compat.loader.jvm.harness import Bounds, OperatorFailed, bounded
 from compat.loader.jvm.locating import Located, locate
-from compat.loader.jvm.messages import Backend, Limit, Moment, Rehearsal, Scope, StateReading
+from compat.loader.jvm.messages import Backend, Limit, Moment, Rehearsal, RestoreFailure, Scope, StateReading
 from compat.loader.jvm.states import canonical_snapshot, is_unsupported, scope_of
 from compat.state.flink.contents import Entry, Group, Place, places, read_groups, without
 from compat.state.flink.handles import Changelog, Incremental, Keyed, KeyGroups
@@ -149,6 +149,7 @@ class _Account:
     ended: StateReading | None = None
     given_up: str = ""
     misplaced: int = 0
+    used: dict[Name, int] = field(default_factory=dict)
 
     @property
     def closed(self) -> bool:
@@ -160,10 +161,24 @@ class _Account:
         if found is None:
             return 0
         self.misplaced += found.misplaced
+        for name, used in found.used.items():
+            self.used[name] = max(used, self.used.get(name, used))
+        for name, said in found.unfit.items():
+            self.failed.setdefault(name, self._unfit(name, said))
         for name, count in found.values.items():
             if name not in self.failed:
                 self.read[name] = self.read.get(name, 0) + count
         return sum(found.values.values())
+
+    def _unfit(self, name: Name, said: str) -> StateReading:
+        return StateReading(
+            backend=self.backend,
+            scope=name[0],
+            name=name[1],
+            read=self.read.get(name, 0),
+            failure=RestoreFailure(type="UnfitValues", message=said),
+            at="unfit",
+        )
 
     def fail(self, name: Name, found: Located, key: str) -> None:
         """Note the first failure of a state."""
@@ -196,7 +211,8 @@ class _Account:
         """What is to be told."""
         for (scope, name), count in self.read.items():
             if (scope, name) not in self.failed and (count or scope != "timer"):
-                yield StateReading(backend=self.backend, scope=scope, name=name, read=count)
+                used = self.used.get((scope, name))
+                yield StateReading(backend=self.backend, scope=scope, name=name, read=count, used=used)
         yield from self.failed.values()
         if self.ended is not None:
             yield self.ended

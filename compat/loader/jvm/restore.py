@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import jpype
 import msgspec
@@ -31,14 +31,19 @@ from compat.loader.jvm.messages import (
     Resolved,
     RestoreAttempt,
     Restored,
+    Sampled,
+    StateReading,
     StateRestore,
 )
 from compat.loader.jvm.pyflink.operators import runs_python
+from compat.loader.jvm.reading import Reading
 from compat.loader.jvm.rehearsal import Allowance, Rehearsing
 from compat.loader.jvm.samples import Sampling
 from compat.loader.jvm.states import COMPOSITE, Infos, Snapshot, infos, serializer_of
+from compat.loader.jvm.writing import digest_of_classes
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.savepoint import OperatorState, Savepoint
+from compat.state.model.samples import Sample
 
 _NEW_ASKS_OLD = (1, 19)
 _POJO = "api.java.typeutils.runtime.PojoSerializerSnapshot"
@@ -55,12 +60,12 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
     timeout: float
 
 
-def restore(built: Built, savepoint: Savepoint, limit: Limit | None = None) -> Restored:
+def restore(built: Built, savepoint: Savepoint, limit: Limit | None = None, samples: Sequence[Sample] = ()) -> Restored:
     """The restore of each operator of NEW that finds state of its id in OLD's savepoint.
 
     Operators that run Python are left out: what they would read is known in their Python processes only. The savepoint is one
     without the values of keyed state. What goes well is then tried with real values: as many as the limit allows, or
-    those in the heads of the files.
+    those in the heads of the files, and with the made-up ones of ``samples``.
     """
     allowance = Allowance(limit)
     states = {one.id: one for one in savepoint.operators}
@@ -71,7 +76,8 @@ def restore(built: Built, savepoint: Savepoint, limit: Limit | None = None) -> R
         for operator_id in built.ids[operator.node]:
             if operator_id in states:
                 try:
-                    results.append(_restored(operator, states[operator_id], savepoint, built, allowance))
+                    given = tuple(one for one in samples if one.operator == operator_id)
+                    results.append(_restored(operator, states[operator_id], savepoint, built, allowance, given))
                 except SavepointError as error:
                     unread.append(f"The state of {operator_id} cannot be read: {error}")
                 break
@@ -79,11 +85,16 @@ def restore(built: Built, savepoint: Savepoint, limit: Limit | None = None) -> R
 
 
 def _restored(
-    operator: Configured, state: OperatorState, savepoint: Savepoint, built: Built, allowance: Allowance
+    operator: Configured,
+    state: OperatorState,
+    savepoint: Savepoint,
+    built: Built,
+    allowance: Allowance,
+    samples: Sequence[Sample],
 ) -> OperatorRestore:
     bounds = Bounds(loader=built.loader, timeout=built.timeout)
     attempts: list[RestoreAttempt] = []
-    if not any(one.has_state for one in state.subtasks):
+    if not samples and not any(one.has_state for one in state.subtasks):
         return OperatorRestore(node=operator.node, operator_id=state.id)
     hand_out = not acts_on_values(operator, built.loader)
     try:
@@ -108,7 +119,12 @@ def _restored(
     longer = Bounds(loader=built.loader, timeout=max(built.timeout, allowance.left))
     rehearsal = Rehearsing(operator, old, savepoint, longer).rehearse(state, fit, allowance)
     sampled = _sampled(states, rehearsal)
-    found = Sampling(operator, old, bounds).failures(sampled, [one for one in backends(old) if one[0] in fit])
+    tried = [one for one in backends(old) if one[0] in fit]
+    found = list(Sampling(operator, old, bounds).failures(sampled, tried))
+    same = {digest_of_classes(one) for one in built.found[operator.node].states.states}
+    asked = [one for one in samples if one.classes not in same]
+    read = list(Reading(operator, bounds, tried, _converted(states), new).read(asked))
+    found += [one for one in read if isinstance(one, StateReading)]
     return OperatorRestore(
         node=operator.node,
         operator_id=state.id,
@@ -116,7 +132,13 @@ def _restored(
         states=states,
         notes=old.notes,
         rehearsal=msgspec.structs.replace(rehearsal, states=(*rehearsal.states, *found)),
+        sampled=tuple(one for one in read if isinstance(one, Sampled)),
     )
+
+
+def _converted(states: Iterable[StateRestore]) -> frozenset[str]:
+    """The names of the states of which a serializer says that it converts what the one before wrote."""
+    return frozenset(one.name for one in states if any(part.resolved == "after-migration" for part in one.parts))
 
 
 def _sampled(states: Iterable[StateRestore], rehearsal: Rehearsal) -> set[str]:

@@ -89,12 +89,14 @@ class Sampling(Struct, frozen=True):
                 "Reading the state",
             )
         except OperatorFailed as error:
-            return StateReading(backend=backend, scope="keyed", name=name, failure=failure_of(error), at=moment)
+            return StateReading(
+                backend=backend, scope="keyed", name=name, failure=failure_of(error), at=moment, made_up=True
+            )
         moved = [field for value in values for field in _moved(sample.record, _record_in(value))]
         if not moved:
             return None
         said = RestoreFailure(type="MovedValues", message=f"{_sentence(moved)} Fields are copied by their position.")
-        return StateReading(backend=backend, scope="keyed", name=name, failure=said, at="moved")
+        return StateReading(backend=backend, scope="keyed", name=name, failure=said, at="moved", made_up=True)
 
     def _given(self, header: Header, entry: Entry) -> Given:
         group = group_of(0, [entry])

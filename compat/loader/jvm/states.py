@@ -30,6 +30,9 @@ from compat.loader.jvm.keys import key_of
 from compat.loader.jvm.messages import DeclaredState, DeclaredStates, Scope, Serializer, StateUse
 from compat.loader.jvm.pyflink.operators import runs_python, unknown_states
 from compat.loader.jvm.usercode import code_of, reached
+from compat.loader.jvm.versioned import versioned
+from compat.loader.jvm.writing import raw_samples, samples_of, versioned_samples
+from compat.state.model.samples import Sample, SampleOf
 
 _CHECKPOINT = 1
 _STREAM_LIMIT = 32 << 20
@@ -48,10 +51,14 @@ _SCOPES: dict[str, Scope] = {
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """An operator's states, and the ``OperatorSubtaskState`` of Flink that holds them; None where it could not be made."""
+    """An operator's states, and the ``OperatorSubtaskState`` of Flink that holds them; None where it could not be made.
+
+    ``samples`` are made-up values of those that code of the program writes.
+    """
 
     states: DeclaredStates
     subtask: Java = None
+    samples: tuple[Sample, ...] = ()
 
 
 def snapshots(operators: Iterable[Configured], bounds: Bounds) -> dict[int, Snapshot]:
@@ -97,8 +104,24 @@ def _empty(operator: Configured, loader: Java) -> Snapshot:
     key = None if found.key is None else key_of(found.key, made)
     more = more_of(why, operator.config.getStreamOperatorFactory(loader), loader)
     return Snapshot(
-        states=msgspec.structs.replace(told, states=states, holding=holding, key=key, more=more), subtask=subtask
+        states=msgspec.structs.replace(told, states=states, holding=holding, key=key, more=more),
+        subtask=subtask,
+        samples=_samples(operator, task, states),
     )
+
+
+def _samples(operator: Configured, task: Java, states: Iterable[DeclaredState]) -> tuple[Sample, ...]:
+    """Made-up values of an operator's states, as its own serializers write them."""
+    made, id = operator_of(task), str(operator.config.getOperatorID())
+    kept = tuple(versioned_samples(id, versioned(task.getOperatorFactory(), made)))
+    if is_source(task):
+        return kept
+
+    def take(of: SampleOf) -> bytes:
+        subtask = canonical_snapshot(task) if of is SampleOf.KEYED else _operator_state(made)
+        return empty_savepoint((operator,), {operator.node: Snapshot(states=DeclaredStates(), subtask=subtask)})
+
+    return (*kept, *samples_of(id, made, states, take), *raw_samples(id, made, task.getExecutionConfig()))
 
 
 def _of_python(operator: Configured, made: Java, loader: Java) -> DeclaredStates:

@@ -65,12 +65,17 @@ def _functions(value: Java, seen: set[int], depth: int) -> Iterator[Java]:
 def _code(function: Java) -> UserCode | None:
     """The code of a function of the user's own; None for one of Flink's or a library's."""
     loader, name = function.getClass().getClassLoader(), (class_name(function) or "").replace(".", "/")
+    if loader is None:
+        return None
+    classes = classes_of(loader)
     try:
-        if loader is None or not classes_of(loader).here(name):
+        # A function of a script comes on the class path that Flink has, where a job's jar does not.
+        own = classes.seen_from(name) if classes.here(name) else classes.on_class_path(name)
+        if own is None:
             return None
         told = code_of(function)
     except jpype.JException:
         return None
-    walked = Walk(classes_of(loader).seen_from(name), name).methods(name, _METHODS).digest()
+    walked = Walk(own, name).methods(name, _METHODS).digest()
     digest = sha256(f"{told.digest} {walked}".encode()).hexdigest()[:32]
     return UserCode(name=name.replace("/", "."), digest=digest, captured=told.captured)

@@ -157,6 +157,13 @@ class UserClasses:
             return self._all.seen_from(lambda name: name.startswith(home) and self.here(name))
         return self._all.seen_from(lambda name: not name.startswith(_LIBRARIES) and self.here(name))
 
+    def on_class_path(self, root: str) -> Classes | None:
+        """The same of a class that comes on Flink's own class path; None for one of Flink's, of a language or of a library."""
+        if root.startswith(_LIBRARIES):
+            return None
+        home = _home(root)
+        return self._all.seen_from(lambda name: name.startswith(home) and not name.startswith(_LIBRARIES))
+
 
 def _home(name: str) -> str:
     """The first two parts of a class's package, three in a domain of many owners; empty without a package."""

@@ -8,12 +8,17 @@ from msgspec import Struct
 
 OK, WRONG, MIGRATES = "compatible", "incompatible", "compatible-with-migration"
 IMPORTS = """
+import java.io.IOException;
 import java.time.Duration;
 import java.util.*;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.functions.*;
 import org.apache.flink.api.common.state.*;
+import org.apache.flink.api.common.serialization.SerializerConfig;
 import org.apache.flink.api.common.typeinfo.*;
+import org.apache.flink.api.common.typeutils.*;
+import org.apache.flink.api.common.typeutils.base.TypeSerializerSingleton;
+import org.apache.flink.api.connector.source.*;
 import org.apache.flink.api.connector.source.lib.NumberSequenceSource;
 import org.apache.flink.api.java.functions.KeySelector;
 import org.apache.flink.cep.*;
@@ -23,6 +28,8 @@ import org.apache.flink.cep.pattern.conditions.SimpleCondition;
 import org.apache.flink.connector.file.src.FileSource;
 import org.apache.flink.connector.file.src.reader.TextLineInputFormat;
 import org.apache.flink.core.fs.Path;
+import org.apache.flink.core.io.SimpleVersionedSerializer;
+import org.apache.flink.core.memory.*;
 import org.apache.flink.runtime.state.*;
 import org.apache.flink.streaming.api.TimerService;
 import org.apache.flink.streaming.api.checkpoint.CheckpointedFunction;

@@ -786,7 +786,228 @@ PARALLELISM = [
 ]
 """What hangs on the parallelism that the cluster gives, and what does not."""
 
-JAVA_PAIRS = [*IDENTITY, *DRAWN, *QUERIES, *INPUTS, *MORE, *STATES, *TIMERS, *WINDOWS, *PATTERNS, *FILES, *PARALLELISM]
+_KEPT = """public static class V {{
+    public long id; {0}
+    V(long id) {{ this.id = id; }}
+  }}
+  public static class Keep extends KeyedProcessFunction<Long, Long, Long> {{
+    transient ValueState<V> v;
+    public void open(OpenContext c) {{ v = getRuntimeContext().getState(new ValueStateDescriptor<>("v", V.class)); }}
+    public void processElement(Long n, Context c, Collector<Long> out) throws Exception {{ v.update(new V(n)); }}
+  }}"""
+_KEEP = 'end(s.keyBy(new Mod(3)).process(new Keep()).uid("keep"));'
+KRYO = [
+    JavaPair(
+        name=f"kryo_{name}",
+        old=_KEEP,
+        new=_KEEP,
+        old_classes=_KEPT.format(old),
+        new_classes=_KEPT.format(new),
+        verdict=WRONG if rules else OK,
+        rules=rules,
+    )
+    for name, old, new, rules in (
+        ("list_of_others", "public List<String> xs;", "public LinkedList<Long> xs;", ("CMP415",)),
+        ("list_of_anything", "public List<String> xs;", "public List<Object> xs;", ("CMP415",)),
+        ("list_of_the_same", "public List<String> xs;", "public Collection<String> xs;", ()),
+        ("list_of_some", "public List<Number> xs;", "public List<? extends Number> xs;", ()),
+        ("int_to_long", "public int n; public Integer m;", "public long n; public Long m;", ()),
+        ("short_to_long", "public short n;", "public long n;", ("CMP415",)),
+    )
+]
+"""What Kryo writes of a class's fields: parts of a final type in angle brackets without their class, numbers in few bytes."""
+
+_OWN = """public static class V {{ public long id; public long n; }}
+  public static class Ser extends TypeSerializerSingleton<V> {{
+    public boolean isImmutableType() {{ return false; }}
+    public V createInstance() {{ return new V(); }}
+    public V copy(V v) {{ V r = new V(); r.id = v.id; r.n = v.n; return r; }}
+    public V copy(V v, V reuse) {{ return copy(v); }}
+    public int getLength() {{ return -1; }}
+    public void serialize(V v, DataOutputView out) throws IOException {{ {write} }}
+    public V deserialize(DataInputView in) throws IOException {{ return read({version}, in); }}
+    static V read(int version, DataInputView in) throws IOException {{
+      V v = new V();
+      if (version == 1) {{ {read_old} }} else {{ v.n = in.readLong(); v.id = in.readLong(); }}
+      return v;
+    }}
+    public V deserialize(V reuse, DataInputView in) throws IOException {{ return deserialize(in); }}
+    public void copy(DataInputView in, DataOutputView out) throws IOException {{ serialize(deserialize(in), out); }}
+    public TypeSerializerSnapshot<V> snapshotConfiguration() {{ return new Snap(); }}
+  }}
+  public static class Old extends Ser {{
+    public V deserialize(DataInputView in) throws IOException {{ return read(1, in); }}
+  }}
+  public static class Snap implements TypeSerializerSnapshot<V> {{
+    int version = {version};
+    public int getCurrentVersion() {{ return 1; }}
+    public void writeSnapshot(DataOutputView out) throws IOException {{ out.writeInt({version}); }}
+    public void readSnapshot(int v, DataInputView in, ClassLoader c) throws IOException {{ version = in.readInt(); }}
+    public TypeSerializer<V> restoreSerializer() {{ return version == 1 ? new Old() : new Ser(); }}
+    public TypeSerializerSchemaCompatibility<V> resolveSchemaCompatibility(TypeSerializerSnapshot<V> old) {{
+      return ((Snap) old).version == version
+        ? TypeSerializerSchemaCompatibility.compatibleAsIs()
+        : TypeSerializerSchemaCompatibility.compatibleAfterMigration();
+    }}
+  }}
+  public static class Info extends TypeInformation<V> {{
+    public boolean isBasicType() {{ return false; }}
+    public boolean isTupleType() {{ return false; }}
+    public int getArity() {{ return 1; }}
+    public int getTotalFields() {{ return 1; }}
+    public Class<V> getTypeClass() {{ return V.class; }}
+    public boolean isKeyType() {{ return false; }}
+    public TypeSerializer<V> createSerializer(SerializerConfig c) {{ return new Ser(); }}
+    public String toString() {{ return "Info"; }}
+    public boolean equals(Object o) {{ return o instanceof Info; }}
+    public int hashCode() {{ return 1; }}
+    public boolean canEqual(Object o) {{ return o instanceof Info; }}
+  }}
+  public static class Keep extends KeyedProcessFunction<Long, Long, Long> {{
+    transient ValueState<V> v;
+    public void open(OpenContext c) {{ v = getRuntimeContext().getState(new ValueStateDescriptor<>("v", new Info())); }}
+    public void processElement(Long n, Context c, Collector<Long> out) throws Exception {{ v.update(new V()); }}
+  }}
+  public static class Raw extends AbstractStreamOperator<Long> implements OneInputStreamOperator<Long, Long> {{
+    final TypeInformation<V> info = new Info();
+    final Map<Long, V> kept = new HashMap<>();
+    protected boolean isUsingCustomRawKeyedState() {{ return true; }}
+    public void snapshotState(StateSnapshotContext c) throws Exception {{
+      KeyedStateCheckpointOutputStream out = c.getRawKeyedOperatorStateOutput();
+      TypeSerializer<V> by = info.createSerializer(getExecutionConfig().getSerializerConfig());
+      for (int group : out.getKeyGroupList()) {{
+        out.startNewKeyGroup(group);
+        for (V v : kept.values()) by.serialize(v, new DataOutputViewStreamWrapper(out));
+      }}
+    }}
+    public void processElement(StreamRecord<Long> r) {{ kept.put(r.getValue(), new V()); }}
+  }}"""
+_OLD_WAY = "v.id = in.readLong(); v.n = in.readLong();"
+_FIRST = {"version": 1, "write": "out.writeLong(v.id); out.writeLong(v.n);", "read_old": _OLD_WAY}
+_SECOND = {"version": 2, "write": "out.writeLong(v.n); out.writeLong(v.id);"}
+_RAW = 'end(s.keyBy(new Mod(3)).transform("raw", Types.LONG, new Raw()).uid("raw"));'
+_SPLITS = """public static class Part implements SourceSplit {{
+    public long at; public String file;
+    public Part(long at, String file) {{ this.at = at; this.file = file; }}
+    public String splitId() {{ return file; }}
+  }}
+  public static class Form implements SimpleVersionedSerializer<Part> {{
+    public int getVersion() {{ return {version}; }}
+    public byte[] serialize(Part p) {{ return (p.at + " " + p.file).getBytes(); }}
+    public Part deserialize(int version, byte[] data) throws IOException {{
+      {check}
+      String[] told = new String(data).split(" ", 2);
+      return new Part(Long.parseLong(told[0]), told[1]);
+    }}
+  }}
+  public static class Nothing implements SimpleVersionedSerializer<Long> {{
+    public int getVersion() {{ return 1; }}
+    public byte[] serialize(Long v) {{ return new byte[0]; }}
+    public Long deserialize(int version, byte[] data) {{ return 0L; }}
+  }}
+  public static class Reads implements Source<Long, Part, Long> {{
+    public Boundedness getBoundedness() {{ return Boundedness.CONTINUOUS_UNBOUNDED; }}
+    public SplitEnumerator<Part, Long> createEnumerator(SplitEnumeratorContext<Part> c) {{ return null; }}
+    public SplitEnumerator<Part, Long> restoreEnumerator(SplitEnumeratorContext<Part> c, Long v) {{ return null; }}
+    public SimpleVersionedSerializer<Part> getSplitSerializer() {{ return new Form(); }}
+    public SimpleVersionedSerializer<Long> getEnumeratorCheckpointSerializer() {{ return new Nothing(); }}
+    public SourceReader<Long, Part> createReader(SourceReaderContext c) {{ throw new IllegalStateException(); }}
+  }}"""
+_READ = 'end(env.fromSource(new Reads(), WatermarkStrategy.noWatermarks(), "own", Types.LONG).uid("own").map(v -> v));'
+_OTHER_VERSION = ("CMP410",)
+MADE_UP = [
+    JavaPair(
+        name="own_serializer_converts",
+        old=_KEEP,
+        new=_KEEP,
+        old_classes=_OWN.format(**_FIRST),
+        new_classes=_OWN.format(**_SECOND, read_old=_OLD_WAY),
+        verdict="unknown",
+        rules=("CMP410", "CMP420"),
+    ),
+    JavaPair(
+        name="own_serializer_mixes_up",
+        old=_KEEP,
+        new=_KEEP,
+        old_classes=_OWN.format(**_FIRST),
+        new_classes=_OWN.format(**_SECOND, read_old="v.n = in.readLong(); v.id = in.readLong();"),
+        verdict="unknown",
+        rules=("CMP410", "CMP420"),
+    ),
+    JavaPair(
+        name="raw_state_of_another_form",
+        old=_RAW,
+        new=_RAW,
+        old_classes=_OWN.format(**_FIRST),
+        new_classes=_OWN.format(**_SECOND, read_old=_OLD_WAY),
+        verdict="unknown",
+        rules=("CMP431",),
+    ),
+    JavaPair(
+        name="splits_refused",
+        old=_READ,
+        new=_READ,
+        old_classes=_SPLITS.format(version=1, check=""),
+        new_classes=_SPLITS.format(version=2, check='if (version != 2) throw new IOException("version " + version);'),
+        verdict="unknown",
+        rules=_OTHER_VERSION,
+    ),
+    JavaPair(
+        name="splits_read",
+        old=_READ,
+        new=_READ,
+        old_classes=_SPLITS.format(version=1, check=""),
+        new_classes=_SPLITS.format(version=2, check=""),
+        verdict="unknown",
+        rules=_OTHER_VERSION,
+    ),
+]
+"""Pairs of which plans alone do not tell: what OLD's serializers write has to be read by NEW's (``test_made_up``)."""
+
+_TWO = (
+    'end(s.keyBy(new Mod(3)).process(new Count("a")).uid("{0}").name("count"));'
+    'end(s.keyBy(new Mod(3)).process(new Count("b")).uid("{1}").name("count"));'
+)
+_FED = (
+    'DataStream<Long> t = longs(env, "others").uid("others");'
+    'end({0}.keyBy(new Mod(3)).process(new Count("a")).uid("{1}"));'
+    'end({2}.keyBy(new Mod(3)).process(new Count("a")).uid("{3}"));'
+)
+EXCHANGED = [
+    JavaPair(
+        name="uids_exchanged_under_one_name",
+        old=_TWO.format("x", "y"),
+        new=_TWO.format("y", "x"),
+        verdict="unknown",
+        rules=("CMP431",),
+    ),
+    JavaPair(
+        name="uids_exchanged_of_inputs",
+        old=_FED.format("s", "x", "t", "y"),
+        new=_FED.format("s", "y", "t", "x"),
+        verdict="unknown",
+        rules=("CMP431", "CMP204"),
+    ),
+    JavaPair(name="inputs_as_they_were", old=_FED.format("s", "x", "t", "y"), new=_FED.format("s", "x", "t", "y")),
+]
+"""Operators of one class under uids that changed places: told by what they were made with, or by what feeds them."""
+
+JAVA_PAIRS = [
+    *KRYO,
+    *MADE_UP,
+    *EXCHANGED,
+    *IDENTITY,
+    *DRAWN,
+    *QUERIES,
+    *INPUTS,
+    *MORE,
+    *STATES,
+    *TIMERS,
+    *WINDOWS,
+    *PATTERNS,
+    *FILES,
+    *PARALLELISM,
+]
 
 JAVA_NEAR_MISSES = {
     "CMP108": ("uid_drawn_random_by_a_helper", "uid_computed"),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compat.check.connectors import other_versions
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.check.states import changes, undecided
 from compat.plan.queries import of_query
@@ -33,9 +34,9 @@ def _find(check: Check) -> Iterator[Finding]:
 
 
 def _only_connectors_can_tell(check: Check) -> Iterator[Finding]:
-    """Sources and sinks, compared by their plans alone, whose own serializers are of another version or have other code."""
+    """Sources and sinks whose own serializers are of another version or have other code, and did not read what OLD writes."""
     for pair in check.right_pairs:
-        told = () if check.answer(pair) is not None else other_versions(pair.old, pair.new)
+        told = other_versions(pair.old, pair.new, _read(check, pair))
         if told:
             yield check.finding(
                 RULE,
@@ -52,6 +53,17 @@ def _only_connectors_can_tell(check: Check) -> Iterator[Finding]:
                 ),
                 subject="connector",
             )
+
+
+def _read(check: Check, pair: Pair) -> frozenset[str] | None:
+    """The serializers of a source or sink that read what OLD's wrote; None where they read all, or fail for a told reason."""
+    answer = check.answer(pair)
+    if answer is None:
+        return frozenset()
+    if answer.problems or any(one.scope == "operator" and (one.read or one.failure) for one in answer.rehearsal.states):
+        return None
+    sampled = {one.name for one in answer.sampled if one.whole}
+    return frozenset(sampled.difference(one.name for one in answer.sampled if one.unlike))
 
 
 def _advice(operator: Operator, *, in_python: bool) -> Fix:

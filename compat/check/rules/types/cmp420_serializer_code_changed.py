@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from compat.check import restores
 from compat.check.class_changes import short
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
@@ -11,7 +12,7 @@ from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.check.states import kept_states
 from compat.state.model.code import WrittenClass
-from compat.state.model.states import State
+from compat.state.model.states import State, StateScope
 
 
 def _find(check: Check) -> Iterator[Finding]:
@@ -43,6 +44,8 @@ def _changes(
         if own and other.decides and not same_snapshot:
             asked = check.answer(pair) is not None
             level = Level.WARNING if asked else Level.UNKNOWN
+        elif other.serializer != one.serializer and state is not None and _read(check, pair, state):
+            level = Level.WARNING
         else:
             level = Level.ERROR
         yield check.finding(
@@ -68,12 +71,19 @@ def _changes(
         )
 
 
+def _read(check: Check, pair: Pair, state: State) -> bool:
+    """Whether NEW reads what OLD's serializer writes: the heap, and operator state, with the one that OLD's snapshot names."""
+    scope = "keyed" if state.scope is StateScope.KEYED else "operator"
+    return restores.reads_samples(check, pair, scope, state.name)
+
+
 RULE = Rule(
     id="CMP420",
     name="serializer-code-changed",
     level=Level.ERROR,
     other_levels=(Level.UNKNOWN, Level.WARNING),
-    when="unknown or warning where the serializer's snapshot has another version, and code that may ask for a migration",
+    when="unknown or warning where the serializer's snapshot has another version, and code that may ask for a migration; "
+    "warning where another serializer took over, and made-up values were restored by the old one",
     fate=Fate.LOST,
     summary="A serializer of the user's own, or a class that writes itself, has other code.",
     why="Flink believes a serializer's snapshot. One that says compatibleAsIs of everything has old bytes read by new code.",

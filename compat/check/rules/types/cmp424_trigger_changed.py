@@ -11,6 +11,7 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.check.states import has_other_windows
+from compat.state.model.states import State, StateKind
 from compat.state.names import OF_TRIGGERS, WINDOW_CONTENTS
 
 
@@ -90,7 +91,8 @@ def _states_of_triggers(pair: Pair) -> str:
     ):
         return ""
     old, new = (
-        frozenset(state.name for state in operator.states or ()) & OF_TRIGGERS for operator in (pair.old, pair.new)
+        OF_TRIGGERS & {state.name for state in operator.states or () if may_be_a_triggers(state)}
+        for operator in (pair.old, pair.new)
     )
     if "python" in pair.new.detail:  # its plans do not list them
         trigger = str(pair.new.detail.get("trigger"))
@@ -98,6 +100,14 @@ def _states_of_triggers(pair: Pair) -> str:
             return ""
         new = _STATES_IN_PYTHON[trigger]
     return ", ".join(repr(name) for name in sorted(old ^ new))
+
+
+def may_be_a_triggers(state: State) -> bool:
+    """Whether a trigger may keep a state: one for each window. A function's own, for all windows of a key, is none.
+
+    Flink: ``CountTrigger`` and the continuous ones fold numbers into it; PyFlink keeps it in a value.
+    """
+    return state.namespace_type is not None and state.kind in (StateKind.REDUCING, StateKind.VALUE)
 
 
 _STATES_IN_PYTHON: dict[str, frozenset[str]] = {

@@ -27,7 +27,7 @@ CASES = {
     "KryoMoved": {("CMP415", ERROR)},
     "KryoRenamed": {("CMP415", WARNING)},
     "KryoAdded": {("CMP415", ERROR)},
-    "KryoRetyped": {("CMP415", ERROR)},
+    "KryoRetyped": set(),  # Kryo writes an int as it does a long; Flink 2.3 read -70003 back on both backends
     "KryoSame": set(),
     "KryoInside": {("CMP415", ERROR)},
     "KryoInPojo": {("CMP415", ERROR)},
@@ -151,7 +151,6 @@ def test_every_error_leaves_no_verdict_of_compatible(plans):
     [
         ("KryoMoved", "that of aa is read as last and that of last is read as zz"),
         ("KryoAdded", "KryoAdded$P has got the field bb"),
-        ("KryoRetyped", "the field aa of KryoRetyped$P was of the type int and is of long"),
         ("KryoInside", "KryoInside$Inner has got the field name"),
         ("KryoEnumReordered", "RED is read as GREEN and GREEN is read as RED"),
         ("KryoEnumRemoved", "the constants GREEN of KryoEnumRemoved$Color are gone"),

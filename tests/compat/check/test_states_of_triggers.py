@@ -1,0 +1,20 @@
+"""Which states of a window operator a trigger keeps."""
+
+import pytest
+
+from compat.check.rules.types.cmp424_trigger_changed import may_be_a_triggers
+from compat.state.model.states import State, StateKind, StateScope
+
+
+@pytest.mark.parametrize(
+    ("kind", "namespace", "may_be"),
+    [
+        (StateKind.REDUCING, "TimeWindow", True),
+        (StateKind.VALUE, "GlobalWindow", True),
+        (StateKind.VALUE, None, False),
+        (StateKind.LIST, "TimeWindow", False),
+    ],
+)
+def test_a_functions_state_of_the_same_name_is_none(kind, namespace, may_be):
+    state = State(name="count", kind=kind, scope=StateScope.KEYED, namespace_type=namespace)
+    assert may_be_a_triggers(state) is may_be
