@@ -17,7 +17,8 @@ from compat.compiler.versions import FLINK_VERSIONS
 from compat.state.model.job import STATE_BACKEND
 
 GROUP = "flink.apache.org"
-KINDS = ("FlinkDeployment", "FlinkSessionJob")
+BLUE_GREEN = "FlinkBlueGreenDeployment"
+KINDS = ("FlinkDeployment", "FlinkSessionJob", BLUE_GREEN)
 
 _VERSION = re.compile(r"v(\d+)_(\d+)")
 
@@ -34,6 +35,12 @@ class Upgrade(StrEnum):
     LAST_STATE = "last-state"
 
 
+class Owner(Struct, frozen=True, kw_only=True):
+    """The resource that made another one."""
+
+    kind: str = ""
+
+
 class Metadata(Struct, frozen=True, kw_only=True, rename="camel"):
     """What Kubernetes knows of a resource."""
 
@@ -41,6 +48,7 @@ class Metadata(Struct, frozen=True, kw_only=True, rename="camel"):
     labels: dict[str, str] | None = None
     annotations: dict[str, str] | None = None
     deletion_timestamp: str | None = None
+    owner_references: tuple[Owner, ...] | None = None
 
 
 class JobSpec(Struct, frozen=True, kw_only=True, rename="camel"):
@@ -57,22 +65,48 @@ class JobSpec(Struct, frozen=True, kw_only=True, rename="camel"):
     savepoint_redeploy_nonce: int | None = None
 
 
+class Pods(Struct, frozen=True, kw_only=True, rename="camel"):
+    """How the pods of the JobManager or of TaskManagers differ from those of the template."""
+
+    pod_template: dict[str, object] | None = None
+
+
 class Spec(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a resource asks for (Flink's operator: ``FlinkDeploymentSpec``, ``FlinkSessionJobSpec``)."""
+    """What a resource asks for (Flink's operator: ``FlinkDeploymentSpec``, ``FlinkSessionJobSpec``).
+
+    Of a FlinkBlueGreenDeployment, ``template`` holds what each of its two deployments asks for.
+    """
 
     image: str | None = None
     flink_version: str | None = None
     flink_configuration: dict[str, object] | None = None
     job: JobSpec | None = None
+    pod_template: dict[str, object] | None = None
+    job_manager: Pods | None = None
+    task_manager: Pods | None = None
+    template: Template | None = None
+
+
+class Template(Struct, frozen=True, kw_only=True):
+    """What the deployments of a FlinkBlueGreenDeployment are made by."""
+
+    metadata: Metadata | None = None
+    spec: Spec | None = None
 
 
 class Resource(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A resource as it is written."""
+    """A resource as it is written. One without a spec, such as the operator's own canaries, asks for nothing."""
 
     metadata: Metadata
-    spec: Spec
+    spec: Spec | None = None
     api_version: str = ""
     kind: str = ""
+
+    @property
+    def asked(self) -> Spec:
+        """What a deployment is asked for, be it by a template."""
+        spec = self.spec or Spec()
+        return spec if spec.template is None else spec.template.spec or Spec()
 
 
 class Deployment(Struct, frozen=True, kw_only=True):
@@ -103,10 +137,11 @@ class Deployment(Struct, frozen=True, kw_only=True):
 
 def deployment_of(found: Resource) -> Deployment:
     """What a resource says of state. Raises MalformedResource."""
-    job = found.spec.job or JobSpec()
+    spec = found.asked
+    job = spec.job or JobSpec()
     try:
         upgrade = Upgrade(job.upgrade_mode or Upgrade.STATELESS)
-        settings = flattened(found.spec.flink_configuration or {})
+        settings = flattened(spec.flink_configuration or {})
     except ValueError as error:
         raise MalformedResource(f"This is no resource of Flink's operator: {error}.") from error
     if job.parallelism is not None:
@@ -117,7 +152,7 @@ def deployment_of(found: Resource) -> Deployment:
         upgrade=upgrade,
         savepoint=job.initial_savepoint_path or None,
         drops_state=job.allow_non_restored_state,
-        flink=_flink(found.spec.flink_version),
+        flink=_flink(spec.flink_version),
     )
 
 

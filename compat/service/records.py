@@ -185,6 +185,7 @@ class Action(StrEnum):
     CREATE_TOKEN = "create token"
     REVOKE_TOKEN = "revoke token"
     IMPORT = "import"
+    ADMISSION = "admission"
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):

@@ -76,6 +76,17 @@ class _Webhook:
             log("database", level="error", error=str(getattr(error, "orig", None) or error))
             return Judgement(outcome=Outcome.UNDECIDED, message="The registry does not answer at the moment.")
 
+    def write_down(self, asked: Asked, found: Judgement, allowed: bool) -> None:
+        """Put a decision into the audit log; a registry that takes none, such as one that is only read, is told of in ours."""
+        told = {"resource": f"{asked.kind.kind} {asked.namespace}/{asked.name}"[:600], "message": found.message[:2000]}
+        answered = (
+            found.outcome.value if found.outcome is not Outcome.UNDECIDED or not allowed else "let through undecided"
+        )
+        try:
+            self.registry.audit.admitted(found.job, outcome=answered, version=found.version, check=found.check, **told)
+        except SQLAlchemyError as error:
+            log("audit", level="error", error=str(getattr(error, "orig", None) or error))
+
     async def validate(self, request: Request) -> Response:
         """The answer to a review."""
         started = time.perf_counter()
@@ -93,6 +104,8 @@ class _Webhook:
         of = f"{asked.namespace}/{asked.name}"[:600]
         log("admission", uid=asked.uid[:100], resource=asked.kind.kind[:100], name=of, operation=asked.operation,
             allowed=allowed, ms=round(took * 1000, 2), message=found.message[:2000], **told)  # fmt: skip
+        if not asked.dry_run and (found.outcome is not Outcome.ALLOWED or found.version is not None):
+            await run_in_threadpool(self.write_down, asked, found, allowed)
         text = answer(asked.uid, allowed, message, tuple(f"compat: {each}" for each in warnings), annotations)
         return Response(text, media_type="application/json")
 
@@ -115,7 +128,7 @@ class _Webhook:
 
 
 def create_webhook(settings: WebhookSettings, certificate: Certificate | None = None) -> Starlette:
-    """The application of a webhook; it renews the ``certificate`` that it is served with, and writes nothing to the registry.
+    """The application of a webhook; it renews the ``certificate`` that it is served with, and writes down what it decides.
 
     Raises DatabaseUrlError for a database that cannot be used.
     """

@@ -1,7 +1,9 @@
-"""What the registry says of a resource: may it be as asked? Only looked up, nothing is checked or written.
+"""What the registry says of a resource: may it be as asked? Nothing is written, and what the gate did not check is not checked
+here, but for the settings of the two deployments: only they know these.
 
 The state that an upgraded job finds is that of the version that the registry says runs, or of the one that the cluster had,
-where that is another: the new version has to be able to restore both.
+where that is another: the new version has to be able to restore both. A program of the cluster that nobody knows leaves that
+open, and so does whatever can bring other code under the name of a version.
 """
 
 from __future__ import annotations
@@ -12,13 +14,17 @@ from enum import Enum
 import msgspec
 from msgspec import Struct
 
+from compat.check.findings import Level, Verdict
 from compat.deployment.resources import GROUP, KINDS, MalformedResource, Upgrade
 from compat.deployment.risks import risks
+from compat.plan.reading import PlanError
 from compat.service import gate
+from compat.service.admission import configured
 from compat.service.admission.resources import JOB, VERSION, Asked, read_resource, same_spec
 from compat.service.admission.reviews import Request
 from compat.service.records import Check, Version
 from compat.service.registry import NotFound, Registry
+from compat.state.model.job import Refused
 
 MOST_TOLD = 10
 """Findings that a refusal names."""
@@ -33,11 +39,12 @@ class Outcome(Enum):
 
 
 class Judgement(Struct, frozen=True, kw_only=True):
-    """What was found, and why. ``version`` is the one that the resource is, ``check`` the check that decided."""
+    """What was found, and why. ``job`` and ``version`` are what the resource is, as far as that is known; ``check`` decided."""
 
     outcome: Outcome
     message: str
     warnings: tuple[str, ...] = ()
+    job: str | None = None
     version: str | None = None
     check: int | None = None
 
@@ -69,11 +76,14 @@ def judge(registry: Registry, request: Request) -> Judgement:
     try:
         new = read_resource(request.new)
         old = None if request.old is None else _before(request.old)
+        if old is None and request.old is not None and new.has_job and not new.deleted:
+            raise _Undecided(f"What is stored of {new.name} cannot be read: nobody knows whose state there is.")
         if not new.has_job or new.deleted:
             return _allowed("No job is to run.")
-        if request.old is not None and same_spec(request.old, request.new):
-            return _allowed("The spec stays as it is.")
-        if old is not None and new.suspended and (new.named, new.program) == (old.named, old.program):
+        if request.old is not None and old is not None and same_spec(request.old, request.new):
+            return _relabelled(registry, new, old)
+        same = old is not None and (new.named, new.program) == (old.named, old.program)
+        if old is not None and new.suspended and same and not configured.differing(new, old):
             return _allowed("The job is suspended; its program stays as it is.")
         restored = new.savepoint if old is None or new.nonce not in (None, old.nonce) else None
         if new.upgrade is Upgrade.STATELESS and restored is None:
@@ -82,7 +92,7 @@ def judge(registry: Registry, request: Request) -> Judgement:
     except MalformedResource as error:
         return Judgement(outcome=Outcome.DENIED, message=str(error))
     except (_Undecided, NotFound) as error:
-        return Judgement(outcome=Outcome.UNDECIDED, message=str(error.args[0]))
+        return Judgement(outcome=Outcome.UNDECIDED, message=str(error.args[0]), job=new.named.job or new.name or None)
 
 
 def _before(text: bytes) -> Asked | None:
@@ -95,11 +105,17 @@ def _before(text: bytes) -> Asked | None:
 
 def _judged(registry: Registry, new: Asked, old: Asked | None, restored: str | None) -> Judgement:
     wanted = _version(registry, new)
-    warnings = (*_doubts(new, old), *_risks(new, old, restored))
-    if restored is not None:
+    warnings = (*_risks(new, old, restored),)
+    if restored is not None and not (new.of_two_colours and registry.savepoints.at(restored) is None):
         return _from_savepoint(registry, wanted, restored, warnings)
+    runs = _running(registry, wanted, old)
+    if old is not None and runs is not None:
+        _require_same_program(registry, wanted, runs, new, old)
+        under = _under_their_settings(registry, (runs, old), (wanted, new), warnings)
+        if under is not None:
+            return under
     decided: Check | None = None
-    for before in _states(registry, wanted, old):
+    for before in _states(registry, wanted, runs):
         found = gate.decided(registry, wanted.job, before, wanted)
         if found.check is not None and found.check.passed:
             decided = found.check
@@ -121,19 +137,100 @@ def _judged(registry: Registry, new: Asked, old: Asked | None, restored: str | N
     return _allowed(told, *warnings, version=wanted, check=decided)
 
 
-def _states(registry: Registry, wanted: Version, old: Asked | None) -> Iterator[Version]:
+def _relabelled(registry: Registry, new: Asked, old: Asked) -> Judgement:
+    """A resource whose program stays: only one that nobody knew yet may be given the name of a version."""
+    if new.named == old.named:
+        return _allowed("The spec stays as it is.")
+    wanted = _version(registry, new)
+    try:
+        before = _version(registry, old)
+    except (_Undecided, NotFound, MalformedResource):
+        return _allowed(
+            "The program stays as it is.",
+            f"{new.name} is taken for {wanted.label} from now on, on your word.",
+            version=wanted,
+        )
+    if before.plan.digest == wanted.plan.digest:
+        return _allowed("The plan stays as it is.", version=wanted)
+    raise _Undecided(
+        f"The program of {new.name} stays as it is, which was {before.label}: it cannot be {wanted.label} now."
+    )
+
+
+def _running(registry: Registry, wanted: Version, old: Asked | None) -> Version | None:
+    """The version that the cluster has; None where no job is there. Raises _Undecided for one that nobody knows."""
+    if old is None or not old.has_job:
+        return None
+    try:
+        found = _version(registry, old)
+    except (_Undecided, NotFound, MalformedResource) as error:
+        raise _Undecided(
+            f"Nobody knows which version the cluster runs: {error.args[0]} Say so first, and change nothing else: "
+            f"kubectl annotate KIND {old.name} {VERSION}={wanted.job}@NUMBER."
+        ) from None
+    if found.job != wanted.job:
+        raise _Undecided(f"The cluster runs {found.label}, and {wanted.label} is of another job: whose state is it?")
+    return found
+
+
+def _require_same_program(registry: Registry, wanted: Version, runs: Version, new: Asked, old: Asked) -> None:
+    """Raise _Undecided where the resource says that it is the version that runs, and has what may make it another program."""
+    if wanted.number != runs.number:
+        return
+    names = {
+        "image": "image",
+        "jar": "jarURI",
+        "entry_class": "entryClass",
+        "args": "args",
+        "brought": "what brings code",
+    }
+    changed = [told for name, told in names.items() if getattr(new.program, name) != getattr(old.program, name)]
+    if new.digest is not None and any(one.number == wanted.number for one in registry.jobs.with_image(new.digest)):
+        changed = [told for told in changed if told != "image"]
+    if changed:
+        raise _Undecided(
+            f"{new.name} is {wanted.label} as before, and {', '.join(changed)} changed: what that makes of the job nobody "
+            f"checked. Push it as it is now, 'compat push --job {wanted.job}', and name that version."
+        )
+
+
+def _under_their_settings(
+    registry: Registry, old: tuple[Version, Asked], new: tuple[Version, Asked], warnings: tuple[str, ...]
+) -> Judgement | None:
+    """What the settings of the two deployments make of it, where they differ; None where nothing stands against it."""
+    keys = configured.differing(new[1], old[1])
+    if not keys:
+        return None
+    if left := configured.not_put_over(keys):
+        raise _Undecided(
+            f"{', '.join(left)} changed, which may make another plan of {new[0].label}. Push it with the setting, "
+            f"'compat push --job {new[0].job} -D {left[0]}=…', and name that version."
+        )
+    try:
+        before, after = (registry.plans.document(version.plan.digest) for version in (old[0], new[0]))
+    except PlanError as error:
+        raise _Undecided(f"A plan cannot be read: {error}") from error
+    if isinstance(before, Refused) or isinstance(after, Refused):
+        return None  # the gate says so
+    found = configured.report((before, old[1]), (after, new[1]))
+    if found.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION):
+        return None
+    told = f"{found.verdict.value.capitalize()} with the settings of {new[1].name} ({', '.join(keys)} changed): "
+    told += "; ".join(
+        f"{one.rule} {one.title}" for one in found.findings[:MOST_TOLD] if one.level in (Level.ERROR, Level.UNKNOWN)
+    )
+    outcome = Outcome.DENIED if found.verdict is Verdict.INCOMPATIBLE else Outcome.UNDECIDED
+    return Judgement(outcome=outcome, message=f"{told}.", warnings=warnings, job=new[0].job, version=new[0].label)
+
+
+def _states(registry: Registry, wanted: Version, runs: Version | None) -> Iterator[Version]:
     """The versions whose state ``wanted`` may find, without those of the same plan."""
     found = {}
     current = registry.jobs.get(wanted.job).current
     if current is not None:
         found[current.plan.digest] = current
-    if old is not None:
-        try:
-            before = _version(registry, old)
-        except (_Undecided, NotFound, MalformedResource):
-            before = None
-        if before is not None and before.job == wanted.job:
-            found.setdefault(before.plan.digest, before)
+    if runs is not None:
+        found.setdefault(runs.plan.digest, runs)
     yield from (version for digest, version in found.items() if digest != wanted.plan.digest)
 
 
@@ -180,24 +277,6 @@ def _risks(new: Asked, old: Asked | None, restored: str | None) -> Iterator[str]
     return (f"{new.name}: {risk}" for risk in risks(new, old, restored))
 
 
-def _doubts(new: Asked, old: Asked | None) -> Iterator[str]:
-    """What may make the program another one than the version that was checked."""
-    if old is None or old.named != new.named or old.digest != new.digest:
-        return
-    changed = [
-        name
-        for name, before, after in (
-            ("image", old.program.image, new.program.image),
-            ("jarURI", old.program.jar, new.program.jar),
-            ("entryClass", old.program.entry_class, new.program.entry_class),
-            ("args", old.program.args, new.program.args),
-        )
-        if before != after
-    ]
-    if changed:
-        yield f"{new.name}: {', '.join(changed)} changed, and the version stayed: what that makes of the job was not checked."
-
-
 def _from_savepoint(registry: Registry, wanted: Version, path: str, warnings: tuple[str, ...]) -> Judgement:
     """Judge a start from a savepoint that the resource names: by a check of that savepoint."""
     known = registry.savepoints.at(path)
@@ -234,7 +313,9 @@ def _denied(registry: Registry, wanted: Version, check: Check, warnings: tuple[s
     more = f" and {len(findings) - MOST_TOLD} more" if len(findings) > MOST_TOLD else ""
     told = f" {'; '.join(findings[:MOST_TOLD])}{more}." if findings else ""
     message = f"{check.sentence}{told} It is check {check.id} of the registry."
-    return Judgement(outcome=Outcome.DENIED, message=message, warnings=warnings, version=wanted.label, check=check.id)
+    return Judgement(
+        outcome=Outcome.DENIED, message=message, warnings=warnings, job=wanted.job, version=wanted.label, check=check.id
+    )
 
 
 def _allowed(message: str, *warnings: str, version: Version | None = None, check: Check | None = None) -> Judgement:
@@ -242,6 +323,7 @@ def _allowed(message: str, *warnings: str, version: Version | None = None, check
         outcome=Outcome.ALLOWED,
         message=message,
         warnings=warnings,
+        job=None if version is None else version.job,
         version=None if version is None else version.label,
         check=None if check is None else check.id,
     )

@@ -8,7 +8,15 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Raw, Struct
 
-from compat.deployment.resources import Deployment, JobSpec, MalformedResource, Metadata, Resource, deployment_of
+from compat.deployment.resources import (
+    BLUE_GREEN,
+    Deployment,
+    JobSpec,
+    MalformedResource,
+    Resource,
+    Spec,
+    deployment_of,
+)
 from compat.service.requests import IMAGE, LARGEST_NUMBER, is_job_name
 
 JOB, VERSION = "stream-compat/job", "stream-compat/version"
@@ -26,13 +34,22 @@ _RESOURCES = msgspec.json.Decoder(Resource)
 _STORED = msgspec.json.Decoder(_Stored)
 
 
+_BRING_CODE = ("user.artifacts.", "pipeline.jars", "pipeline.classpaths", "python.", "kubernetes.pod-template-file")
+"""Options, by the begin of their keys, that bring other code to the job."""
+
+_OF_PODS = ("initContainers", "volumes")
+_OF_CONTAINERS = ("name", "image", "command", "args", "env", "envFrom", "volumeMounts")
+"""The parts of pods and their containers that can bring other code; what they may use of the machine cannot."""
+
+
 class Program(Struct, frozen=True, kw_only=True):
-    """What a resource runs: the same program has all of them the same."""
+    """What a resource runs: the same program has all of them the same. ``brought`` is what else brings code, as JSON."""
 
     image: str | None
     jar: str | None
     entry_class: str | None
     args: tuple[str, ...]
+    brought: bytes
 
 
 class Named(Struct, frozen=True, kw_only=True):
@@ -46,7 +63,8 @@ class Asked(Deployment, frozen=True, kw_only=True):
     """A deployment that is asked for.
 
     ``digest`` is that of the image that holds the program, None where the program is from elsewhere or a tag names the image.
-    A start later than the first restores its ``savepoint`` if its ``nonce`` is another than before.
+    A start later than the first restores its ``savepoint`` if its ``nonce`` is another than before. ``of_two_colours`` marks
+    the deployments that a FlinkBlueGreenDeployment made.
     """
 
     named: Named
@@ -56,6 +74,7 @@ class Asked(Deployment, frozen=True, kw_only=True):
     nonce: int | None
     has_job: bool
     deleted: bool
+    of_two_colours: bool
 
 
 def read_resource(text: bytes) -> Asked:
@@ -65,18 +84,47 @@ def read_resource(text: bytes) -> Asked:
     except (ValueError, RecursionError) as error:
         raise MalformedResource(f"This is no resource of Flink's operator: {error}.") from error
     deployment = deployment_of(found)
-    given = found.spec.job or JobSpec()
-    image = found.spec.image or _configured(deployment.settings, _IMAGE_SETTINGS)
+    spec = found.asked
+    given = spec.job or JobSpec()
+    image = spec.image or _configured(deployment.settings, _IMAGE_SETTINGS)
     return Asked(
         **msgspec.structs.asdict(deployment),
-        named=_named(found.metadata),
-        program=Program(image=image, jar=given.jar, entry_class=given.entry_class, args=given.args or ()),
+        named=_named(found),
+        program=Program(
+            image=image,
+            jar=given.jar,
+            entry_class=given.entry_class,
+            args=given.args or (),
+            brought=_brought(spec, deployment.settings),
+        ),
         digest=_digest(image, given.jar),
         suspended=given.state == "suspended",
         nonce=given.savepoint_redeploy_nonce,
-        has_job=found.spec.job is not None,
+        has_job=spec.job is not None,
         deleted=found.metadata.deletion_timestamp is not None,
+        of_two_colours=any(owner.kind == BLUE_GREEN for owner in found.metadata.owner_references or ()),
     )
+
+
+def _brought(spec: Spec, settings: Mapping[str, str]) -> bytes:
+    """What may bring other code than the image has: parts of the pods, and options."""
+    templates = [spec.pod_template, *(part.pod_template for part in (spec.job_manager, spec.task_manager) if part)]
+    pods = [pod for one in templates if isinstance(pod := (one or {}).get("spec"), dict)]
+    told = {
+        "options": {key: value for key, value in settings.items() if key.startswith(_BRING_CODE)},
+        "pods": [
+            {
+                **{part: pod.get(part) for part in _OF_PODS},
+                "containers": [
+                    {part: one.get(part) for part in _OF_CONTAINERS}
+                    for one in pod.get("containers") or ()
+                    if isinstance(one, dict)
+                ],
+            }
+            for pod in pods
+        ],
+    }
+    return msgspec.json.encode(told, order="deterministic")
 
 
 def same_spec(one: bytes, other: bytes) -> bool:
@@ -92,11 +140,13 @@ def _value(text: Raw) -> object:
     return msgspec.json.decode(text)
 
 
-def _named(metadata: Metadata) -> Named:
-    """The version that annotations or labels name; labels cannot hold every name, annotations can."""
+def _named(found: Resource) -> Named:
+    """The version that annotations or labels name, of a template as well; labels cannot hold every name, annotations can."""
+    template = None if found.spec is None or found.spec.template is None else found.spec.template.metadata
 
     def said(key: str) -> str | None:
-        return (metadata.annotations or {}).get(key) or (metadata.labels or {}).get(key)
+        marks = [(of.annotations, of.labels) for of in (found.metadata, template) if of is not None]
+        return next((value for pair in marks for mark in pair if (value := (mark or {}).get(key))), None)
 
     job, version = said(JOB), said(VERSION)
     if version is not None and "@" in version:

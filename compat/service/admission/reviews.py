@@ -41,6 +41,7 @@ class Request(Struct, frozen=True, kw_only=True, rename="camel"):
     namespace: str = ""
     object: Raw = _NOTHING
     old_object: Raw = _NOTHING
+    dry_run: bool | None = None
 
     @property
     def new(self) -> bytes | None:

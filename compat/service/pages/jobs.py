@@ -67,6 +67,7 @@ def _job(request: Request, registry: Registry, name: str) -> Response:
         compared=_compared(found, versions),
         checks=registry.checks.list(job=name, limit=MOST),
         promotions=registry.jobs.promotions(name, limit=MOST),
+        admissions=registry.audit.admissions(name, limit=MOST),
         accepted=registry.acceptances.standing(name, limit=MOST),
         savepoints=savepoints,
         running=running,

@@ -11,12 +11,14 @@ from msgspec.structs import replace
 from compat.service import gate
 from compat.service.admission.judgement import MOST_TOLD, Outcome, judge
 from compat.service.admission.reviews import LONGEST_WARNING, answer, read_review
-from compat.service.records import Acceptance
-from compat.service.registry.packing import pack
+from compat.service.records import Acceptance, Plan
+from compat.service.registry.packing import canonical, digest_of, pack
+from compat.service.registry.plans import PackedPlan
 from compat.service.registry.savepoints import SeenSavepoint
 from compat.service.untrusted import RefusedBody
 from tests.compat.service.reviews import IMAGE, OTHER_IMAGE, changed, deployment, encoded, review, session_job
-from tests.compat.service.test_registry import new_check, push, registry  # noqa: F401 - a fixture
+from tests.compat.service.running import plan
+from tests.compat.service.test_registry import new_check, registry  # noqa: F401 - a fixture
 
 ALLOWED, DENIED, UNDECIDED = Outcome.ALLOWED, Outcome.DENIED, Outcome.UNDECIDED
 JOB = "word_count"
@@ -26,6 +28,17 @@ BY_OTHER = f"registry.example/word-count@{OTHER_IMAGE}"
 
 def ask(registry, new, old=None, **more):  # noqa: F811
     return judge(registry, read_review(encoded(review(new, old, **more))))
+
+
+def packed(text, *names):
+    """A plan of these operators, which differs from others by its text."""
+    body = canonical(plan(*names) | {"job_name": text})
+    described = Plan(digest=digest_of(body), job_name=text, flink="2.3", operators=len(names), size=len(body))
+    return PackedPlan(described, pack(body))
+
+
+def push(registry, job, text, names=("count", "sum"), **more):  # noqa: F811
+    return registry.jobs.push(job, packed(text, *names), **{"commit": None, "author": None, "by": "me"} | more).version
 
 
 def record(registry, old, new, verdict, accepted=(), job=JOB):  # noqa: F811
@@ -70,6 +83,23 @@ def version(number, **more):
 
 
 RUNS = version(1)
+
+
+def two_colours(resource):
+    """The FlinkBlueGreenDeployment that has two of a deployment, of which one runs."""
+    template = {"metadata": {"annotations": resource["metadata"]["annotations"]}, "spec": resource["spec"]}
+    return {
+        **resource,
+        "kind": "FlinkBlueGreenDeployment",
+        "metadata": {"name": "word-count"},
+        "spec": {"template": template},
+    }
+
+
+def of_a_colour(resource):
+    """A deployment that the operator makes for one of the two colours."""
+    return changed(resource, "metadata", ownerReferences=[{"kind": "FlinkBlueGreenDeployment", "name": "word-count"}])
+
 
 CASES = {
     "the version that runs": (version(1), None, ALLOWED, "word_count@1 runs"),
@@ -155,7 +185,43 @@ CASES = {
     "it is gone": (None, version(3), ALLOWED, "DELETE"),
     "another kind": ({"apiVersion": "v1", "kind": "Pod", "metadata": {}}, None, ALLOWED, "Pod of the core"),
     "no resource": (changed(RUNS, spec=3), None, DENIED, "no resource of Flink's operator"),
-    "what was there says nothing": (version(2), deployment(), ALLOWED, "word_count@2 restores"),
+    "what was there says nothing": (version(2), deployment(), UNDECIDED, "kubectl annotate"),
+    "what was there is of another job": (version(2), deployment(version="other@1"), UNDECIDED, "no job 'other'"),
+    "what was there is a version that there is not": (version(2), version(9), UNDECIDED, "no version 9"),
+    "what was there cannot be read": (version(2), changed(RUNS, spec=3), UNDECIDED, "cannot be read"),
+    "what was there had no job": (version(2), changed(RUNS, "spec", job=None), ALLOWED, "word_count@2 restores"),
+    "what was there is given a name": (
+        version(1),
+        changed(version(1), "metadata", annotations={}),
+        ALLOWED,
+        "stays as it is",
+    ),
+    "the name alone changes": (
+        changed(version(1), "metadata", annotations={"stream-compat/version": "word_count@3"}),
+        version(1),
+        UNDECIDED,
+        "cannot be word_count@3",
+    ),
+    "a canary of the operator's": (
+        {"apiVersion": "flink.apache.org/v1beta1", "kind": "FlinkDeployment", "metadata": {"name": "canary"}},
+        None,
+        ALLOWED,
+        "No job",
+    ),
+    "two colours, a bad one": (two_colours(version(3)), two_colours(RUNS), DENIED, "finding 0"),
+    "two colours, a good one": (two_colours(version(2)), two_colours(RUNS), ALLOWED, "word_count@2 restores"),
+    "the other colour, from a savepoint of a moment ago": (
+        of_a_colour(version(3, initialSavepointPath="s3://s/9")),
+        None,
+        DENIED,
+        "finding 0",
+    ),
+    "the other colour, a good one": (
+        of_a_colour(version(2, initialSavepointPath="s3://s/9")),
+        None,
+        ALLOWED,
+        "word_count@2 restores",
+    ),
     "the cluster has another one than the registry": (version(2), version(4), UNDECIDED, "state of word_count@4"),
     "a first start from a savepoint": (version(2, initialSavepointPath="file:///s/1"), None, UNDECIDED, "/s/1"),
     "a savepoint that was for the first start": (
@@ -225,13 +291,6 @@ def test_a_promotion_that_passed_and_was_then_deployed(filled):
     assert ask(filled, version(1), version(2)).outcome is UNDECIDED
 
 
-def test_other_arguments_of_the_same_version_are_told(filled):
-    found = ask(filled, version(1, args=["--topic", "other"]), RUNS)
-    assert found.outcome is ALLOWED
-    assert "args changed, and the version stayed" in found.warnings[0]
-    assert ask(filled, version(2, args=[]), RUNS).warnings == ()
-
-
 FORMER_KEY = {"execution.savepoint.ignore-unclaimed-state": "true"}
 ROCKSDB, HEAP = {"state.backend.type": "rocksdb"}, {"state.backend.type": "hashmap"}
 
@@ -243,6 +302,85 @@ def upgrade(mode, settings=None, **job):
 
 def running(settings):
     return changed(RUNS, "spec", flinkConfiguration=settings)
+
+
+FETCHES = {"spec": {"initContainers": [{"name": "fetch", "image": "curl", "args": ["https://jars.example/other.jar"]}]}}
+LARGER = {
+    "spec": {"containers": [{"name": "flink-main-container", "image": "other:1", "resources": {"limits": {"cpu": 2}}}]}
+}
+
+
+@pytest.mark.parametrize(
+    ("new", "says"),
+    [
+        (version(1, args=["--topic", "other"]), "args changed"),
+        (version(1, entryClass="example.Other"), "entryClass changed"),
+        (version(1, jarURI="https://jars.example/other.jar"), "jarURI changed"),
+        (version(1, image="registry.example/word-count:latest"), "image changed"),
+        (version(1, image=BY_IMAGE), None),  # it was pushed with that image
+        (changed(RUNS, "spec", podTemplate=FETCHES), "what brings code changed"),
+        (changed(RUNS, "spec", "jobManager", podTemplate=FETCHES), "what brings code changed"),
+        (changed(RUNS, "spec", "taskManager", podTemplate=LARGER), None),
+        (changed(RUNS, "spec", jobManager={"resource": {"memory": "4096m"}}), None),
+        (
+            changed(RUNS, "spec", flinkConfiguration={"user.artifacts.artifact-list": "https://x/y.jar"}),
+            "what brings code",
+        ),
+        (changed(RUNS, "spec", flinkConfiguration={"pipeline": {"jars": "https://x/y.jar"}}), "what brings code"),
+        (changed(RUNS, "spec", flinkConfiguration={"taskmanager.numberOfTaskSlots": "4"}), None),
+        (version(2, args=[]), None),  # another version is another program
+    ],
+)
+def test_other_code_under_the_name_of_the_version_that_runs_is_not_known(filled, new, says):
+    found = ask(filled, new, RUNS)
+    assert found.outcome is (ALLOWED if says is None else UNDECIDED), found
+    assert (says or "") in found.message
+
+
+MAX_64, MAX_128 = {"pipeline.max-parallelism": "64"}, {"pipeline.max-parallelism": 128}
+STATE_TTL = {"table.exec.state.ttl": "1 h"}
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "outcome", "says"),
+    [
+        (upgrade("savepoint", MAX_64), running(MAX_128), DENIED, "CMP301"),
+        (changed(RUNS, "spec", flinkConfiguration=MAX_64), running(MAX_128), DENIED, "CMP301"),
+        (upgrade("savepoint", MAX_64), running({}), DENIED, "CMP301"),
+        (upgrade("savepoint", MAX_128), running({}), ALLOWED, "word_count@2"),
+        (upgrade("savepoint", MAX_64), running(MAX_64), ALLOWED, "word_count@2"),
+        (upgrade("savepoint", MAX_64, parallelism=64), running(MAX_64), ALLOWED, "word_count@2"),
+        (upgrade("savepoint", MAX_64, parallelism=65), running(MAX_64), DENIED, "CMP302"),
+        (upgrade("savepoint", parallelism=300), running({}), DENIED, "CMP302"),
+        (upgrade("savepoint", STATE_TTL), running({}), UNDECIDED, "-D table.exec.state.ttl"),
+        (upgrade("savepoint", {"pipeline.name": "a"}), running({}), ALLOWED, "word_count@2"),
+        (upgrade("last-state", ROCKSDB), running(HEAP), DENIED, "from hashmap to rocksdb"),
+        (
+            changed(version(1, state="suspended"), "spec", flinkConfiguration=MAX_64),
+            running(MAX_128),
+            DENIED,
+            "CMP301",
+        ),
+    ],
+)
+def test_settings_of_the_two_deployments_are_checked(filled, new, old, outcome, says):
+    found = ask(filled, new, old)
+    assert found.outcome is outcome, found
+    assert says in found.message
+
+
+def test_the_job_of_the_cluster_is_that_of_the_registry(filled):
+    push(filled, "other", "x")
+    found = ask(filled, version(2), deployment(version="other@1"))
+    assert (found.outcome, "word_count@2 is of another job" in found.message) == (UNDECIDED, True)
+
+
+def test_a_name_that_is_given_to_what_runs_is_taken_on_trust_and_told(filled):
+    found = ask(filled, RUNS, changed(RUNS, "metadata", annotations={}))
+    assert (found.outcome, found.warnings) == (
+        ALLOWED,
+        ("word-count is taken for word_count@1 from now on, on your word.",),
+    )
 
 
 @pytest.mark.parametrize(
@@ -262,7 +400,6 @@ def running(settings):
         (upgrade("stateless"), None, []),
         (upgrade("last-state"), RUNS, ["from its last checkpoint"]),
         (upgrade("last-state", allowNonRestoredState=True), RUNS, ["last checkpoint", "not heeded"]),
-        (upgrade("last-state", ROCKSDB), running(HEAP), ["last checkpoint", "from hashmap to rocksdb"]),
         (upgrade("last-state", {"state.backend": "filesystem"}), running(HEAP), ["last checkpoint"]),
         (upgrade("last-state", ROCKSDB), running({}), ["last checkpoint"]),
         (upgrade("savepoint", ROCKSDB), running(HEAP), []),
@@ -341,10 +478,6 @@ def test_a_start_from_a_savepoint_goes_by_a_check_of_it(filled, verdict, later, 
     with filled.database.write() as connection:
         connection.exec_driver_sql("UPDATE checks SET at = ?", (time.time() + 100 * later,))
     assert ask(filled, version(2, initialSavepointPath="file:/s/1/")).outcome is outcome
-
-
-def test_an_identity_that_changes_alone_changes_nothing(filled):
-    assert ask(filled, changed(RUNS, "metadata", annotations={"stream-compat/version": "3"}), RUNS).outcome is ALLOWED
 
 
 @pytest.mark.parametrize(

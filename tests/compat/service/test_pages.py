@@ -36,7 +36,7 @@ def on_spark(running, name):
         ("/", ["word count", "orders", "Incompatible", "Compatible", "word count@1"]),
         ("/checks", ["Incompatible", "job.py", "2 <span"]),
         ("/checks/1", ["cannot restore the state of word count@1", "CMP102", "Where each state goes", "view-data"]),
-        ("/jobs/word%20count", ["word count@2", "0a1b2c3d4e5f", "Promotions"]),
+        ("/jobs/word%20count", ["word count@2", "0a1b2c3d4e5f", "Promotions", "Asked by the cluster", "streams/words"]),
         ("/jobs/word%20count/versions/2", ["Operators", "job vertices", "view-data"]),
         ("/jobs/word%20count/compare?old=1&new=2", ["CMP102", "word count@1", "The other way", "view-data"]),
         ("/savepoints", ["windows", "savepoint on Spark", "unreadable"]),

@@ -18,6 +18,7 @@ from click.testing import CliRunner
 
 from compat.cli import main
 from compat.service.database import Database
+from compat.service.registry import Registry
 from tests import needs
 from tests.compat.service.reviews import IMAGE, OTHER_IMAGE, changed, deployment, encoded, review
 from tests.compat.service.running import OLD, RENUMBERED, ROOT, make_tokens
@@ -102,8 +103,8 @@ def asked(service, tls, tmp_path_factory):
         yield client
 
 
-def ask(client, new, old=None):
-    answer = client.post("/validate", json=review(new, old))
+def ask(client, new, old=None, **more):
+    answer = client.post("/validate", json=review(new, old, **more))
     assert answer.status_code == 200, answer.text
     document = answer.json()
     assert (document["apiVersion"], document["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
@@ -158,23 +159,27 @@ def test_an_image_is_named_by_its_digest(service, job):
     assert "a tag may move" in told.output
 
 
-def test_nothing_is_written_and_nothing_runs(service, asked, job):
+def test_decisions_are_written_down_once_and_dry_runs_are_not(service, asked, job):
     assert service.push(job, *OLD).is_success
+    assert service.promote(job).is_success
     database = Database(service.database)
     try:
-        before = database.state()
-        for number in (1, 2):
-            ask(asked, at(job, number))
-            ask(asked, at(job, number, upgradeMode="last-state"), at(job, 1))
-        assert database.state() == before
+        audit = Registry(database).audit
+        assert ask(asked, at(job, 1), dryRun=True)["allowed"]
+        assert audit.admissions(job) == []
+        for _ in range(3):  # a controller that tries again
+            ask(asked, at(job, 9), at(job, 1))
+        ask(asked, at(job, 1))
+        found = [(entry.detail["outcome"], entry.detail["version"], entry.by) for entry in audit.admissions(job)]
     finally:
         database.close()
+    assert found == [("allowed", f"{job}@1", "the webhook"), ("undecided", None, "the webhook")]
 
 
 def test_answers_take_milliseconds(service, asked, job):
     assert service.push(job, *OLD).is_success
     assert service.promote(job).is_success
-    body = encoded(review(at(job, 1, parallelism=3), at(job, 1)))
+    body = encoded(review(at(job, 1, allowNonRestoredState=False), at(job, 1)))
     for _ in range(30):
         assert asked.post("/validate", content=body, headers={"Content-Type": "application/json"}).json()["response"][
             "allowed"
@@ -219,7 +224,9 @@ def test_it_fails_as_set(tls, tmp_path, options, allowed):
     path = tmp_path / "compat.db"
     make_tokens(f"sqlite:///{path}")
     with webhook(f"sqlite:///{path}", tls, tmp_path, *options) as client:
-        unknown = ask(client, at("nobody", 1))
+        unknown = ask(
+            client, at("nobody", 1), dryRun=True
+        )  # what is not written leaves no page of the database in memory
         assert unknown["allowed"] is allowed
         assert "no job 'nobody'" in json.dumps(unknown)
         assert ask(client, changed(at("nobody", 1), "spec", job=None))["allowed"]
