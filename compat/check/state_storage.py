@@ -86,14 +86,6 @@ def type_change(old: State, new: State, dialect: Dialect) -> Compatibility | Non
     return dialect.resolve(_element(before, old), _element(after, new), alone=alone)
 
 
-def is_kept_alike(old: State, new: State, dialect: Dialect) -> bool:
-    """Whether Flink has one serializer for the values of both, whatever is declared of them: then it refuses nothing."""
-    before, after = (None if state.type is None else parse_type(state.type) for state in (old, new))
-    if before is None or after is None:
-        return False
-    return dialect.kept(_element(before, old)) == dialect.kept(_element(after, new))
-
-
 def _element(type_info: TypeInformation, state: State) -> TypeInformation:
     """The type of one value of a state: of a list state, an element's."""
     of_list = state.kind is StateKind.LIST and isinstance(type_info, ListTypeInfo)

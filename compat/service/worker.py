@@ -22,6 +22,7 @@ from compat.check.findings import Finding, Level, Report
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.plan.facts import Program, facts_of
+from compat.plan.own_ids import disagreement
 from compat.plan.reading import PlanError, from_plain
 from compat.plan.writing import encoded
 from compat.refusals import refused
@@ -306,7 +307,8 @@ def _side(reference: Reference, side: Side) -> _Given:
 def _packed(text: bytes, where: str) -> tuple[PackedPlan, JobPlan | Refused | PlanError]:
     """A plan ready to be kept, as it was sent, and as a record, or what is wrong with a value in it.
 
-    Raises RefusedBody for what does not have the shape of a plan.
+    Raises RefusedBody for what does not have the shape of a plan, and for one whose ids do not follow from its own graph: it
+    may have been made by hand.
     """
     plan: JobPlan | Refused | PlanError
     sent = read_json(text, _Worker.settings.max_depth)
@@ -316,6 +318,10 @@ def _packed(text: bytes, where: str) -> tuple[PackedPlan, JobPlan | Refused | Pl
         if error.misshapen:
             raise RefusedBody(str(error), f"{where}.{error.field}".rstrip(".")) from None
         plan = error
+    if isinstance(plan, JobPlan) and (why := disagreement(plan)) is not None:
+        raise RefusedBody(
+            f"This is not the plan of one job. {why} Make it again, with compat plan or compat push.", where
+        )
     text = canonical(sent)
     described = Plan(
         digest=digest_of(text),

@@ -139,14 +139,9 @@ def _unwrapped(type_info: TypeInformation) -> TypeInformation:
 
 
 def _pickled(old: TypeInformation, new: TypeInformation) -> Compatibility:
-    """Two types that are both kept pickled: nothing is compared, and values come back as they were.
-
-    A type that says no more than that pickles it promises nothing else.
-    """
+    """Two types that are both kept pickled: nothing is compared, and values come back as they were, whatever is declared."""
     if old.kind == new.kind == _PICKLED:
         return SAME
-    if new.kind not in (old.kind, _PICKLED):
-        return incompatible(f"{old} became {new}")
     return Compatibility(Answer.AS_IS, (f"values of {old} are kept pickled and come back in their old form",))
 
 

@@ -308,14 +308,13 @@ HOSTILE = (
 
 
 def hostile_plan(name):
-    given = plan(*OLD)
+    given = plan(name, f"{name}2", uids=True)
     given["job_name"] = name
     for operator in given["operators"]:
-        operator |= {"name": name, "uid": name}
         if operator["source"]:
             operator["source"]["file"] = name
     for node in given["stream_graph"]["nodes"]:
-        node |= {"name": name, "description": name, "uid": name}
+        node |= {"name": name, "description": name}
     for vertex in given["job_graph"]["vertices"]:
         vertex |= {"name": name, "description": name}
     return given

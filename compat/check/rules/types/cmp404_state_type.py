@@ -11,9 +11,8 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
-from compat.check.state_storage import is_kept_alike
 from compat.check.states import StateChange, changes, retyped
-from compat.state.compatibility import PROCESS, STORE, THREAD, Compatibility
+from compat.state.compatibility import PROCESS, STORE, Compatibility
 from compat.state.model.states import State, StateKind
 
 _CONNECTED = frozenset({"source", "sink_writer", "sink_committer"})
@@ -92,10 +91,6 @@ def _unreadable(check: Check, change: StateChange, old: State, new: State, compa
         )
     elif change.dialect is STORE:
         consequence = "The restore is refused before the job starts."
-    elif change.dialect is THREAD and is_kept_alike(old, new, THREAD):
-        consequence = (
-            "Flink restores this without an error, as both are kept pickled; the program is given the old values."
-        )
     else:
         consequence = "The task fails at the first access: the new serializer must be compatible with the previous one."
     return check.finding(
@@ -112,7 +107,7 @@ def _unreadable(check: Check, change: StateChange, old: State, new: State, compa
                 code=code_suggestions.descriptor(old) or code_suggestions.under_another_name(new),
             ),
         ),
-        silent=change.dialect is PROCESS or (change.dialect is THREAD and is_kept_alike(old, new, THREAD)),
+        silent=change.dialect is PROCESS,
     )
 
 
