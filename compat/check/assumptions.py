@@ -13,7 +13,7 @@ from compat.check.rules.settings import cmp608_hangs_on_setting as cmp608
 from compat.compiler.configuration import DEFAULT_PARALLELISM, PARALLELISM
 from compat.compiler.versions import FLINK_VERSIONS
 from compat.plan.facts import Program
-from compat.state.flink.formats import HEAP, ROCKSDB
+from compat.state.flink.formats import HEAP, ROCKSDB, Restores, restores
 from compat.state.model.job import PYTHON_EXECUTION_MODE, STATE_BACKEND, Settings
 
 _FINE = (Verdict.COMPATIBLE, Verdict.MIGRATION)
@@ -53,7 +53,7 @@ def _under(asked: Asked, old: Program, new: Program, options: CheckOptions) -> I
     """The inputs of the check with each value that a cluster may have, the usual one first; none where it was told."""
     match asked:
         case Asked.BACKEND if new.settings.get(STATE_BACKEND) is None:
-            for value in (HEAP, ROCKSDB):
+            for value in _backends(old):
                 of_old: Settings = {STATE_BACKEND: old.settings.get(STATE_BACKEND) or value}
                 yield value, (_with(old, of_old), _with(new, {STATE_BACKEND: value}), options)
         case Asked.EXECUTION_MODE if all(_assumes_mode(one) for one in (old, new)):
@@ -63,6 +63,13 @@ def _under(asked: Asked, old: Program, new: Program, options: CheckOptions) -> I
         case Asked.FLINK if options.flink_assumed:
             for value in sorted(FLINK_VERSIONS, key=lambda one: one != options.flink):
                 yield value, (old, new, replace(options, flink=value))
+
+
+def _backends(old: Program) -> tuple[str, ...]:
+    """The backends that the cluster may have: of a snapshot, those that restore what it holds."""
+    formats = () if old.snapshot is None else old.snapshot.formats.values()
+    fit = (one for one in (HEAP, ROCKSDB) if all(restores(format, one) is not Restores.NO for format in formats))
+    return tuple(fit) or (HEAP, ROCKSDB)
 
 
 def _with(program: Program, settings: Settings) -> Program:

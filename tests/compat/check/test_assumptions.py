@@ -10,11 +10,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from compat.check.assumptions import under_both
+from compat.check.assumptions import under_assumptions, under_both
+from compat.check.context import Asked, CheckOptions
 from compat.check.findings import Account, Evidence, Fate, Finding, Fix, Level, Report, Verdict, Witness
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import LoadOptions
-from compat.plan.facts import Snapshot
+from compat.plan.facts import Program, Snapshot
+from compat.state.flink.formats import KeyedFormat
 from compat.state.model.operators import Operator
 from tests.compat.builders import finding, operator, program, report, value_state
 
@@ -293,3 +295,29 @@ env = StreamExecutionEnvironment.get_execution_environment(settings)""",
     )
     for old, new in ((in_thread_mode, LASTING), (LASTING, in_thread_mode)):
         assert checked(tmp_path, old, new).verdict is Verdict.INCOMPATIBLE
+
+
+@pytest.mark.parametrize(
+    ("formats", "backend", "tried"),
+    [
+        ({}, None, ["hashmap", "rocksdb"]),
+        ({}, "rocksdb", []),
+        ({"a": KeyedFormat.CANONICAL}, None, ["hashmap", "rocksdb"]),
+        ({"a": KeyedFormat.FILES}, None, ["rocksdb"]),
+        ({"a": KeyedFormat.HEAP}, None, ["hashmap"]),
+        ({"a": KeyedFormat.HEAP, "b": KeyedFormat.FILES}, None, ["hashmap", "rocksdb"]),
+    ],
+)
+def test_the_backends_that_are_tried_restore_what_a_snapshot_holds(
+    formats: dict[str, KeyedFormat], backend: str | None, tried: list[str]
+) -> None:
+    old = program("savepoint", snapshot=Snapshot(path="_metadata", format_version=4, formats=formats))
+    new = program("new.jar", settings={"state.backend.type": backend})
+    judged: list[str | None] = []
+
+    def judge(_old: Program, new: Program, _options: CheckOptions) -> tuple[Report, frozenset[Asked]]:
+        judged.append(new.settings.get("state.backend.type"))
+        return report(Verdict.COMPATIBLE), frozenset({Asked.BACKEND})
+
+    under_assumptions(old, new, CheckOptions(), judge)
+    assert judged == [backend, *tried]
