@@ -20,7 +20,7 @@ from compat.compiler.own_code import (
     told_name,
 )
 from compat.compiler.versions import LATEST_FLINK
-from compat.loader import main_module
+from compat.loader import main_module, world
 from compat.loader.absent.values import NotInstalled
 from compat.loader.layout import Layout
 from compat.loader.request import Crash, Frame, Lack, Lacking, clipped
@@ -90,13 +90,17 @@ def _entries(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]
         traceback = traceback.tb_next
 
 
+_FOR_THE_PROGRAM = (main_module.__file__, world.__file__)
+"""What reads and compiles the program's file, and hands it the arguments and variables that it asks for."""
+
+
 def _is_fault(traceback: list[tuple[FrameType, int]]) -> bool:
     """Whether code of ours broke that works on what the program has built, when no code of the program ran within it.
 
     What breaks in a call of the API may be the program's, which passed what PyFlink does not take either.
     """
     ours = _innermost(traceback)
-    if not ours or ours[-1].f_code.co_filename == main_module.__file__:  # it reads and compiles the program's file
+    if not ours or ours[-1].f_code.co_filename in _FOR_THE_PROGRAM:
         return False
     return any(not is_api_file(frame.f_code.co_filename) for frame in ours) and not _raises(ours[-1])
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from compat.loader.inputs import Input, InputKind, LoadOptions, load
+from compat.loader.failure import Undecidable
+from compat.loader.inputs import Input, InputError, InputKind, LoadOptions, load
 from compat.state.model.job import Assumed, Plan
 
 JOB = """\
@@ -52,3 +53,10 @@ def test_what_the_program_read(lines: str, read: tuple[Assumed, ...], tmp_path: 
 
 def test_what_was_told_is_not_assumed(tmp_path: Path) -> None:
     assert read_by(tmp_path, "sys.argv[1]; os.environ['TOPIC']", ("--fast",), TOPIC="a") == ()
+
+
+@pytest.mark.parametrize("lines", ["sys.argv[1]", "os.environ['NOBODY_SET_IT']"])
+def test_what_is_not_there_is_the_programs_matter(lines: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as found:
+        read_by(tmp_path, lines)
+    assert found.value.failure.rule is Undecidable.PROGRAM_FAILED
