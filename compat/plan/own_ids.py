@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from graphlib import CycleError, TopologicalSorter
 from types import MappingProxyType
 
 from compat.compiler.configuration import JobSettings
@@ -23,8 +24,14 @@ def disagreement(plan: Plan) -> str | None:
     The graph is hashed again as Flink hashes it, and operators, hashes and vertices have to bear these ids.
     """
     try:
-        hashes = generate_hashes(_graph(plan))
-    except (ProgramError, ValueError, KeyError, IndexError) as error:
+        graph = _graph(plan)
+        TopologicalSorter({id: [edge.source for edge in edges] for id, edges in graph.edges_in.items()}).prepare()
+        hashes = generate_hashes(graph)
+    except CycleError:
+        return (
+            "No operator ids follow from its stream graph: it runs in a circle."  # no end for whoever walks up a chain
+        )
+    except (ProgramError, ValueError, KeyError, IndexError, RecursionError) as error:
         return f"No operator ids follow from its stream graph: {error}."
     nodes = {node.id: node for node in plan.stream_graph.nodes}
     if plan.hashes != {str(node): hashed for node, hashed in hashes.items()}:

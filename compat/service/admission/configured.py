@@ -15,7 +15,7 @@ from compat.check.context import CheckOptions
 from compat.check.decision import check
 from compat.check.findings import Report
 from compat.compiler.configuration import DEFAULT_PARALLELISM, MAX_PARALLELISM, PARALLELISM
-from compat.deployment.resources import Deployment
+from compat.deployment.resources import Deployment, MalformedResource
 from compat.plan.facts import Program, facts_of
 from compat.state.key_groups import default_max_parallelism
 from compat.state.model.job import STATE_BACKEND, Plan
@@ -50,7 +50,7 @@ def not_put_over(keys: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def report(old: tuple[Plan, Deployment], new: tuple[Plan, Deployment]) -> Report:
-    """The check of two plans with the settings of their deployments."""
+    """The check of two plans with the settings of their deployments. Raises MalformedResource for numbers that are none."""
     before, after = (_program(*side) for side in (old, new))
     options = CheckOptions(flink=new[0].flink, deployment=new[1], old_deployment=old[1])
     return check(before, after, options)
@@ -86,5 +86,10 @@ def _operators(program: Program, parallelism: int | None, most: int | None) -> I
 
 
 def _number(given: Deployment, key: str) -> int | None:
+    """An option of Java's type ``int``; None where it is not set, as -1 says, too. Raises MalformedResource for what is none."""
     text = given.settings.get(key, "").strip()
-    return int(text) if text.isascii() and text.isdigit() and int(text[:10]) > 0 else None
+    if text in ("", "-1"):
+        return None
+    if text.isascii() and text.isdigit() and len(text) <= 10 and 0 < int(text) < 2**31:
+        return int(text)
+    raise MalformedResource(f"{key} of {given.name} says {text[:60]!r}, and is a number above 0.")

@@ -213,7 +213,7 @@ def _under_their_settings(
     if isinstance(before, Refused) or isinstance(after, Refused):
         return None  # the gate says so
     found = configured.report((before, old[1]), (after, new[1]))
-    if found.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION):
+    if found.verdict.restores:
         return None
     told = f"{found.verdict.value.capitalize()} with the settings of {new[1].name} ({', '.join(keys)} changed): "
     told += "; ".join(

@@ -25,6 +25,39 @@ def test_plans_that_were_really_made_agree(path: Path) -> None:
         assert disagreement(kept) is None
 
 
+def in_a_circle() -> Plan:
+    """Two nodes with uids that feed each other, and one behind them that hands back its thread: its chain has no head."""
+    given = NAMED.stream_graph
+    nodes = {node.id: node for node in given.nodes}
+    edge = next(one for one in given.edges if one.chainable)
+    first, second = nodes[edge.source], nodes[edge.target]
+    behind = replace(second, id=99, uid=None, yielding=True, inputs=(2,), outputs=())
+    between = replace(second, id=98, uid=None, inputs=(3,), outputs=(2,))
+    return replace(
+        NAMED,
+        stream_graph=replace(
+            given,
+            sources=(first.id,),
+            nodes=(
+                replace(first, uid="a", inputs=(1,), outputs=(0,)),
+                replace(second, uid="b", inputs=(0,), outputs=(1, 3)),
+                between,
+                behind,
+            ),
+            edges=(
+                edge,
+                replace(edge, source=second.id, target=first.id),
+                replace(edge, source=98, target=99),
+                replace(edge, source=second.id, target=98),
+            ),
+        ),
+    )
+
+
+def test_a_graph_that_runs_in_a_circle_is_refused_at_once() -> None:
+    assert "circle" in (disagreement(in_a_circle()) or "")
+
+
 def with_operator(made: Plan, **to: object) -> Plan:
     first, *rest = made.operators
     return replace(made, operators=(replace(first, **to), *rest))
