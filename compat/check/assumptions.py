@@ -16,8 +16,6 @@ from compat.plan.facts import Program
 from compat.state.flink.formats import HEAP, ROCKSDB, Restores, restores
 from compat.state.model.job import PYTHON_EXECUTION_MODE, STATE_BACKEND, Settings
 
-_FINE = (Verdict.COMPATIBLE, Verdict.MIGRATION)
-
 Judge = Callable[[Program, Program, CheckOptions], tuple[Report, frozenset[Asked]]]
 """Makes the report on two programs with the settings that they have, and tells what the rules asked for."""
 
@@ -36,12 +34,12 @@ def under_assumptions(old: Program, new: Program, options: CheckOptions, judge: 
         if not values:
             continue
         reports = {value: usual if inputs == (old, new, options) else judge(*inputs)[0] for value, inputs in values}
-        fine = {value for value, report in reports.items() if report.verdict in _FINE}
+        fine = {value for value, report in reports.items() if report.verdict.restores}
         differs = 0 < len(fine) < len(reports) and (one is Asked.BACKEND or values[0][0] in fine)
         made.append(_assumption(one, tuple(reports), differs=differs))
         if differs:
             usual = _hanging(usual, tuple(reports.values()), cmp608.finding(usual, one, reports))
-        elif one is Asked.BACKEND and bool(fine) is not (usual.verdict in _FINE):
+        elif one is Asked.BACKEND and bool(fine) is not usual.verdict.restores:
             usual = next(iter(reports.values()))
     return replace(usual, assumptions=tuple(made))
 
@@ -170,7 +168,7 @@ def _of_pinned_ids(usual: Report, other: Report) -> tuple[Report, str] | None:
 
 
 def _answer(report: Report) -> str:
-    return "fine" if report.verdict in _FINE else report.verdict.value
+    return "fine" if report.verdict.restores else report.verdict.value
 
 
 def _fixes(report: Report) -> set[str]:

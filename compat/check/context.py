@@ -77,6 +77,11 @@ class Check(Struct, frozen=True, dict=True, weakref=True):
     def execution_modes(self) -> tuple[str | None, str | None]:
         """The modes in which PyFlink runs OLD and NEW; None where that is not known."""
         self.asked.add(Asked.EXECUTION_MODE)
+        return self.told_modes
+
+    @property
+    def told_modes(self) -> tuple[str | None, str | None]:
+        """The same, for what is no other in another mode of both: nothing hangs on it."""
         return self.old.settings.get(PYTHON_EXECUTION_MODE), self.new.settings.get(PYTHON_EXECUTION_MODE)
 
     @property

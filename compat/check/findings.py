@@ -40,6 +40,11 @@ class Verdict(Enum):
     INCOMPATIBLE = "incompatible"
     UNKNOWN = "unknown"
 
+    @property
+    def restores(self) -> bool:
+        """True where the state is restored, as it is or migrated."""
+        return self in (Verdict.COMPATIBLE, Verdict.MIGRATION)
+
 
 class Fate(Enum):
     """The fate of an operator's state at the restore."""

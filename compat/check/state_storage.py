@@ -13,7 +13,6 @@ from compat.check.mapping import Pair
 from compat.state import names as framework
 from compat.state.compatibility import JAVA, PROCESS, STORE, THREAD, Compatibility, Dialect, resolve_map
 from compat.state.compatibility.answers import SAME, incompatible, worst
-from compat.state.model.job import PYTHON_EXECUTION_MODE
 from compat.state.model.operators import Operator
 from compat.state.model.states import State, StateKind, StateScope
 from compat.state.types import ListTypeInfo, MapTypeInfo, TypeInformation
@@ -37,15 +36,10 @@ def dialect_of(check: Check, pair: Pair) -> Dialect | None:
         return STORE
     if "python" not in pair.new.detail:
         return JAVA
-    modes = modes_of(check) if _declared(pair.old) == _declared(pair.new) else check.execution_modes
+    modes = check.told_modes if _declared(pair.old) == _declared(pair.new) else check.execution_modes
     if None not in modes and modes[0] != modes[1]:
         return None
     return THREAD if "thread" in modes else PROCESS
-
-
-def modes_of(check: Check) -> tuple[str | None, str | None]:
-    """The modes in which PyFlink runs OLD and NEW, for what is the same in either."""
-    return check.old.settings.get(PYTHON_EXECUTION_MODE), check.new.settings.get(PYTHON_EXECUTION_MODE)
 
 
 def _declared(operator: Operator) -> list[tuple[object, ...]]:

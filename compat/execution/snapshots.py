@@ -80,7 +80,7 @@ def checker(
         from compat.report.context import Typed
 
         report = report_of(program, snapshot, old, new, allow_non_restored)
-        if report.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION):
+        if report.verdict.restores:
             return
         typed = None if again is None else Typed(check=again)
         text = render("text", [report], ReportContext(typed=typed)).rstrip()

@@ -40,7 +40,7 @@ def next_step_undecided(outcome: Undecided, context: ReportContext) -> str:
 
 def accepted(report: Report, context: ReportContext) -> bool:
     """Whether NEW can be started: no finding fails the check."""
-    fit = report.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION)
+    fit = report.verdict.restores
     fit = fit or (report.verdict is Verdict.UNKNOWN and context.allow_unknown)
     return fit and not any(context.fails(finding.level) for finding in report.findings)
 

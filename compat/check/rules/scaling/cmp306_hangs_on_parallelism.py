@@ -31,7 +31,7 @@ def settled(report: Report, why: str) -> Finding:
 def finding(usual: Report, other: Report) -> Finding:
     """The finding about two reports with different verdicts: with Flink's default parallelism, and with another one."""
     given = max(side.settings.get("parallelism") or 1 for side in (other.old, other.new))
-    worse = other if usual.verdict in (Verdict.COMPATIBLE, Verdict.MIGRATION) else usual
+    worse = other if usual.verdict.restores else usual
     first = worse.findings[0]
     return Finding(
         rule=RULE.id,

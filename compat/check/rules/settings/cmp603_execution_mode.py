@@ -8,13 +8,12 @@ from compat.check import amounts
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
-from compat.check.state_storage import modes_of
 from compat.state.model.job import PYTHON_EXECUTION_MODE
 from compat.state.model.states import State, StateKind, StateScope
 
 
 def _find(check: Check) -> Iterator[Finding]:
-    before, after = modes_of(check)
+    before, after = check.told_modes
     if None in (before, after) or before == after:
         return
     for pair in check.right_pairs:

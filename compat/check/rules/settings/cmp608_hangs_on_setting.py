@@ -14,7 +14,6 @@ _SAID: Final = {
     Asked.EXECUTION_MODE: "the mode in which PyFlink runs",
     Asked.FLINK: "the version of Flink",
 }
-_FINE = (Verdict.COMPATIBLE, Verdict.MIGRATION)
 
 
 def settle(asked: Asked, value: str) -> str:
@@ -24,7 +23,7 @@ def settle(asked: Asked, value: str) -> str:
 
 def finding(usual: Report, asked: Asked, reports: Mapping[str, Report]) -> Finding:
     """The finding about reports with different verdicts, by the values of the setting."""
-    fine = [value for value, report in reports.items() if report.verdict in _FINE]
+    fine = [value for value, report in reports.items() if report.verdict.restores]
     value, worse = next((value, report) for value, report in reports.items() if value not in fine)
     first = worse.findings[0]
     does = "is not restored" if worse.verdict is Verdict.INCOMPATIBLE else "may not be restored"
