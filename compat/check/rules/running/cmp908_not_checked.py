@@ -11,7 +11,7 @@ RULE = Rule(
     name="not-checked",
     level=Level.NOTE,
     failure=True,
-    fate=Fate.UNKNOWN,
+    fate=Fate.EMPTY,
     summary="A file was not compared with anything, and did not have to be.",
     why="A check against a revision tells of every file that it passed over: a job that is new has no state yet, a module "
     "that others import makes no job, some are left out by name, and with --changed most load no file that changed. None of "
