@@ -121,7 +121,7 @@ def test_the_webhook_is_asked_about_flink_where_it_listens():
     (rule,) = hook["rules"]
     assert rule["apiGroups"] == [GROUP]
     assert [each.lower() + "s" for each in KINDS] == rule["resources"]  # no status: the operator writes that
-    assert hook["sideEffects"] == "None"
+    assert hook["sideEffects"] == "NoneOnDryRun"
     where = hook["clientConfig"]["service"]
     service = next(each for each in of_kind("Service") if each["metadata"]["name"] == where["name"])
     ports = {port["name"] for port in containers()["webhook"]["ports"]}

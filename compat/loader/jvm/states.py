@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 
@@ -35,6 +36,8 @@ from compat.loader.jvm.writing import raw_samples, samples_of, versioned_samples
 from compat.state.model.samples import Sample, SampleOf
 
 _CHECKPOINT = 1
+_DRAWN_ID = re.compile(rb"(?<=\x00\x24)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_HANDLE = b"%08x-0000-0000-0000-000000000000"
 _STREAM_LIMIT = 32 << 20
 _ROWS = ".RowDataSerializer$RowDataSerializerSnapshot"
 COMPOSITE = "api.common.typeutils.CompositeTypeSerializerSnapshot"
@@ -325,4 +328,10 @@ def empty_savepoint(operators: Iterable[Configured], found: dict[int, Snapshot])
     )
     stream = java("java.io.ByteArrayOutputStream")()
     flink("runtime.checkpoint.Checkpoints").storeCheckpointMetadata(metadata, java("java.io.DataOutputStream")(stream))
-    return bytes_of(stream.toByteArray())
+    return _with_counted_handles(bytes_of(stream.toByteArray()))
+
+
+def _with_counted_handles(metadata: bytes) -> bytes:
+    """A ``_metadata`` whose handles of state are numbered: Flink draws their ids, and a job's plans are equal."""
+    counted: dict[bytes, bytes] = {}
+    return _DRAWN_ID.sub(lambda drawn: counted.setdefault(drawn[0], _HANDLE % len(counted)), metadata)

@@ -90,11 +90,12 @@ def _states_of_triggers(pair: Pair) -> str:
         state.name == WINDOW_CONTENTS and state.bytes for state in pair.old.states or ()
     ):
         return ""
+    in_python = "python" in pair.new.detail
     old, new = (
-        OF_TRIGGERS & {state.name for state in operator.states or () if may_be_a_triggers(state)}
+        OF_TRIGGERS & {state.name for state in operator.states or () if _may_be_a_triggers(state, in_python)}
         for operator in (pair.old, pair.new)
     )
-    if "python" in pair.new.detail:  # its plans do not list them
+    if in_python:  # its plans do not list them
         trigger = str(pair.new.detail.get("trigger"))
         if trigger not in _STATES_IN_PYTHON:
             return ""
@@ -102,12 +103,13 @@ def _states_of_triggers(pair: Pair) -> str:
     return ", ".join(repr(name) for name in sorted(old ^ new))
 
 
-def may_be_a_triggers(state: State) -> bool:
+def _may_be_a_triggers(state: State, in_python: bool) -> bool:
     """Whether a trigger may keep a state: one for each window. A function's own, for all windows of a key, is none.
 
-    Flink: ``CountTrigger`` and the continuous ones fold numbers into it; PyFlink keeps it in a value.
+    Flink: ``CountTrigger`` and the continuous ones fold numbers into it. PyFlink's fold too, and a savepoint has a list there.
     """
-    return state.namespace_type is not None and state.kind in (StateKind.REDUCING, StateKind.VALUE)
+    kinds = {StateKind.REDUCING, StateKind.VALUE} | ({StateKind.LIST} if in_python else set())
+    return state.namespace_type is not None and state.kind in kinds
 
 
 _STATES_IN_PYTHON: dict[str, frozenset[str]] = {
