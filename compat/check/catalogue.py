@@ -9,6 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from compat.check import rules
+from compat.check.findings import Fate, Finding
 from compat.check.rule import Rule
 
 
@@ -33,6 +34,11 @@ def find(text: str) -> Rule | None:
     if by_id is not None:
         return by_id
     return next((rule for rule in RULES.values() if rule.name == wanted.lower()), None)
+
+
+def fate_of(finding: Finding) -> Fate:
+    """What becomes of the state that a finding is about."""
+    return finding.fate or RULES[finding.rule].fate
 
 
 def similar(text: str) -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from compat.check.assumptions import under_assumptions
-from compat.check.catalogue import RULES
+from compat.check.catalogue import RULES, fate_of
 from compat.check.context import Asked, Check, CheckOptions
 from compat.check.findings import Fate, Finding, Level, MappingRow, Report
 from compat.check.identity import find_wrong_hands
@@ -117,7 +117,7 @@ def _rows(context: Check, findings: Iterable[Finding]) -> Iterable[MappingRow]:
         elif found is None or found.level.rank > Level.MIGRATE.rank:
             yield MappingRow(old=pair.old, new=pair.new, fate=Fate.RESTORED, by=pair.by)
         else:
-            yield MappingRow(old=pair.old, new=pair.new, fate=RULES[found.rule].fate, by=pair.by, note=found.rule)
+            yield MappingRow(old=pair.old, new=pair.new, fate=fate_of(found), by=pair.by, note=found.rule)
     for pair in mapping.shadowed:
         if pair.old.has_state:
             yield MappingRow(

@@ -93,6 +93,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     operators concerned; ``related`` are further places. ``silent`` marks what Flink itself would not report. ``subject``
     is what it is about besides operators and state (an option, a uid), where one operator can have several of its rule.
     ``cause`` is what it has in common with others of its rule, said of all operators concerned ("run with parallelism 200").
+    ``fate`` is what becomes of the state, where that is something else than for most findings of the rule.
     """
 
     rule: str
@@ -111,6 +112,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     ignored: str | None = None
     subject: str | None = None
     cause: str | None = None
+    fate: Fate | None = None
     direction: Direction = "forward"
 
     @property

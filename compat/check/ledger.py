@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec.structs import replace
 
-from compat.check.catalogue import RULES
+from compat.check.catalogue import fate_of
 from compat.check.context import Check
 from compat.check.evidence import of_state, of_the_rest
 from compat.check.findings import Account, Evidence, Fate, Finding, Gap, Level, MappingRow, Proof, Verdict, Witness
@@ -79,7 +79,7 @@ class _Book:
         told = min((one for one in found if one is not None), key=lambda one: one.level.rank, default=None)
         account = Account(old=pair.old, state=state, new=pair.new, fate=Fate.RESTORED)
         if told is not None and told.level.rank <= Level.MIGRATE.rank:
-            fate = Fate.UNKNOWN if told.level is Level.UNKNOWN else RULES[told.rule].fate
+            fate = Fate.UNKNOWN if told.level is Level.UNKNOWN else fate_of(told)
             return replace(account, fate=fate, rule=told.rule)
         proof = self._proof(pair, state)
         if isinstance(proof, Evidence):

@@ -11,6 +11,7 @@ from compat.check.context import Check
 from compat.check.mapping import Pair
 from compat.check.similarity import recorded
 from compat.check.sql.aspects import Aspect
+from compat.check.sql.computed import computed_alike
 from compat.check.sql.descriptions import described
 from compat.check.sql.exec_nodes import meaning_of
 from compat.check.sql.meaning import Difference, Meaning, Words
@@ -82,9 +83,10 @@ class _Compared:
         olds = {one.pair.old.id: one.old.name for one in tables}
         news = {one.pair.new.id: one.new.name for one in tables}
         before, after = marks_of(*(program.settings.get("table_options") or {} for program in (check.old, check.new)))
+        was, now = computed_alike(check.old, check.new)
         self.words = Words(
-            Lineage(check.old, olds, through=through, marks=before),
-            Lineage(check.new, news, through=through, marks=after),
+            Lineage(check.old, olds, through=through, marks=before, computed=was),
+            Lineage(check.new, news, through=through, marks=after, computed=now),
         )
         self._olds, self._news = _Meanings(check.old, self.words.old), _Meanings(check.new, self.words.new)
 

@@ -20,6 +20,8 @@ _FLAT = frozenset({"AND", "OR"})
 _TURNED = {">": "<", ">=": "<="}
 _TURNED_BACK = {"<": ">", "<=": ">=", "=": "=", "<>": "<>"}
 _CASTS = frozenset({"CAST", "TRY_CAST", "REINTERPRET"})
+_TYPES = {"VARCHAR(2147483647)": "STRING", "VARBINARY(2147483647)": "BYTES"}
+"""Types that people write otherwise."""
 _SPECIAL = {"IS NULL": "{} IS NULL", "IS NOT NULL": "{} IS NOT NULL", "IS TRUE": "{} IS TRUE", "NOT": "NOT {}"}
 
 VIA = "via "
@@ -225,10 +227,15 @@ def _parts(given: Expression, function: str) -> Iterator[Expression]:
         yield given
 
 
-def text(given: Expression, name: Callable[[Column], str]) -> str:
-    """The expression as a person writes it; ``name`` says what a column is called."""
-    if isinstance(given, Column):
-        return name(given)
+Name = Callable[[Expression], str | None]
+"""What a column is called; for other expressions the name of the computed column that they are, None if they are none."""
+
+
+def text(given: Expression, name: Name) -> str:
+    """The expression as a person writes it."""
+    called = name(given)
+    if called is not None or isinstance(given, Column):
+        return called or ""
     if isinstance(given, Literal):
         return _literal_text(given)
     if given.function.startswith(VIA):
@@ -239,13 +246,13 @@ def text(given: Expression, name: Callable[[Column], str]) -> str:
     return f"{shown} ({given.under})" if given.under else shown
 
 
-def _call_text(given: Call, name: Callable[[Column], str]) -> str:
+def _call_text(given: Call, name: Name) -> str:
     parts = [text(one, name) for one in given.operands]
     nested = [_bracketed(one, part) for one, part in zip(given.operands, parts, strict=True)]
     if given.function == "SEARCH" and isinstance(sarg := given.operands[1], Literal):
         return ranges.text(sarg.value, nested[0])
     if given.function in _CASTS:
-        return f"{given.function}({parts[0]} AS {given.kind})"
+        return f"{given.function}({parts[0]} AS {_TYPES.get(given.kind, given.kind)})"
     if given.function in _SPECIAL and len(parts) == 1:
         return _SPECIAL[given.function].format(nested[0])
     if given.function.endswith(".") and len(parts) == 1:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from weakref import ReferenceType, ref
 
+from compat.check import restores
 from compat.check.context import Check
-from compat.check.findings import Finding, Fix, Level
+from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.check.sql.aspects import Aspect
@@ -33,7 +34,8 @@ KEEP_THE_QUERY = Fix(
 
 
 def explained(pair: Pair, check: Check) -> bool:
-    """True if a rule about SQL says already that what the pair keeps is wrong: states that come and go are part of that."""
+    """True if a rule about SQL says already that what the pair keeps is wrong: states that come and go, and other types of
+    states, timers and keys, are part of that."""
     found = changes_of(check) if of_query(pair.new) else None
     return found is not None and any(
         change.pair.old.id == pair.old.id and any(one.holds for one in change.differences) for change in found.changes
@@ -83,12 +85,24 @@ def _finding(check: Check, rule: Rule, change: MeaningChange, aspect: Aspect, ke
         f"{called(change.pair.new)}: {'; '.join(dict.fromkeys(one.title for one in differences))}",
         level=None if wrong else Level.WARNING,
         consequence=consequence,
-        reason="Flink finds state by the operator's id alone, which is the same in both versions; it does not know what the "
-        "query means.",
+        reason=_reason(change.pair, check, refused=bool(wrong) and refused),
         old=change.pair.old,
         new=change.pair.new,
         fixes=(Fix(text=keep), REBUILD) if wrong else (Fix(text="Nothing, if that is what you want."),),
         silent=bool(wrong) and not unknown and not refused,
+        fate=Fate.REFUSED if wrong and refused and not unknown else None,
+    )
+
+
+def _reason(pair: Pair, check: Check, *, refused: bool) -> str:
+    types = dict.fromkeys(
+        reason for one, change, _ in restores.unreadable(check) if one is pair for reason in change.reasons
+    )
+    if refused and types:
+        return f"Flink finds state by the operator's id, and compares its types: {' '.join(types)}"
+    return (
+        "Flink finds state by the operator's id alone, which is the same in both versions; it does not know what the query "
+        "means."
     )
 
 

@@ -108,16 +108,26 @@ def kept(old: Rows, new: Rows, words: Words, which: str = "the rows") -> Iterato
     before, after = (traced(rows, lambda branch: branch.columns) for rows in (old, new))
     if before == after:
         return
-    was, now = words.both(before, after)
-    if len(before) == len(after) == 1 and len(before[0]) == len(after[0]):
-        changed = [(one, two) for one, two in zip(before[0], after[0], strict=True) if one != two]
-        was = ", ".join(words.old.text(one) for one, _ in changed)
-        now = ", ".join(words.new.text(two) for _, two in changed)
     yield Difference(
         Aspect.ROWS,
-        _moved(f"{which} that it keeps", was, now, many=True),
+        _columns_moved(f"{which} that it keeps", before, after, words),
         "The rows that it kept have the old columns, and are taken for the new ones",
     )
+
+
+def _columns_moved(what: str, before: Traced, after: Traced, words: Words) -> str:
+    """Which columns came, went, or are others, without those that stay."""
+    if not len(before) == len(after) == 1:
+        return _moved(what, *words.both(before, after), many=True)
+    gone, come = (
+        [one for one in ones if one not in others] for ones, others in ((before[0], after[0]), (after[0], before[0]))
+    )
+    was, now = ", ".join(map(words.old.text, gone)), ", ".join(map(words.new.text, come))
+    if not gone and not come:
+        return f"{what} have their columns in another order"
+    if gone and come:
+        return _moved(what, was, now, many=True)
+    return f"{what} no longer have {was}" if gone else f"{what} have {now} besides"
 
 
 def watermarks(old: Rows, new: Rows, words: Words) -> Iterator[Difference]:

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from compat.check.sql.computed import Computed
 from compat.check.sql.expressions import (
     CONTENT,
     VIA,
@@ -123,8 +124,10 @@ class Lineage:
         *,
         through: bool = False,
         marks: Marks | None = None,
+        computed: Computed | None = None,
     ) -> None:
-        """Columns of tables are known by their source's id, or by what ``tables`` gives for it.
+        """Columns of tables are known by their source's id, or by what ``tables`` gives for it. ``computed`` are the computed
+        columns that have a name.
 
         Columns that come out of a state are known by their place, and with ``through`` by what they are in the rows that
         were kept, where those are handed on as a whole.
@@ -133,6 +136,8 @@ class Lineage:
         self._tables = tables or {}
         self._several = sum(not operator.inputs for operator in program.operators) > 1
         self._marks = marks or Marks()
+        self._computed = computed or {}
+        self._named = set[Column]()
         self._texts: dict[str, str | None] = {}
         self._nodes: dict[str, ExecNode | None] = {}
         self._rows: dict[str, Rows] = {}
@@ -194,8 +199,8 @@ class Lineage:
         if operator is None:
             return column.place
         if not operator.inputs:
-            table = table_of(operator) if self._several else None
-            return column.place if table is None else f"{table.short}.{column.place}"
+            table = table_of(operator)
+            return column.place if table is None else self._of_table(table.short, column.place)
         if not column.place.isdigit():
             what = _WORD.sub("_", column.place).lower() if column.place.isalpha() else "a column"
             return f"{what} of {operator.name}"
@@ -204,11 +209,31 @@ class Lineage:
         place = int(column.place)
         if place < len(names) and not _COLUMN_NUMBERS.fullmatch(names[place]):
             return names[place]
-        return f"column {place + 1} of {operator.name}"
+        return self._origin(column, operator, node) or f"column {place + 1} of {operator.name}"
+
+    def _origin(self, column: Column, operator: Operator, node: ExecNode | None) -> str | None:
+        """What a column without a name is where an operator has read it. A plan from a file may be a circle."""
+        handed = () if node is None or column in self._named else self._handed_on(operator, node)
+        if int(column.place) >= len(handed):
+            return None
+        self._named.add(column)
+        try:
+            return self.text(handed[int(column.place)])
+        finally:
+            self._named.remove(column)
 
     def text(self, given: Expression) -> str:
         """An expression in words."""
-        return text(given, self.name)
+        return text(given, self._called)
+
+    def _called(self, given: Expression) -> str | None:
+        if isinstance(given, Column):
+            return self.name(given)
+        column = self._computed.get(canonical(given)) if self._computed and isinstance(given, Call) else None
+        return None if column is None else self._of_table(column.table.rpartition(".")[2], column.name)
+
+    def _of_table(self, table: str, column: str) -> str:
+        return f"{table}.{column}" if self._several else column
 
     def _given(self, operator: Operator, id: str) -> Rows:
         """The rows that an operator has from another one: a step of its own node before it hands on what that has read."""

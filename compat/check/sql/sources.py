@@ -73,22 +73,28 @@ class Table(Struct, frozen=True):
 
 def table_of(operator: Operator) -> Table | None:
     """The table that an operator reads; None if it reads none, or if that is not told."""
-    if operator.exec_node is not None:
-        try:
-            table = read(operator.exec_node, _Scan).scan_table_source.table
-        except msgspec.MsgspecError:
-            table = _Table()
-        if table.identifier:
-            columns = (
-                one for one in table.resolved_table.table_schema.columns if one.get("kind") in (None, "PHYSICAL")
-            )
-            return Table(
-                table.identifier.replace("`", ""),
-                table.resolved_table.options,
-                tuple(msgspec.json.encode(one, order="sorted").decode() for one in columns),
-            )
+    table = _scanned(operator)
+    if table.identifier:
+        columns = (one for one in table.resolved_table.table_schema.columns if one.get("kind") in (None, "PHYSICAL"))
+        return Table(
+            table.identifier.replace("`", ""),
+            table.resolved_table.options,
+            tuple(msgspec.json.encode(one, order="sorted").decode() for one in columns),
+        )
     match = _SCAN.search(operator.description or "")
     return None if match is None else Table(match["name"].replace(", ", "."), {}, ())
+
+
+def schema_of(operator: Operator) -> tuple[dict[str, Any], ...]:
+    """The columns of the table that an operator reads, as its plan has them, computed ones too; empty if it tells none."""
+    return _scanned(operator).resolved_table.table_schema.columns
+
+
+def _scanned(operator: Operator) -> _Table:
+    try:
+        return _Table() if operator.exec_node is None else read(operator.exec_node, _Scan).scan_table_source.table
+    except msgspec.MsgspecError:
+        return _Table()
 
 
 class TableChange(Struct, frozen=True):

@@ -7,14 +7,16 @@ from compat.state.model.states import State, StateKind, StateScope
 
 
 @pytest.mark.parametrize(
-    ("kind", "namespace", "may_be"),
+    ("kind", "namespace", "in_python", "may_be"),
     [
-        (StateKind.REDUCING, "TimeWindow", True),
-        (StateKind.VALUE, "GlobalWindow", True),
-        (StateKind.VALUE, None, False),
-        (StateKind.LIST, "TimeWindow", False),
+        (StateKind.REDUCING, "TimeWindow", False, True),
+        (StateKind.VALUE, "GlobalWindow", False, True),
+        (StateKind.VALUE, None, False, False),
+        (StateKind.LIST, "TimeWindow", False, False),
+        (StateKind.LIST, "TimeWindow", True, True),
+        (StateKind.LIST, None, True, False),
     ],
 )
-def test_a_functions_state_of_the_same_name_is_none(kind, namespace, may_be):
+def test_a_functions_state_of_the_same_name_is_none(kind, namespace, in_python, may_be):
     state = State(name="count", kind=kind, scope=StateScope.KEYED, namespace_type=namespace)
-    assert may_be_a_triggers(state) is may_be
+    assert may_be_a_triggers(state, in_python=in_python) is may_be

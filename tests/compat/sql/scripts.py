@@ -366,7 +366,38 @@ pair(
     "k INT, k2 INT, n BIGINT",
     "SELECT k, 1, SUM(v) FROM a GROUP BY k",
     "SELECT k, k2, SUM(v) FROM a GROUP BY k, k2",
-    "CMP406",
+    KEYS,
+)
+
+# computed columns
+COMPUTED = (
+    "CREATE TABLE a (id BIGINT, amount AS MOD(id * 37, 101), grp AS MOD(id, 7), cat AS CAST(MOD(id, 9) AS STRING)) "
+    f"WITH ({SEQUENCE})"
+)
+pair(
+    "computed_key",
+    "k INT, n BIGINT",
+    "SELECT grp, COUNT(*) FROM a GROUP BY grp",
+    "SELECT amount, COUNT(*) FROM a GROUP BY amount",
+    KEYS,
+    before=(COMPUTED,),
+)
+pair(
+    "computed_key_of_another_type",
+    "k STRING, n BIGINT",
+    "SELECT CAST(amount AS STRING), COUNT(*) FROM a GROUP BY amount",
+    "SELECT cat, COUNT(*) FROM a GROUP BY cat",
+    KEYS,
+    before=(COMPUTED,),
+)
+pair(
+    "computed_otherwise",
+    "k INT, n BIGINT",
+    "SELECT grp, SUM(amount) FROM a GROUP BY grp",
+    "SELECT grp, SUM(amount) FROM a GROUP BY grp",
+    "CMP701",
+    before=(COMPUTED,),
+    before_new=(COMPUTED.replace("* 37", "* 38"),),
 )
 
 # joins
@@ -391,7 +422,7 @@ pair(
     TWO,
     "SELECT a.id, b.v FROM a JOIN b ON a.k = b.k",
     "SELECT a.id, b.v FROM a LEFT JOIN b ON a.k = b.k",
-    "CMP404",
+    "CMP704",
     before=(A, B),
 )
 pair(

@@ -73,6 +73,11 @@ OTHER = [
 ]
 
 
+def place(given):
+    """A column is called by its place here."""
+    return given.place if isinstance(given, Column) else None
+
+
 @pytest.mark.parametrize(("one", "two"), SAME)
 def test_what_means_the_same_is_equal(one, two):
     assert canonical(read(one)) == canonical(read(two))
@@ -100,7 +105,7 @@ def test_what_means_something_else_is_not(one, two):
     ],
 )
 def test_an_expression_reads_as_sql(rex, shown):
-    assert text(read(rex), lambda column: column.place) == shown
+    assert text(read(rex), place) == shown
 
 
 @pytest.mark.parametrize(
@@ -108,7 +113,7 @@ def test_an_expression_reads_as_sql(rex, shown):
     [call(">=", ref(0), literal(21)), call("IF", ref(0), ref(1), literal(0)), own("systemName", "f", "lab.Twice")],
 )
 def test_the_one_form_is_shown_as_it_was_written(rex):
-    assert text(canonical(read(rex)), lambda column: column.place) == text(read(rex), lambda column: column.place)
+    assert text(canonical(read(rex)), place) == text(read(rex), place)
 
 
 LOOKED_UP = {"connector": "jdbc", "url": "jdbc:derby:memory:db", "table-name": "cities"}

@@ -1,4 +1,4 @@
-"""Keys of GROUP BY, PARTITION BY and joins that are other columns of the same type."""
+"""Keys of GROUP BY, PARTITION BY and joins that are other columns."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ RULE = Rule(
     other_levels=(Level.WARNING,),
     when="warning for sessions of which nobody reads when they began or ended: their rows come out all the same",
     fate=Fate.WRONG_HANDS,
-    summary="An operator of a query keeps its state by another key of the same type.",
-    why="A key is kept as its value. What was kept for customer 7 goes on as that of product 7, if both are numbers.",
+    summary="An operator of a query keeps its state by another key.",
+    why="A key is kept as its value. What was kept for customer 7 goes on as that of product 7, if both are numbers; if "
+    "not, the operator fails when it starts.",
     old="SELECT customer, COUNT(*) FROM t GROUP BY customer",
     new="SELECT product, COUNT(*) FROM t GROUP BY product",
     fix="Keep the key, or start without the state and let it be rebuilt from the sources.",

@@ -92,7 +92,7 @@ def _states_of_triggers(pair: Pair) -> str:
         return ""
     in_python = "python" in pair.new.detail
     old, new = (
-        OF_TRIGGERS & {state.name for state in operator.states or () if _may_be_a_triggers(state, in_python)}
+        OF_TRIGGERS & {state.name for state in operator.states or () if may_be_a_triggers(state, in_python=in_python)}
         for operator in (pair.old, pair.new)
     )
     if in_python:  # its plans do not list them
@@ -103,7 +103,7 @@ def _states_of_triggers(pair: Pair) -> str:
     return ", ".join(repr(name) for name in sorted(old ^ new))
 
 
-def _may_be_a_triggers(state: State, in_python: bool) -> bool:
+def may_be_a_triggers(state: State, *, in_python: bool) -> bool:
     """Whether a trigger may keep a state: one for each window. A function's own, for all windows of a key, is none.
 
     Flink: ``CountTrigger`` and the continuous ones fold numbers into it. PyFlink's fold too, and a savepoint has a list there.
