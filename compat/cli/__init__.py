@@ -21,7 +21,7 @@ _COMMANDS = {
     "remap": ("compat.cli.remap", "remap"),
     "serve": ("compat.cli.serve", "serve"),
     "webhook": ("compat.cli.webhook", "webhook"),
-    "token": ("compat.cli.serve", "token"),
+    "token": ("compat.cli.tokens", "token"),
     "registry": ("compat.cli.registry", "registry"),
     "push": ("compat.cli.push", "push"),
     "promote": ("compat.cli.promote", "promote"),

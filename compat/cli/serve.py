@@ -1,4 +1,4 @@
-"""``compat serve`` and ``compat token``: the service, and who may use it."""
+"""``compat serve``: the service."""
 
 from __future__ import annotations
 
@@ -21,8 +21,6 @@ DATABASE = click.option(
     help="Where the registry is: sqlite:///FILE or postgresql://…",
 )
 """The option of commands for a registry."""
-
-_ROLE = click.Choice(["read", "push", "deploy", "admin"])
 
 
 @click.command("serve")
@@ -105,50 +103,6 @@ def listening(host: str, port: int, scheme: str = "http") -> socket.socket:
     shown = f"[{host}]" if ":" in host else host
     click.echo(f"{scheme}://{shown}:{listener.getsockname()[1]}")
     return listener
-
-
-@click.group("token")
-def token() -> None:
-    """Tokens for the service and for clusters: read looks, push records checks and versions, deploy runs jobs on clusters,
-    admin forces promotions.
-
-    Example: compat token create ci --role push
-    """
-
-
-@token.command("create")
-@click.argument("name")
-@click.option("--role", type=_ROLE, default="push", show_default=True, help="What it may do.")
-@DATABASE
-def create(name: str, role: str, database: str) -> None:
-    """Make a token and print it; it cannot be printed again."""
-    service = service_modules()
-    try:
-        click.echo(
-            opened_registry(database).tokens.create(service.requests.job_name(name), service.records.Role[role.upper()])
-        )
-    except (service.registry.Conflict, ValueError) as error:
-        raise click.UsageError(str(error)) from error
-
-
-@token.command("list")
-@DATABASE
-def list_tokens(database: str) -> None:
-    """The names and roles of all tokens."""
-    for each in opened_registry(database).tokens.list():
-        click.echo(f"{each.name}\t{each.role.name.lower()}")
-
-
-@token.command("revoke")
-@click.argument("name")
-@DATABASE
-def revoke(name: str, database: str) -> None:
-    """Revoke a token."""
-    service = service_modules()
-    try:
-        opened_registry(database).tokens.revoke(name)
-    except service.registry.NotFound as error:
-        raise click.UsageError(str(error)) from error
 
 
 def opened_registry(database: str) -> Registry:

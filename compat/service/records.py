@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
+from fnmatch import fnmatchcase
 from typing import Any
 
 from msgspec import Struct
@@ -22,11 +23,19 @@ class Role(IntEnum):
 
 
 class Identity(Struct, frozen=True):
-    """The sender of a request: the name of a token, or ``anonymous``, of whom no token is ``known``."""
+    """The sender of a request: the name of a token, or ``anonymous``, of whom no token is ``known``.
+
+    ``jobs`` are patterns of the names of the jobs that the token is bound to, none for a token of all jobs.
+    """
 
     name: str
     role: Role
     known: bool = True
+    jobs: tuple[str, ...] = ()
+
+    def may_change(self, job: str | None) -> bool:
+        """True where the token is for that job; what is of no single job (None) is only for tokens of all jobs."""
+        return not self.jobs or (job is not None and any(fnmatchcase(job, pattern) for pattern in self.jobs))
 
     @property
     def deploys(self) -> bool:
@@ -168,11 +177,17 @@ class Savepoint(Struct, frozen=True, kw_only=True):
 
 
 class Token(Struct, frozen=True, kw_only=True):
-    """A token: its name, role and times. The secret is not kept."""
+    """A token: its name, role and times, and patterns of the jobs it is bound to (none: all). The secret is not kept."""
 
     name: str
     role: Role
     created_at: float
+    jobs: tuple[str, ...] = ()
+    expires_at: float | None = None
+
+    def expired(self, now: float) -> bool:
+        """True where its end has come."""
+        return self.expires_at is not None and now >= self.expires_at
 
 
 class Action(StrEnum):

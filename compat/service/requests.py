@@ -30,6 +30,7 @@ _DEEPEST = 8
 """Levels of a request without its plans."""
 
 _JOB_NAME = re.compile(JOB_NAME)
+_JOB_PATTERN = re.compile(r"[A-Za-z0-9_ .:@+*?!\[\]-]{1,200}")
 _SAVEPOINT_ID = re.compile(SAVEPOINT_ID)
 _IMAGE = re.compile(IMAGE)
 
@@ -104,6 +105,16 @@ def job_name(text: str) -> str:
     if not is_job_name(text):
         raise RefusedBody(
             "A job's name has 1 to 200 letters, digits, spaces or any of _.:@+-, and begins with a letter, digit or _.",
+            "job",
+        )
+    return text
+
+
+def job_pattern(text: str) -> str:
+    """A pattern of names of jobs, as the shell has them. Raises RefusedBody for one that no name can match."""
+    if not _JOB_PATTERN.fullmatch(text):
+        raise RefusedBody(
+            f"{text[:60]!r} is no pattern of jobs: write a name, in which * stands for anything and ? for one character.",
             "job",
         )
     return text

@@ -89,8 +89,8 @@ async def _version(request: Request) -> Version:
 async def push(request: Request) -> Response:
     """Register a plan as the newest version of a job."""
     parts = service(request)
-    identity = require(request, Role.PUSH)
     job = path_job(request)
+    identity = require(request, Role.PUSH, job)
     body = await read_body(request, parts.settings)
     given = await work(request, worker.push, body, size=len(body))
     pushed = await blocking(
@@ -116,11 +116,11 @@ async def promotions(request: Request) -> Response:
 async def promote(request: Request) -> Response:
     """Make a version the one that runs, if it may replace the one that runs now."""
     parts = service(request)
-    identity = require(request, Role.PUSH)
     name = path_job(request)
+    identity = require(request, Role.PUSH, name)
     asked = promote_request(await read_body(request, parts.settings, most=SMALL_BODY))
     if asked.force:
-        require(request, Role.ADMIN)
+        require(request, Role.ADMIN, name)
     job = await blocking(parts.registry.jobs.get, name)
     wanted = await _wanted(parts, name, asked)
     check, accepted = await _gate(request, job, wanted, identity)

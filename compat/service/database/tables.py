@@ -162,4 +162,7 @@ tokens = Table(
     Column("role", Integer, nullable=False),
     Column("hash", String(64), nullable=False),
     Column("created_at", Double, nullable=False),
+    Column("jobs", Text),
+    Column("expires_at", Double),
 )
+"""``jobs`` is a JSON list of patterns, null for a token of all jobs; ``expires_at`` is null for one without an end."""

@@ -14,13 +14,13 @@ from compat.service.database import Database
 from compat.service.registry.acceptances import Acceptances
 from compat.service.registry.audit import Audit
 from compat.service.registry.checks import Checks
-from compat.service.registry.errors import Conflict, NotFound
+from compat.service.registry.errors import Conflict, Expired, NotFound
 from compat.service.registry.jobs import Jobs
 from compat.service.registry.plans import Plans
 from compat.service.registry.savepoints import Savepoints
 from compat.service.registry.tokens import Tokens
 
-__all__ = ["Conflict", "NotFound", "Registry"]
+__all__ = ["Conflict", "Expired", "NotFound", "Registry"]
 
 
 class Registry:
