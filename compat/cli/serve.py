@@ -37,6 +37,13 @@ DATABASE = click.option(
 @click.option("--https", is_flag=True, help="A proxy in front of it speaks HTTPS: cookies are for HTTPS only.")
 @click.option("--backup", metavar="FILE", help="Export the registry to this file now and then, see compat registry.")
 @click.option("--backup-interval", type=click.FloatRange(1), default=86_400.0, show_default=True, help="Seconds.")
+@click.option("--keep-versions", type=click.IntRange(1), help="Versions of each job that do not expire (default: 1).")
+@click.option(
+    "--expire-versions",
+    type=click.FloatRange(0),
+    metavar="DAYS",
+    help="Older ones that were never promoted are deleted. Without both options, none.",
+)
 @click.option("--scan-interval", type=click.FloatRange(1), default=30.0, show_default=True, help="Seconds.")
 @click.option("--workers", type=click.IntRange(1), help="Processes for small checks (default: as many as processors).")
 @click.option(
@@ -73,6 +80,7 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
                 scan_interval=options["scan_interval"],
                 backup=options["backup"],
                 backup_interval=options["backup_interval"],
+                expiry=_expiry(service, options["keep_versions"], options["expire_versions"]),
                 max_body=options["max_body"],
                 check_timeout=options["check_timeout"],
                 head_timeout=options["head_timeout"],
@@ -90,6 +98,11 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
         for lack in service.memory.lacking(settings, available_memory()):
             service.telemetry.log("memory", level="warning", message=lack)
         service.server.serve(app, listener, settings.head_timeout, settings.write_timeout)
+
+
+def _expiry(service: Any, keep: int | None, days: float | None) -> Any:
+    """The rule by which versions expire; None where nothing was said."""
+    return None if keep is None and days is None else service.registry.Rule(keep=keep or 1, days=days or 0.0)
 
 
 def listening(host: str, port: int, scheme: str = "http") -> socket.socket:

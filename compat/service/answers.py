@@ -115,6 +115,14 @@ class WithdrawnAnswers(Struct, frozen=True, kw_only=True):
     withdrawn: tuple[StandingAnswer, ...]
 
 
+class DeletedAnswer(Struct, frozen=True, kw_only=True):
+    """The versions of a job that are deleted, or all of it."""
+
+    job: str
+    versions: tuple[Number, ...]
+    whole_job: bool
+
+
 class PromotionAnswer(Struct, frozen=True, kw_only=True):
     """A promotion; servers of before they told what was accepted name nothing."""
 

@@ -201,6 +201,8 @@ class Action(StrEnum):
     REVOKE_TOKEN = "revoke token"
     IMPORT = "import"
     ADMISSION = "admission"
+    DELETE = "delete"
+    EXPIRE = "expire"
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):

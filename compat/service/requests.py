@@ -87,6 +87,14 @@ class WithdrawRequest(Struct, frozen=True, kw_only=True):
     new_plan: str | None
 
 
+class DeleteRequest(Struct, frozen=True, kw_only=True):
+    """Delete a version, or the job (None); ``even_promoted`` also where it runs or ran. ``reason`` is kept."""
+
+    version: int | None
+    even_promoted: bool
+    reason: str
+
+
 class RoleNeeded(Exception):
     """A request that takes a higher role."""
 
@@ -187,6 +195,17 @@ def withdraw_request(body: bytes) -> WithdrawRequest:
     assert reason is not None
     plans = {name: fields.text(name) for name in ("old_plan", "new_plan")}
     return WithdrawRequest(fingerprint=fingerprint, reason=reason, **plans)
+
+
+def delete_request(body: bytes) -> DeleteRequest:
+    """The request to delete a version or a whole job. Raises RefusedBody."""
+    fields = _Fields(read_json(body, _DEEPEST), "", ("version", "whole_job", "even_promoted", "reason"))
+    version, whole, reason = fields.number("version"), fields.flag("whole_job", False), fields.text("reason")
+    if (version is None) != whole:
+        raise RefusedBody("Name the version, or say that it is the whole job: one of the two.", "version")
+    if reason is None or not reason.strip():
+        raise RefusedBody("A deletion needs a reason, which is kept.", "reason")
+    return DeleteRequest(version=version, even_promoted=fields.flag("even_promoted", False), reason=reason)
 
 
 def _read(text: bytes | Raw | None, where: str, apart: tuple[str, ...]) -> dict[str, Any]:

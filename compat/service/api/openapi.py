@@ -138,6 +138,21 @@ def _paths() -> dict[str, Json]:
                 refusals=(403, 404, 413, 422),
             )
         },
+        "/jobs/{job}/deletions": {
+            "post": _operation(
+                "Delete a version or the whole job; what runs or ran only where that is said (for admins)",
+                {
+                    "200": _object(
+                        job={"type": "string"},
+                        versions={"type": "array", "items": _NUMBER},
+                        whole_job={"type": "boolean"},
+                    )
+                },
+                job,
+                body="DeleteRequest",
+                refusals=(403, 404, 409, 413, 422),
+            )
+        },
         "/audit": {
             "get": _operation(
                 "What was decided and by whom, newest first (for admins)",
@@ -256,6 +271,13 @@ def _schemas() -> dict[str, Json]:
             reason={"type": "string", "pattern": r"\S", "maxLength": LONGEST_LABEL},
             old_plan=label,
             new_plan=label,
+        ),
+        "DeleteRequest": _exactly(
+            ["reason"],
+            version=_or_null(_NUMBER),
+            whole_job={"type": "boolean"},
+            even_promoted={"type": "boolean"},
+            reason={"type": "string", "pattern": r"\S", "maxLength": LONGEST_LABEL},
         ),
         "Check": _object(
             id=_NUMBER,

@@ -60,6 +60,14 @@ versions = Table(
 )
 """``image`` is the digest of the container image that holds the program, as ``sha256:…``."""
 
+numbers = Table(
+    "numbers",
+    METADATA,
+    Column("job", String(200), primary_key=True),
+    Column("last", Integer, nullable=False),
+)
+"""The last number that was given to a version of a job of that name; it stays when versions and jobs are deleted."""
+
 savepoints = Table(
     "savepoints",
     METADATA,
@@ -109,6 +117,7 @@ checks = Table(
     Index("checks_by_old_plan", "old_plan"),
     Index("checks_by_what_was_asked", "old_plan", "new_plan", "options"),
     Index("checks_by_new_plan", "new_plan"),
+    sqlite_autoincrement=True,
 )
 """``report`` is the JSON of ``compat schema report``, deflated; ``options`` the key of what was asked."""
 

@@ -113,6 +113,6 @@ async def version(request: Request) -> Response:
     parts = service(request)
     found = await blocking(parts.registry.jobs.version, path_job(request), path_number(request, "number"))
     logged_in = COOKIE in request.cookies
-    key = ("version", found.id, logged_in)
+    key = ("version", found.label, logged_in)
     size = found.plan.size
     return HTMLResponse(await page_of(request, key, sections.version_page, found, logged_in, size=size))

@@ -45,12 +45,15 @@ class Tokens:
         id, secret = secrets.token_hex(8), secrets.token_urlsafe(32)
         bound = msgspec.json.encode(jobs).decode() if jobs else None
         values = {"id": id, "name": name, "role": int(role), "hash": _hash(secret), "created_at": time.time()}
-        told = {"name": name, "role": role.name.lower(), "jobs": ", ".join(jobs) or None}
+        told = {"name": name, "role": role.name.lower()}
+        if jobs:
+            told["jobs"] = ", ".join(jobs)
+        if expires_at is not None:
+            told["expires"] = str(moment(expires_at))
         try:
             with self._database.write() as connection:
                 connection.execute(insert(tokens).values(**values, jobs=bound, expires_at=expires_at))
-                ends = None if expires_at is None else moment(expires_at)
-                note(connection, by, Action.CREATE_TOKEN, **told, expires=ends)
+                note(connection, by, Action.CREATE_TOKEN, **told)
         except IntegrityError:
             raise Conflict(f"There is a token {name!r} already.") from None
         return f"compat_{id}_{secret}"
