@@ -27,6 +27,7 @@ _COMMANDS = {
     "promote": ("compat.cli.promote", "promote"),
     "accepted": ("compat.cli.accepted", "accepted"),
     "withdraw": ("compat.cli.accepted", "withdraw"),
+    "mode": ("compat.cli.mode", "mode"),
     "delete": ("compat.cli.delete", "delete"),
     "demo": ("compat.cli.demo", "demo"),
     "run": ("compat.cli.run", "run"),

@@ -145,14 +145,43 @@ class Check(Struct, frozen=True, kw_only=True):
         return self.verdict in ("compatible", "compatible-with-migration")
 
 
+class Mode(StrEnum):
+    """What a new version of a job has to restore: the state of the version that runs, of the last that ran, or a savepoint."""
+
+    CURRENT = "current"
+    ROLLBACK = "rollback"
+    SAVEPOINT = "savepoint"
+
+
+class Compatibility(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the gate asks of a new version: in the mode ``rollback`` the state of each of the last ``versions`` that were
+    promoted, in the mode ``savepoint`` the savepoint of that id.
+    """
+
+    mode: Mode = Mode.CURRENT
+    versions: int | None = None
+    savepoint: str | None = None
+
+    @property
+    def told(self) -> str:
+        """The mode in words."""
+        match self.mode:
+            case Mode.ROLLBACK:
+                return f"the last {self.versions} versions that were promoted"
+            case Mode.SAVEPOINT:
+                return f"the savepoint {self.savepoint}"
+        return "the version that runs"
+
+
 class Job(Struct, frozen=True, kw_only=True):
-    """A job: the version that runs (None before the first promotion), how many were pushed, and its last check."""
+    """A job: the version that runs (None before the first promotion), how many there are, the last check, and its mode."""
 
     name: str
     created_at: float
     versions: int
     current: Version | None
     last_check: Check | None
+    compatibility: Compatibility = Compatibility()
 
 
 class Savepoint(Struct, frozen=True, kw_only=True):
@@ -203,6 +232,7 @@ class Action(StrEnum):
     ADMISSION = "admission"
     DELETE = "delete"
     EXPIRE = "expire"
+    MODE = "mode"
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
@@ -318,6 +348,11 @@ def check_json(check: Check) -> dict[str, Any]:
     }
 
 
+def compatibility_json(asked: Compatibility) -> dict[str, Any]:
+    """What the gate asks, as the API gives it."""
+    return {"mode": asked.mode.value, "versions": asked.versions, "savepoint": asked.savepoint}
+
+
 def job_json(job: Job) -> dict[str, Any]:
     """A job as the API gives it."""
     return {
@@ -326,6 +361,7 @@ def job_json(job: Job) -> dict[str, Any]:
         "versions": job.versions,
         "current": None if job.current is None else version_json(job.current),
         "last_check": None if job.last_check is None else check_json(job.last_check),
+        "compatibility": compatibility_json(job.compatibility),
     }
 
 

@@ -13,7 +13,7 @@ from msgspec import Raw, Struct
 
 from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK
 from compat.service.options import Accepted, Options
-from compat.service.records import Role
+from compat.service.records import Compatibility, Mode, Role
 from compat.service.untrusted import RefusedBody, fields_of, read_json
 
 JOB_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_ .:@+-]{0,199}$"
@@ -26,6 +26,8 @@ IMAGE = r"^(?:[^\s@]+@)?sha256:[0-9a-f]{64}$"
 LONGEST_LABEL = 500
 LARGEST_NUMBER = 2**31 - 1
 MOST_ACCEPTED = 10_000
+MOST_ROLLED_BACK = 20
+"""Versions that a job may have each new one restore: each is a check."""
 _DEEPEST = 8
 """Levels of a request without its plans."""
 
@@ -195,6 +197,22 @@ def withdraw_request(body: bytes) -> WithdrawRequest:
     assert reason is not None
     plans = {name: fields.text(name) for name in ("old_plan", "new_plan")}
     return WithdrawRequest(fingerprint=fingerprint, reason=reason, **plans)
+
+
+def compatibility_request(body: bytes) -> Compatibility:
+    """The mode that a job is to have. Raises RefusedBody."""
+    fields = _Fields(read_json(body, _DEEPEST), "", ("mode", "versions", "savepoint"))
+    mode = Mode(fields.choice("mode", tuple(mode.value for mode in Mode), ""))
+    versions, savepoint = fields.number("versions"), fields.text("savepoint")
+    if (versions is not None) != (mode is Mode.ROLLBACK):
+        raise RefusedBody("The mode rollback, and no other, says how many versions.", "versions")
+    if versions is not None and versions > MOST_ROLLED_BACK:
+        raise RefusedBody(f"Must be at most {MOST_ROLLED_BACK}.", "versions")
+    if (savepoint is not None) != (mode is Mode.SAVEPOINT):
+        raise RefusedBody("The mode savepoint, and no other, names one.", "savepoint")
+    if savepoint is not None and not _SAVEPOINT_ID.fullmatch(savepoint):
+        raise RefusedBody("A savepoint is named by its id of 32 hex digits, as the list gives it.", "savepoint")
+    return Compatibility(mode=mode, versions=versions, savepoint=savepoint)
 
 
 def delete_request(body: bytes) -> DeleteRequest:

@@ -39,8 +39,9 @@ jobs = Table(
     Column("name", String(200), nullable=False, unique=True),
     Column("created_at", Double, nullable=False),
     Column("current", Integer),
+    Column("compatibility", Text),
 )
-"""``current`` is the number of the version that runs."""
+"""``current`` is the number of the version that runs; ``compatibility`` is JSON, null for what is so by default."""
 
 versions = Table(
     "versions",

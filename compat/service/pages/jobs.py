@@ -8,6 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from compat.service import gate
 from compat.service.access import COOKIE
 from compat.service.context import Service, blocking, page_of, path_job, path_number, query_number, service
 from compat.service.pages import sections
@@ -65,6 +66,7 @@ def _job(request: Request, registry: Registry, name: str) -> Response:
         job=found,
         versions=versions,
         compared=_compared(found, versions),
+        restored=gate.states(registry, found),
         checks=registry.checks.list(job=name, limit=MOST),
         promotions=registry.jobs.promotions(name, limit=MOST),
         admissions=registry.audit.admissions(name, limit=MOST),

@@ -6,12 +6,12 @@ import time
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Select, func, insert, select, update
+from sqlalchemy import Connection, Select, and_, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from compat.service.database import AnyRow, Database
 from compat.service.database.tables import jobs, numbers, plans, promotions, versions
-from compat.service.records import Acceptance, Action, Check, Job, Promotion, Version
+from compat.service.records import Acceptance, Action, Check, Compatibility, Job, Promotion, Version
 from compat.service.registry.audit import note
 from compat.service.registry.checks import last_checks
 from compat.service.registry.errors import Conflict, NotFound
@@ -161,6 +161,30 @@ class Jobs:
             accepted=accepted,
         )
 
+    def ran(self, name: str, limit: int) -> list[Version]:
+        """The last ``limit`` versions that were promoted and are still there, each once, the one promoted last first."""
+        last = func.max(promotions.c.id)
+        query = (
+            _VERSIONS.join(
+                promotions, and_(promotions.c.job == versions.c.job, promotions.c.number == versions.c.number)
+            )
+            .where(jobs.c.name == name)
+            .group_by(*_VERSIONS.selected_columns)
+            .order_by(last.desc())
+            .limit(limit)
+        )
+        with self._database.read() as connection:
+            return [_version(row) for row in connection.execute(query)]
+
+    def ask(self, name: str, asked: Compatibility, by: str) -> None:
+        """Say what a new version of a job has to restore from now on. Raises NotFound."""
+        with self._database.write() as connection:
+            job = job_row(connection, name, lock=True)
+            text = msgspec.json.encode(asked).decode()
+            connection.execute(update(jobs).where(jobs.c.id == job.id).values(compatibility=text))
+            before = _compatibility(job.compatibility)
+            note(connection, by, Action.MODE, name, restores=asked.told, instead_of=before.told)
+
     def promotions(self, name: str, limit: int = 100) -> list[Promotion]:
         """The versions that ran and when, newest first. Raises NotFound."""
         with self._database.read() as connection:
@@ -238,6 +262,10 @@ def _push(
     return Pushed(version_of(connection, name, number), new=True)
 
 
+def _compatibility(text: str | None) -> Compatibility:
+    return Compatibility() if text is None else msgspec.json.decode(text, type=Compatibility)
+
+
 def _next_number(connection: Connection, name: str) -> int:
     """A number that no version of a job of that name ever had; the job is locked."""
     last = connection.execute(select(numbers.c.last).where(numbers.c.job == name)).scalar()
@@ -269,6 +297,7 @@ def _jobs(connection: Connection, query: Select[Any]) -> list[Job]:
             versions=counts.get(row.id, 0),
             current=current.get(row.id),
             last_check=checks.get(row.id),
+            compatibility=_compatibility(row.compatibility),
         )
         for row in rows
     ]
