@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, ScalarSelect, delete, func, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from compat.service.database import AnyRow, Database
@@ -159,9 +159,15 @@ _CHECKS = select(
 ).outerjoin(jobs, checks.c.job == jobs.c.id)
 
 
+def newest_of_job() -> ScalarSelect[int]:
+    """The id of the newest check of a job, in a query of jobs: a look into an index, however many checks there are."""
+    of_job = checks.alias()
+    return select(func.max(of_job.c.id)).where(of_job.c.job == jobs.c.id).correlate(jobs).scalar_subquery()
+
+
 def last_checks(connection: Connection, job_ids: Sequence[int]) -> dict[int, Check]:
     """The newest check of each of some jobs, by the job's id."""
-    newest = select(func.max(checks.c.id)).where(checks.c.job.in_(job_ids)).group_by(checks.c.job)
+    newest = select(newest_of_job()).where(jobs.c.id.in_(job_ids))
     rows = connection.execute(_CHECKS.add_columns(checks.c.job.label("job_id")).where(checks.c.id.in_(newest)))
     return {row.job_id: _check(row) for row in rows}
 

@@ -40,12 +40,12 @@ class Jobs:
             return found
         query = select(jobs).order_by(jobs.c.name).limit(limit)
         with self._database.read() as connection:
-            return _jobs(connection, query if after is None else query.where(jobs.c.name > after))
+            return jobs_of(connection, query if after is None else query.where(jobs.c.name > after))
 
     def get(self, name: str) -> Job:
         """A job. Raises NotFound."""
         with self._database.read() as connection:
-            found = _jobs(connection, select(jobs).where(jobs.c.name == name))
+            found = jobs_of(connection, select(jobs).where(jobs.c.name == name))
         if not found:
             raise _no_job(name)
         return found[0]
@@ -276,7 +276,8 @@ def _next_number(connection: Connection, name: str) -> int:
     return int(last) + 1
 
 
-def _jobs(connection: Connection, query: Select[Any]) -> list[Job]:
+def jobs_of(connection: Connection, query: Select[Any]) -> list[Job]:
+    """The jobs of a query for rows of their table, in its order."""
     rows = connection.execute(query).all()
     ids = [row.id for row in rows]
     counts = {
