@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from msgspec.structs import replace
@@ -35,11 +35,15 @@ from compat.cli.rehearsal import rehearsal_options
 from compat.cli.savepoints import check_all, savepoint_options
 from compat.comparison import Comparison, Outcomes, compare
 from compat.loader.failure import Failure, Undecidable
+from compat.loader.inputs import InputError
 from compat.loader.jvm.warm import WarmJvms
 from compat.report import NAMES as FORMAT_NAMES
 from compat.report import ReportContext, prepare, render
 from compat.report.context import WIDTH
 from compat.state.safe_open import open_regular
+
+if TYPE_CHECKING:
+    from compat.cli.remote import Server
 
 FOUND, UNDECIDED = 1, 2
 
@@ -195,7 +199,7 @@ def _explained(results: list[Outcomes], command: CheckCommand) -> list[Outcomes]
 
 
 def _gated(command: CheckCommand) -> int:
-    """Check against what runs of a job in a registry, and record it there; the exit code."""
+    """Check against what a new version of a job in a registry has to restore, and record it there; the exit code."""
     from compat.cli import gate
     from compat.cli.remote import ServerError, origin, server_of
 
@@ -204,17 +208,42 @@ def _gated(command: CheckCommand) -> int:
     assert command.server is not None
     server = server_of(command.server, command.token_file)
     try:
-        with gate.running(server, command.job_name) as old:
-            comparison = replace(_comparison(old.label, new, command), known={old.label: old.input})
-            results = _results([comparison], new, command)
+        mode = gate.mode_of(server, command.job_name)
+        given = origin(new, command.commit, command.author)
+        if mode.savepoint is not None:
+            return _of_savepoint(server, mode.savepoint, new, command, given)
+        with gate.restored(server, command.job_name, mode) as olds:
+            comparisons = [replace(_comparison(old.label, new, command), known={old.label: old.input}) for old in olds]
+            results = _results(comparisons, new, command)
             _report(results, command)
-            found = gate.record(
-                server, command.job_name, old, comparison, results[0], origin(new, command.commit, command.author)
-            )
-            return max(_worst(results, command), found)
+            found = [
+                gate.record(server, command.job_name, old, comparison, result, given)
+                for old, comparison, result in zip(olds, comparisons, results, strict=True)
+            ]
+            return max(_worst(results, command), *found)
     except ServerError as error:
         click.echo(str(error), err=True)
         return UNDECIDED
+
+
+def _of_savepoint(
+    server: Server, savepoint: str, new: str, command: CheckCommand, origin: Mapping[str, str | None]
+) -> int:
+    """Have the server check NEW against the savepoint of the job's mode; the exit code. Raises ServerError."""
+    from compat.cli import gate
+    from compat.cli.push import compiled
+
+    if any(output.format != "text" for output in command.outputs):
+        raise click.UsageError(
+            "The server makes the check against a savepoint: its report is on the page of the check."
+        )
+    assert command.job_name is not None
+    try:
+        plan = compiled(new, command.new_arguments, command.load, command.job_name)
+    except InputError as error:
+        click.echo(error.failure.message, err=True)
+        return UNDECIDED
+    return gate.restores_savepoint(server, savepoint, plan, new, origin)
 
 
 def _against(command: CheckCommand) -> list[Outcomes]:

@@ -1,8 +1,9 @@
 """``compat check --server URL --job NAME new.py``: a check against what runs, recorded where others see it.
 
-The program is compiled here, and OLD is the plan that the server keeps. The check is made twice: here, where the sources are,
-so that every option, format, comment and source line works as without a server; and there, whose verdict counts too. What was
-let pass here (comments, settings, a baseline) is told to the server with its reason: from an admin it is accepted, and kept.
+The program is compiled here, and OLD is the plan that the server keeps, or each of those that the job's mode names. The check
+is made twice: here, where the sources are, so that every option, format, comment and source line works as without a server; and
+there, whose verdict counts too. What was let pass here (comments, settings, a baseline) is told to the server with its reason:
+from an admin it is accepted, and kept. Against a savepoint, which only the server can read, it is made there alone.
 """
 
 from __future__ import annotations
@@ -23,32 +24,71 @@ from compat.comparison import Comparison, Outcomes
 from compat.escaping import visible
 from compat.loader.inputs import Input, InputKind
 from compat.loader.lines import carrying_from
-from compat.service.answers import CheckedAnswer, PlanAnswer, VersionAnswer
+from compat.service.answers import CheckedAnswer, CompatibilityAnswer, PlanAnswer, VersionAnswer
+from compat.service.records import Mode
+from compat.state.model.job import Plan, Refused
 
-FORBIDDEN = 403
+FORBIDDEN, NOT_FOUND = 403, 404
 
 FOUND, UNDECIDED = 1, 2
 
 
 class Running(Struct, frozen=True):
-    """The version of a job that runs: what to call it, its number, and its plan as an input."""
+    """A version of a job that runs, or ran: what to call it, its number, and its plan as an input."""
 
     label: str
     number: int
     input: Input
 
 
+def mode_of(server: Server, job: str) -> CompatibilityAnswer:
+    """What a new version of a job has to restore. Raises ServerError."""
+    try:
+        return server.get(f"{job_path(job)}/compatibility", CompatibilityAnswer)
+    except ServerError as error:
+        if error.status != NOT_FOUND:
+            raise
+    number = server.get(f"{job_path(job)}/versions/current", VersionAnswer).number  # of a server that knows no modes
+    return CompatibilityAnswer(mode=Mode.CURRENT, versions=None, savepoint=None, against=(number,))
+
+
 @contextmanager
-def running(server: Server, job: str) -> Iterator[Running]:
-    """The version of a job that runs, as long as the context lasts. Raises ServerError."""
-    number = server.get(f"{job_path(job)}/versions/current", VersionAnswer).number
-    plan = server.get(f"{job_path(job)}/versions/{number}/plan", PlanAnswer)
-    label = f"{job}@{number}"
+def restored(server: Server, job: str, mode: CompatibilityAnswer) -> Iterator[list[Running]]:
+    """The versions of a job whose state a new one has to restore, as long as the context lasts. Raises ServerError."""
+    numbers = mode.against or (server.get(f"{job_path(job)}/versions/current", VersionAnswer).number,)
     with TemporaryDirectory(prefix="compat-") as folder:
-        path = os.path.join(folder, "old.plan.json")
-        with open(path, "wb") as file:
-            file.write(bytes(plan))
-        yield Running(label, number, Input(label, path, InputKind.PLAN))
+        found = []
+        for number in numbers:
+            plan = server.get(f"{job_path(job)}/versions/{number}/plan", PlanAnswer)
+            label, path = f"{job}@{number}", os.path.join(folder, f"{number}.plan.json")
+            with open(path, "wb") as file:
+                file.write(bytes(plan))
+            found.append(Running(label, number, Input(label, path, InputKind.PLAN)))
+        yield found
+
+
+def restores_savepoint(
+    server: Server, id: str, plan: Plan | Refused, label: str, origin: Mapping[str, str | None]
+) -> int:
+    """Have the server check a plan against a savepoint that it knows, and print what it says; the exit code.
+
+    Raises ServerError.
+    """
+    request = {
+        "old": {"savepoint": id},
+        "new": {"plan": plan, "label": label},
+        "options": {"flink": plan.flink},
+        "record": server.token is not None,
+        **origin,
+    }
+    answer = server.post("/checks", request, CheckedAnswer)
+    click.echo(visible(answer.report.sentence))
+    for line in answer.report.against:
+        click.echo(visible(f"  {line}"))
+    _tell_record(server, answer)
+    if answer.report.passed:
+        return 0
+    return UNDECIDED if answer.report.verdict == "unknown" else FOUND
 
 
 def record(
@@ -102,14 +142,18 @@ def _made(server: Server, request: dict[str, Any], options: dict[str, Any], pass
 
 
 def _tell(server: Server, answer: CheckedAnswer, outcome: Report) -> int:
-    check, verdict = answer.check, answer.report.verdict
+    verdict = answer.report.verdict
     if verdict != outcome.verdict.value:
         version = visible(answer.report.tool.version)
         click.echo(f"The server (compat {version}) says otherwise: {visible(answer.report.sentence)}", err=True)
-    if check is None:
-        click.echo("Not recorded: there is no token (COMPAT_TOKEN or --token-file).", err=True)
-    else:
-        click.echo(f"Recorded as check {check.id}: {server.page('/checks/')}{check.id}", err=True)
+    _tell_record(server, answer)
     if verdict == outcome.verdict.value or answer.report.passed:
         return 0
     return UNDECIDED if verdict == "unknown" else FOUND
+
+
+def _tell_record(server: Server, answer: CheckedAnswer) -> None:
+    if answer.check is None:
+        click.echo("Not recorded: there is no token (COMPAT_TOKEN or --token-file).", err=True)
+    else:
+        click.echo(f"Recorded as check {answer.check.id}: {server.page('/checks/')}{answer.check.id}", err=True)

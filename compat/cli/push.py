@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from compat.cli import gate
 from compat.cli.options import load_options, loading, origin_options, paths, server_options, split
-from compat.cli.remote import ServerError, job_path, origin, server_of
+from compat.cli.remote import Server, ServerError, job_path, origin, server_of
 from compat.escaping import visible
-from compat.loader.inputs import InputError, load, opened
+from compat.loader.inputs import InputError, LoadOptions, load, opened
 from compat.loader.lines import carrying
 from compat.service.answers import VersionAnswer
+from compat.service.records import Mode
 
 if TYPE_CHECKING:
     from compat.state.model.job import Plan, Refused
@@ -44,8 +46,7 @@ def push(program: str, **options: Any) -> None:
     server = server_of(options["server"], options["token_file"])
     settings = load_options(options, program)
     try:
-        with opened(program, split(options["arguments"])) as given:
-            plan = carrying(plan_of_job(load(given, settings), options["job"], program), given)
+        plan = compiled(program, split(options["arguments"]), settings, options["job"])
         sent = {"plan": plan, **origin(program, options["commit"], options["author"])}
         if options["image"] is not None:
             sent["image"] = options["image"]
@@ -56,7 +57,22 @@ def push(program: str, **options: Any) -> None:
         _end(str(error))
     asked = [] if os.environ.get("COMPAT_SERVER") == options["server"] else ["--server", options["server"]]
     following = shlex.join(["compat", "promote", "--job", options["job"], *asked])
-    click.echo(f"{visible(version.label)} registered.\nNext: {following}")
+    click.echo(f"{visible(version.label)} registered.{_asked(server, options['job'])}\nNext: {following}")
+
+
+def _asked(server: Server, job: str) -> str:
+    """What the version has to restore to be promoted, where that is more than the version that runs, or another state."""
+    try:
+        mode = gate.mode_of(server, job)
+    except ServerError:
+        return ""
+    return "" if mode.mode is Mode.CURRENT else f" It has to restore {mode.told}."
+
+
+def compiled(program: str, arguments: tuple[str, ...], settings: LoadOptions, job: str) -> Plan | Refused:
+    """The plan of a program, with the lines that it names. Raises InputError, and a usage error."""
+    with opened(program, arguments) as given:
+        return carrying(plan_of_job(load(given, settings), job, program), given)
 
 
 def plan_of_job(plans: tuple[Plan | Refused, ...], job: str, program: str) -> Plan | Refused:

@@ -1,4 +1,4 @@
-"""``compat serve`` and ``compat token``: the service, and who may use it."""
+"""``compat serve``: the service."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ DATABASE = click.option(
 )
 """The option of commands for a registry."""
 
-_ROLE = click.Choice(["read", "push", "deploy", "admin"])
-
 
 @click.command("serve")
 @DATABASE
@@ -39,6 +37,13 @@ _ROLE = click.Choice(["read", "push", "deploy", "admin"])
 @click.option("--https", is_flag=True, help="A proxy in front of it speaks HTTPS: cookies are for HTTPS only.")
 @click.option("--backup", metavar="FILE", help="Export the registry to this file now and then, see compat registry.")
 @click.option("--backup-interval", type=click.FloatRange(1), default=86_400.0, show_default=True, help="Seconds.")
+@click.option("--keep-versions", type=click.IntRange(1), help="Versions of each job that do not expire (default: 1).")
+@click.option(
+    "--expire-versions",
+    type=click.FloatRange(0),
+    metavar="DAYS",
+    help="Older ones that were never promoted are deleted. Without both options, none.",
+)
 @click.option("--scan-interval", type=click.FloatRange(1), default=30.0, show_default=True, help="Seconds.")
 @click.option("--workers", type=click.IntRange(1), help="Processes for small checks (default: as many as processors).")
 @click.option(
@@ -75,6 +80,7 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
                 scan_interval=options["scan_interval"],
                 backup=options["backup"],
                 backup_interval=options["backup_interval"],
+                expiry=_expiry(service, options["keep_versions"], options["expire_versions"]),
                 max_body=options["max_body"],
                 check_timeout=options["check_timeout"],
                 head_timeout=options["head_timeout"],
@@ -94,6 +100,11 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
         service.server.serve(app, listener, settings.head_timeout, settings.write_timeout)
 
 
+def _expiry(service: Any, keep: int | None, days: float | None) -> Any:
+    """The rule by which versions expire; None where nothing was said."""
+    return None if keep is None and days is None else service.registry.Rule(keep=keep or 1, days=days or 0.0)
+
+
 def listening(host: str, port: int, scheme: str = "http") -> socket.socket:
     """Listen, and print the address. Clients that call before the service is ready wait instead of being turned away."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -105,50 +116,6 @@ def listening(host: str, port: int, scheme: str = "http") -> socket.socket:
     shown = f"[{host}]" if ":" in host else host
     click.echo(f"{scheme}://{shown}:{listener.getsockname()[1]}")
     return listener
-
-
-@click.group("token")
-def token() -> None:
-    """Tokens for the service and for clusters: read looks, push records checks and versions, deploy runs jobs on clusters,
-    admin forces promotions.
-
-    Example: compat token create ci --role push
-    """
-
-
-@token.command("create")
-@click.argument("name")
-@click.option("--role", type=_ROLE, default="push", show_default=True, help="What it may do.")
-@DATABASE
-def create(name: str, role: str, database: str) -> None:
-    """Make a token and print it; it cannot be printed again."""
-    service = service_modules()
-    try:
-        click.echo(
-            opened_registry(database).tokens.create(service.requests.job_name(name), service.records.Role[role.upper()])
-        )
-    except (service.registry.Conflict, ValueError) as error:
-        raise click.UsageError(str(error)) from error
-
-
-@token.command("list")
-@DATABASE
-def list_tokens(database: str) -> None:
-    """The names and roles of all tokens."""
-    for each in opened_registry(database).tokens.list():
-        click.echo(f"{each.name}\t{each.role.name.lower()}")
-
-
-@token.command("revoke")
-@click.argument("name")
-@DATABASE
-def revoke(name: str, database: str) -> None:
-    """Revoke a token."""
-    service = service_modules()
-    try:
-        opened_registry(database).tokens.revoke(name)
-    except service.registry.NotFound as error:
-        raise click.UsageError(str(error)) from error
 
 
 def opened_registry(database: str) -> Registry:

@@ -6,6 +6,7 @@
   forms of our own that change something, they have addresses of their own: there the cookie counts, and nothing is taken of
   which the browser does not say that it comes from our own page. No script and no other site can send the cookie.
 - **Identity**: a token as ``Authorization: Bearer``, or, for looking and in our own forms, in the cookie that the login gave.
+  One that is bound to jobs looks at all of them, and changes nothing of others; one whose end has come is worth nothing.
 - **Headers**: a content security policy that runs nothing but our own files, and no framing, sniffing or referrers.
 """
 
@@ -25,7 +26,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from compat.service.problems import database_problem, problem
 from compat.service.records import Identity, Role
-from compat.service.registry import Registry
+from compat.service.registry import Expired, Registry
 from compat.service.settings import ServiceSettings
 
 COOKIE = "compat_token"
@@ -51,16 +52,28 @@ _SAFE = ("GET", "HEAD", "OPTIONS")
 _ANONYMOUS = "anonymous"
 
 
-def require(request: Request, role: Role) -> Identity:
-    """The sender of the request. Raises an HTTPException (401, 403) if their role is below ``role``."""
+def require(request: Request, role: Role, job: str | None = None) -> Identity:
+    """The sender of the request. Raises an HTTPException (401, 403) if their role is below ``role``.
+
+    What is more than looking concerns a ``job``, or none: then it is not for tokens that are bound to some.
+    """
     identity: Identity = request.state.identity
     if identity.role >= role:
+        if role > Role.READ and not identity.may_change(job):
+            raise HTTPException(403, _foreign_token(identity, job))
         return identity
     if not identity.known:
         raise HTTPException(
             401, f"Send a token with the role {role.name.lower()}.", headers={"WWW-Authenticate": "Bearer"}
         )
     raise HTTPException(403, f"The token has the role {identity.role.name.lower()}; this takes {role.name.lower()}.")
+
+
+def _foreign_token(identity: Identity, job: str | None) -> str:
+    bound = f"The token {identity.name!r} is bound to the jobs {', '.join(identity.jobs)}"
+    if job is None:
+        return f"{bound}; this concerns more than one job, and takes a token that is not bound."
+    return f"{bound}, and {job!r} is another one: use a token that is for it."
 
 
 def require_deploy(request: Request) -> Identity:
@@ -140,10 +153,16 @@ class AccessControl:
         given = headers.get("authorization")
         if given is None:
             token = _cookie(headers) if scope["method"] in _SAFE or self._is_form(scope) else None
-            found = await self._known(token) if token else None
+            try:
+                found = await self._known(token) if token else None
+            except Expired:
+                found = None
             return (found or self._anonymous), None
         scheme, _, token = given.partition(" ")
-        found = await self._known(token.strip()) if scheme.lower() == "bearer" else None
+        try:
+            found = await self._known(token.strip()) if scheme.lower() == "bearer" else None
+        except Expired as error:
+            return self._anonymous, problem(401, str(error), headers={"WWW-Authenticate": "Bearer"})
         if found is None:
             return self._anonymous, problem(401, "No such token.", headers={"WWW-Authenticate": "Bearer"})
         return found, None

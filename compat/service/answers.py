@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Raw, Struct
 
 from compat.check.findings import Verdict
+from compat.service.records import Compatibility, Mode
 
 Number = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 
@@ -113,6 +114,28 @@ class WithdrawnAnswers(Struct, frozen=True, kw_only=True):
     """What is let pass no more."""
 
     withdrawn: tuple[StandingAnswer, ...]
+
+
+class CompatibilityAnswer(Struct, frozen=True, kw_only=True):
+    """What a new version of a job has to restore: the versions that this is now, or a savepoint."""
+
+    mode: Mode
+    versions: Number | None
+    savepoint: str | None
+    against: tuple[Number, ...]
+
+    @property
+    def told(self) -> str:
+        """The mode in words."""
+        return Compatibility(mode=self.mode, versions=self.versions, savepoint=self.savepoint).told
+
+
+class DeletedAnswer(Struct, frozen=True, kw_only=True):
+    """The versions of a job that are deleted, or all of it."""
+
+    job: str
+    versions: tuple[Number, ...]
+    whole_job: bool
 
 
 class PromotionAnswer(Struct, frozen=True, kw_only=True):

@@ -21,6 +21,7 @@ from compat.service.caches import Kept
 from compat.service.context import Service
 from compat.service.database import Database
 from compat.service.decisions import Decisions
+from compat.service.expiring import keep_expiring
 from compat.service.pages.rendering import SERVICE
 from compat.service.pool import Pools
 from compat.service.problems import HANDLED, on_error, on_mistake
@@ -78,7 +79,7 @@ async def _lifespan(app: Starlette) -> AsyncIterator[None]:
     parts: Service = app.state.service
     await parts.pools.start()
     parts.ready = True
-    tasks = [asyncio.create_task(task(parts)) for task in (keep_scanning, keep_backing_up)]
+    tasks = [asyncio.create_task(task(parts)) for task in (keep_scanning, keep_backing_up, keep_expiring)]
     log("ready", folders=[folder.path for folder in parts.settings.folders])
     try:
         yield

@@ -98,10 +98,10 @@ class Decisions:
         return _Side(side, job=version.job)
 
     def _version(self, job: str, number: int | None) -> Version:
-        """A version, which never changes; which of them runs does. Raises NotFound."""
+        """A version, which never changes, but may be deleted; which of them runs changes. Raises NotFound."""
         number = self._registry.jobs.running(job) if number is None else number
         known = self._versions.get((job, number))
-        if known is None:
+        if known is None or not self._registry.jobs.has(job, number):
             known = self._registry.jobs.version(job, number)
             self._versions.put((job, number), known, 1)
         return known

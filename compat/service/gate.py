@@ -1,7 +1,8 @@
 """What the gate says of two versions of a job, from what the registry has. Nothing is checked here.
 
 The gate always asks the same: may NEW restore the state of OLD, under NEW's Flink, with nothing let pass but what an admin
-accepted for these two plans. What others asked of the same plans decides nothing.
+accepted for these two plans. What others asked of the same plans decides nothing. Which OLD there are, each job says: the
+version that runs, the last that ran, or a savepoint.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from compat.service.options import Accepted, Options
-from compat.service.records import Acceptance, Check, Version
+from compat.service.records import Acceptance, Check, Job, Mode, Version
 from compat.service.registry import Registry
 
 
@@ -18,6 +19,16 @@ class Decided(Struct, frozen=True):
 
     check: Check | None
     accepted: tuple[Acceptance, ...]
+
+
+def states(registry: Registry, job: Job) -> tuple[Version, ...]:
+    """The versions of a job whose state a new one has to restore, the one that runs first. Blocks."""
+    running = () if job.current is None else (job.current,)
+    if job.compatibility.mode is not Mode.ROLLBACK:
+        return running
+    numbers = {version.number for version in running}
+    ran = registry.jobs.ran(job.name, job.compatibility.versions or 1)
+    return (*running, *(version for version in ran if version.number not in numbers))
 
 
 def decided(registry: Registry, job: str, old: Version, new: Version) -> Decided:

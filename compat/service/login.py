@@ -16,7 +16,7 @@ from compat.service.access import COOKIE
 from compat.service.body import read_body
 from compat.service.context import blocking
 from compat.service.pages.rendering import Site
-from compat.service.registry import Registry
+from compat.service.registry import Expired, Registry
 from compat.service.settings import ServiceSettings
 
 _DAYS = 7
@@ -41,7 +41,11 @@ def routes(settings: ServiceSettings, registry: Registry, site: Site) -> list[Ba
         except ValueError:
             return asked(f"The form has more than {MOST_FIELDS} fields; it takes one, the token.", 400)
         token = (fields.get("token") or [""])[0]
-        if await blocking(registry.tokens.identify, token) is None:
+        try:
+            known = await blocking(registry.tokens.identify, token)
+        except Expired as error:
+            return asked(str(error), 401)
+        if known is None:
             return asked("There is no such token.", 401)
         response = RedirectResponse("/", status_code=303)
         response.set_cookie(

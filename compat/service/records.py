@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import IntEnum, StrEnum
+from fnmatch import fnmatchcase
 from typing import Any
 
 from msgspec import Struct
@@ -22,11 +23,19 @@ class Role(IntEnum):
 
 
 class Identity(Struct, frozen=True):
-    """The sender of a request: the name of a token, or ``anonymous``, of whom no token is ``known``."""
+    """The sender of a request: the name of a token, or ``anonymous``, of whom no token is ``known``.
+
+    ``jobs`` are patterns of the names of the jobs that the token is bound to, none for a token of all jobs.
+    """
 
     name: str
     role: Role
     known: bool = True
+    jobs: tuple[str, ...] = ()
+
+    def may_change(self, job: str | None) -> bool:
+        """True where the token is for that job; what is of no single job (None) is only for tokens of all jobs."""
+        return not self.jobs or (job is not None and any(fnmatchcase(job, pattern) for pattern in self.jobs))
 
     @property
     def deploys(self) -> bool:
@@ -136,14 +145,43 @@ class Check(Struct, frozen=True, kw_only=True):
         return self.verdict in ("compatible", "compatible-with-migration")
 
 
+class Mode(StrEnum):
+    """What a new version of a job has to restore: the state of the version that runs, of the last that ran, or a savepoint."""
+
+    CURRENT = "current"
+    ROLLBACK = "rollback"
+    SAVEPOINT = "savepoint"
+
+
+class Compatibility(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the gate asks of a new version: in the mode ``rollback`` the state of each of the last ``versions`` that were
+    promoted, in the mode ``savepoint`` the savepoint of that id.
+    """
+
+    mode: Mode = Mode.CURRENT
+    versions: int | None = None
+    savepoint: str | None = None
+
+    @property
+    def told(self) -> str:
+        """The mode in words."""
+        match self.mode:
+            case Mode.ROLLBACK:
+                return f"the last {self.versions} versions that were promoted"
+            case Mode.SAVEPOINT:
+                return f"the savepoint {self.savepoint}"
+        return "the version that runs"
+
+
 class Job(Struct, frozen=True, kw_only=True):
-    """A job: the version that runs (None before the first promotion), how many were pushed, and its last check."""
+    """A job: the version that runs (None before the first promotion), how many there are, the last check, and its mode."""
 
     name: str
     created_at: float
     versions: int
     current: Version | None
     last_check: Check | None
+    compatibility: Compatibility = Compatibility()
 
 
 class Savepoint(Struct, frozen=True, kw_only=True):
@@ -168,11 +206,17 @@ class Savepoint(Struct, frozen=True, kw_only=True):
 
 
 class Token(Struct, frozen=True, kw_only=True):
-    """A token: its name, role and times. The secret is not kept."""
+    """A token: its name, role and times, and patterns of the jobs it is bound to (none: all). The secret is not kept."""
 
     name: str
     role: Role
     created_at: float
+    jobs: tuple[str, ...] = ()
+    expires_at: float | None = None
+
+    def expired(self, now: float) -> bool:
+        """True where its end has come."""
+        return self.expires_at is not None and now >= self.expires_at
 
 
 class Action(StrEnum):
@@ -186,6 +230,9 @@ class Action(StrEnum):
     REVOKE_TOKEN = "revoke token"
     IMPORT = "import"
     ADMISSION = "admission"
+    DELETE = "delete"
+    EXPIRE = "expire"
+    MODE = "mode"
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
@@ -301,6 +348,11 @@ def check_json(check: Check) -> dict[str, Any]:
     }
 
 
+def compatibility_json(asked: Compatibility) -> dict[str, Any]:
+    """What the gate asks, as the API gives it."""
+    return {"mode": asked.mode.value, "versions": asked.versions, "savepoint": asked.savepoint}
+
+
 def job_json(job: Job) -> dict[str, Any]:
     """A job as the API gives it."""
     return {
@@ -309,6 +361,7 @@ def job_json(job: Job) -> dict[str, Any]:
         "versions": job.versions,
         "current": None if job.current is None else version_json(job.current),
         "last_check": None if job.last_check is None else check_json(job.last_check),
+        "compatibility": compatibility_json(job.compatibility),
     }
 
 

@@ -13,7 +13,7 @@ from msgspec import Raw, Struct
 
 from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK
 from compat.service.options import Accepted, Options
-from compat.service.records import Role
+from compat.service.records import Compatibility, Mode, Role
 from compat.service.untrusted import RefusedBody, fields_of, read_json
 
 JOB_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_ .:@+-]{0,199}$"
@@ -26,10 +26,13 @@ IMAGE = r"^(?:[^\s@]+@)?sha256:[0-9a-f]{64}$"
 LONGEST_LABEL = 500
 LARGEST_NUMBER = 2**31 - 1
 MOST_ACCEPTED = 10_000
+MOST_ROLLED_BACK = 20
+"""Versions that a job may have each new one restore: each is a check."""
 _DEEPEST = 8
 """Levels of a request without its plans."""
 
 _JOB_NAME = re.compile(JOB_NAME)
+_JOB_PATTERN = re.compile(r"[A-Za-z0-9_ .:@+*?!\[\]-]{1,200}")
 _SAVEPOINT_ID = re.compile(SAVEPOINT_ID)
 _IMAGE = re.compile(IMAGE)
 
@@ -86,6 +89,14 @@ class WithdrawRequest(Struct, frozen=True, kw_only=True):
     new_plan: str | None
 
 
+class DeleteRequest(Struct, frozen=True, kw_only=True):
+    """Delete a version, or the job (None); ``even_promoted`` also where it runs or ran. ``reason`` is kept."""
+
+    version: int | None
+    even_promoted: bool
+    reason: str
+
+
 class RoleNeeded(Exception):
     """A request that takes a higher role."""
 
@@ -104,6 +115,16 @@ def job_name(text: str) -> str:
     if not is_job_name(text):
         raise RefusedBody(
             "A job's name has 1 to 200 letters, digits, spaces or any of _.:@+-, and begins with a letter, digit or _.",
+            "job",
+        )
+    return text
+
+
+def job_pattern(text: str) -> str:
+    """A pattern of names of jobs, as the shell has them. Raises RefusedBody for one that no name can match."""
+    if not _JOB_PATTERN.fullmatch(text):
+        raise RefusedBody(
+            f"{text[:60]!r} is no pattern of jobs: write a name, in which * stands for anything and ? for one character.",
             "job",
         )
     return text
@@ -176,6 +197,33 @@ def withdraw_request(body: bytes) -> WithdrawRequest:
     assert reason is not None
     plans = {name: fields.text(name) for name in ("old_plan", "new_plan")}
     return WithdrawRequest(fingerprint=fingerprint, reason=reason, **plans)
+
+
+def compatibility_request(body: bytes) -> Compatibility:
+    """The mode that a job is to have. Raises RefusedBody."""
+    fields = _Fields(read_json(body, _DEEPEST), "", ("mode", "versions", "savepoint"))
+    mode = Mode(fields.choice("mode", tuple(mode.value for mode in Mode), ""))
+    versions, savepoint = fields.number("versions"), fields.text("savepoint")
+    if (versions is not None) != (mode is Mode.ROLLBACK):
+        raise RefusedBody("The mode rollback, and no other, says how many versions.", "versions")
+    if versions is not None and versions > MOST_ROLLED_BACK:
+        raise RefusedBody(f"Must be at most {MOST_ROLLED_BACK}.", "versions")
+    if (savepoint is not None) != (mode is Mode.SAVEPOINT):
+        raise RefusedBody("The mode savepoint, and no other, names one.", "savepoint")
+    if savepoint is not None and not _SAVEPOINT_ID.fullmatch(savepoint):
+        raise RefusedBody("A savepoint is named by its id of 32 hex digits, as the list gives it.", "savepoint")
+    return Compatibility(mode=mode, versions=versions, savepoint=savepoint)
+
+
+def delete_request(body: bytes) -> DeleteRequest:
+    """The request to delete a version or a whole job. Raises RefusedBody."""
+    fields = _Fields(read_json(body, _DEEPEST), "", ("version", "whole_job", "even_promoted", "reason"))
+    version, whole, reason = fields.number("version"), fields.flag("whole_job", False), fields.text("reason")
+    if (version is None) != whole:
+        raise RefusedBody("Name the version, or say that it is the whole job: one of the two.", "version")
+    if reason is None or not reason.strip():
+        raise RefusedBody("A deletion needs a reason, which is kept.", "reason")
+    return DeleteRequest(version=version, even_promoted=fields.flag("even_promoted", False), reason=reason)
 
 
 def _read(text: bytes | Raw | None, where: str, apart: tuple[str, ...]) -> dict[str, Any]:

@@ -29,7 +29,7 @@ _BELOW = ("/jobs/", "/checks/")
 """Pages that show what the database holds and nothing else; that of a savepoint looks into files."""
 
 
-_OF_CHECK = "SELECT id FROM checks WHERE id = :id"
+_OF_CHECK = "SELECT id, at FROM checks WHERE id = :id"
 _LASTING = (
     (re.compile(r"/api/v1/checks/(?P<id>[0-9]{1,10})"), _OF_CHECK),
     (
@@ -38,8 +38,8 @@ _LASTING = (
     ),
     (
         re.compile(r"(?:/api/v1)?/jobs/(?P<job>[^/]+)/versions(?:/[0-9]+(?:/plan)?)?"),
-        "SELECT versions.id FROM versions JOIN jobs ON versions.job = jobs.id "
-        "WHERE jobs.name = :job ORDER BY versions.number DESC LIMIT 1",
+        "SELECT max(versions.number), count(*) FROM versions JOIN jobs ON versions.job = jobs.id WHERE jobs.name = :job "
+        "HAVING count(*) > 0",  # numbers are given once: the same newest one and as many of them, the same versions
     ),
 )
 """Paths of what never changes, and the query for what it is about: the same row, the same answer."""
@@ -93,7 +93,7 @@ class Revalidation:
                 values = {name: int(text) if name == "id" else text for name, text in match.groupdict().items()}
                 row = self._database.look(query, **values)
                 if row is not None:
-                    return ("lasting", row[0])
+                    return ("lasting", *row)
                 break
         return self._database.state()
 

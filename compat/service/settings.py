@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from compat.compiler.control_group import cores
+from compat.service.registry.deletions import Rule
 from compat.state.delta.errors import StoreError
 from compat.state.stores.paths import place_of
 from compat.state.stores.schemes import is_remote
@@ -50,7 +51,8 @@ class ServiceSettings(Struct, frozen=True, kw_only=True):
     and ``huge_body`` are the sizes from which on checks go to processes of their own, so that smaller ones need not wait. Two
     plans of 10,000 operators are a body of 70 million. ``files_timeout`` is the time that reading a snapshot in a folder gets,
     ``worker_memory`` what a process may take, ``least_space`` what the disk must have for the service to be ready.
-    The registry is exported to the file ``backup`` every ``backup_interval`` seconds, where one is named.
+    The registry is exported to the file ``backup`` every ``backup_interval`` seconds, where one is named; what the rule
+    ``expiry`` says is deleted every ``expiry_interval`` seconds, where there is one.
     """
 
     database: str = "sqlite:///compat.db"
@@ -60,6 +62,8 @@ class ServiceSettings(Struct, frozen=True, kw_only=True):
     scan_interval: float = 30.0
     backup: str | None = None
     backup_interval: float = 86_400.0
+    expiry: Rule | None = None
+    expiry_interval: float = 3600.0
     max_body: int = 128 * 1024 * 1024
     max_depth: int = 64
     heavy_body: int = 1024 * 1024

@@ -181,9 +181,14 @@ def check_request_of(request: CheckRequest) -> Checked:
 
 def check_versions(job: str, old: int, new: int, flink: str) -> Checked:
     """Check one version of a job against another. Raises NotFound."""
+    return check_version(Reference(job=job, version=old), job, new, flink)
+
+
+def check_version(old: Reference, job: str, new: int, flink: str) -> Checked:
+    """Check a version of a job against what its mode says. Raises NotFound."""
     return _check(
         CheckRequest(
-            old=Reference(job=job, version=old),
+            old=old,
             new=Reference(job=job, version=new),
             options=Options(flink=flink),
             record=True,

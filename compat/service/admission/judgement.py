@@ -225,10 +225,9 @@ def _under_their_settings(
 
 def _states(registry: Registry, wanted: Version, runs: Version | None) -> Iterator[Version]:
     """The versions whose state ``wanted`` may find, without those of the same plan."""
-    found = {}
-    current = registry.jobs.get(wanted.job).current
-    if current is not None:
-        found[current.plan.digest] = current
+    found: dict[str, Version] = {}
+    for version in gate.states(registry, registry.jobs.get(wanted.job)):
+        found.setdefault(version.plan.digest, version)
     if runs is not None:
         found.setdefault(runs.plan.digest, runs)
     yield from (version for digest, version in found.items() if digest != wanted.plan.digest)
@@ -298,8 +297,10 @@ def _from_savepoint(registry: Registry, wanted: Version, path: str, warnings: tu
 
 def _forced(registry: Registry, before: Version, wanted: Version) -> str | None:
     """Who had ``wanted`` replace ``before`` in spite of the check, and why; None if nobody did."""
-    newest = registry.jobs.promotions(wanted.job, limit=2)
-    if len(newest) == 2 and newest[0].forced and [each.number for each in newest] == [wanted.number, before.number]:
+    asked = registry.jobs.get(wanted.job).compatibility.versions or 1
+    newest = registry.jobs.promotions(wanted.job, limit=1 + asked)
+    forced = newest[:1] and newest[0].forced and newest[0].number == wanted.number
+    if forced and before.number in {each.number for each in newest[1:]}:
         return f"{wanted.label} was forced by {newest[0].by}: {newest[0].reason}"
     return None
 

@@ -21,8 +21,8 @@ async def listing(request: Request) -> Response:
 async def withdraw(request: Request) -> Response:
     """Let a finding pass no more."""
     parts = service(request)
-    identity = require(request, Role.ADMIN)
     job = path_job(request)
+    identity = require(request, Role.ADMIN, job)
     asked = withdraw_request(await read_body(request, parts.settings, most=SMALL_BODY))
     withdrawn = await blocking(
         parts.registry.acceptances.withdraw,

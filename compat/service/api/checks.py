@@ -29,6 +29,7 @@ async def create(request: Request) -> Response:
     if not checked.record:
         observe(parts, checked)
         return raw(b'{"check":null,"report":' + checked.report + b"}")
+    require(request, Role.PUSH, checked.job)
     check = await record(parts, checked, identity)
     return raw(with_report(check, checked.report), 201)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -35,8 +36,8 @@ from compat.service.records import (
     promotion_json,
     version_json,
 )
-from compat.service.registry import NotFound
-from compat.service.requests import PromoteRequest, job_name, promote_request
+from compat.service.registry import Conflict, NotFound
+from compat.service.requests import PromoteRequest, Reference, job_name, promote_request
 
 
 async def listing(request: Request) -> Response:
@@ -89,8 +90,8 @@ async def _version(request: Request) -> Version:
 async def push(request: Request) -> Response:
     """Register a plan as the newest version of a job."""
     parts = service(request)
-    identity = require(request, Role.PUSH)
     job = path_job(request)
+    identity = require(request, Role.PUSH, job)
     body = await read_body(request, parts.settings)
     given = await work(request, worker.push, body, size=len(body))
     pushed = await blocking(
@@ -116,11 +117,11 @@ async def promotions(request: Request) -> Response:
 async def promote(request: Request) -> Response:
     """Make a version the one that runs, if it may replace the one that runs now."""
     parts = service(request)
-    identity = require(request, Role.PUSH)
     name = path_job(request)
+    identity = require(request, Role.PUSH, name)
     asked = promote_request(await read_body(request, parts.settings, most=SMALL_BODY))
     if asked.force:
-        require(request, Role.ADMIN)
+        require(request, Role.ADMIN, name)
     job = await blocking(parts.registry.jobs.get, name)
     wanted = await _wanted(parts, name, asked)
     check, accepted = await _gate(request, job, wanted, identity)
@@ -154,23 +155,62 @@ async def _wanted(parts: Service, name: str, asked: PromoteRequest) -> Version:
 async def _gate(
     request: Request, job: Job, wanted: Version, identity: Identity
 ) -> tuple[Check | None, tuple[Acceptance, ...]]:
-    """The check that decides, and what was let pass in it. No check where there is nothing to restore.
+    """The check that decides, and what was let pass in it: the first that does not pass, or else that of the version that runs.
 
-    It is the newest that was asked what the gate asks, or one made now; what others asked of the same plans decides nothing.
+    No check where there is nothing to restore.
     """
-    if job.current is None or job.current.plan.digest == wanted.plan.digest:
-        return None, ()
+    if job.compatibility.savepoint is not None:
+        return await _restores_savepoint(request, job, wanted, identity, job.compatibility.savepoint), ()
+    deciding: tuple[Check | None, tuple[Acceptance, ...]] = None, ()
+    for old in await blocking(gate.states, service(request).registry, job):
+        if old.plan.digest == wanted.plan.digest:
+            continue
+        check, accepted = await _restores(request, job, old, wanted, identity)
+        if not check.passed:
+            return check, accepted
+        if deciding[0] is None:
+            deciding = check, accepted
+    return deciding
+
+
+async def _restores(
+    request: Request, job: Job, old: Version, wanted: Version, identity: Identity
+) -> tuple[Check, tuple[Acceptance, ...]]:
+    """The newest check of the two versions that was asked what the gate asks, or one made now.
+
+    What others asked of the same plans decides nothing.
+    """
     parts = service(request)
-    known = await blocking(gate.decided, parts.registry, job.name, job.current, wanted)
+    known = await blocking(gate.decided, parts.registry, job.name, old, wanted)
     if known.check is not None:
         return known.check, known.accepted
-    size = max(job.current.plan.size, wanted.plan.size)
+    size = max(old.plan.size, wanted.plan.size)
     checked = await work(
-        request, worker.check_versions, job.name, job.current.number, wanted.number, wanted.plan.flink, size=size
+        request, worker.check_versions, job.name, old.number, wanted.number, wanted.plan.flink, size=size
     )
     made = await record(parts, checked, identity)
-    plans = job.current.plan.digest, wanted.plan.digest
+    plans = old.plan.digest, wanted.plan.digest
     return made, await blocking(parts.registry.acceptances.between, job.name, *plans)
+
+
+async def _restores_savepoint(request: Request, job: Job, wanted: Version, identity: Identity, savepoint: str) -> Check:
+    """The newest check of a version against the savepoint that the job's mode names, as it is now, or one made now."""
+    parts = service(request)
+    found = await blocking(parts.registry.savepoints.get, savepoint)
+    if found.status != "ok":
+        raise Conflict(
+            f"The savepoint {found.path} of the mode of {job.name!r} is {found.status}: name another, compat mode --job NAME."
+        )
+    known = await blocking(
+        parts.registry.checks.of_savepoint, found.id, wanted.plan.digest, gate.gate_options(wanted), found.seen_at
+    )
+    if known is not None:
+        return known
+    old = Reference(savepoint=found.id)
+    checked = await work(
+        request, worker.check_version, old, job.name, wanted.number, wanted.plan.flink, size=wanted.plan.size
+    )
+    return await record(parts, replace(checked, job=job.name), identity)
 
 
 def _refusal(check: Check) -> bytes:

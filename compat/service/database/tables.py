@@ -39,8 +39,9 @@ jobs = Table(
     Column("name", String(200), nullable=False, unique=True),
     Column("created_at", Double, nullable=False),
     Column("current", Integer),
+    Column("compatibility", Text),
 )
-"""``current`` is the number of the version that runs."""
+"""``current`` is the number of the version that runs; ``compatibility`` is JSON, null for what is so by default."""
 
 versions = Table(
     "versions",
@@ -59,6 +60,14 @@ versions = Table(
     Index("versions_by_image", "image"),
 )
 """``image`` is the digest of the container image that holds the program, as ``sha256:…``."""
+
+numbers = Table(
+    "numbers",
+    METADATA,
+    Column("job", String(200), primary_key=True),
+    Column("last", Integer, nullable=False),
+)
+"""The last number that was given to a version of a job of that name; it stays when versions and jobs are deleted."""
 
 savepoints = Table(
     "savepoints",
@@ -109,6 +118,7 @@ checks = Table(
     Index("checks_by_old_plan", "old_plan"),
     Index("checks_by_what_was_asked", "old_plan", "new_plan", "options"),
     Index("checks_by_new_plan", "new_plan"),
+    sqlite_autoincrement=True,
 )
 """``report`` is the JSON of ``compat schema report``, deflated; ``options`` the key of what was asked."""
 
@@ -162,4 +172,7 @@ tokens = Table(
     Column("role", Integer, nullable=False),
     Column("hash", String(64), nullable=False),
     Column("created_at", Double, nullable=False),
+    Column("jobs", Text),
+    Column("expires_at", Double),
 )
+"""``jobs`` is a JSON list of patterns, null for a token of all jobs; ``expires_at`` is null for one without an end."""

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
+from compat.service import gate
 from compat.service.access import COOKIE
 from compat.service.context import Service, blocking, page_of, path_job, path_number, query_number, service
 from compat.service.pages import sections
-from compat.service.pages.rendering import page, respond
+from compat.service.pages.rendering import VERDICT_NAMES, page, respond
 from compat.service.pages.runs import RUNNING, SAVEPOINTS
 from compat.service.records import Job, Version
 from compat.service.registry import NotFound, Registry
-from compat.service.requests import job_name
+from compat.service.registry.overview import UNCHECKED, WORST_FIRST, Order, Wanted
+from compat.service.requests import LONGEST_LABEL
 
 PAGE = 100
 """Jobs on a page."""
+
+VERDICTS = {**{verdict.value: VERDICT_NAMES[verdict] for verdict in WORST_FIRST}, UNCHECKED: "Never checked"}
+ORDERS = {
+    Order.NAME.value: "by name",
+    Order.VERDICT.value: "worst verdict first",
+    Order.CHECKED.value: "checked last first",
+}
+"""What can be chosen, and what it is called."""
 
 MOST = 50
 """Of a job's versions and checks the newest so many are on its page."""
@@ -26,20 +37,47 @@ MOST = 50
 
 @page
 async def index(request: Request) -> Response:
-    """Jobs with their last verdict."""
-    after = request.query_params.get("after")
-    return await _together(request, _index, service(request), None if after is None else job_name(after))
+    """Jobs with their last verdict: those that are looked for, in the order that is asked for, a page at a time."""
+    number = query_number(request, "page", 1) or 1
+    return await _together(request, _index, service(request), _wanted(request), number)
 
 
-def _index(request: Request, parts: Service, after: str | None) -> Response:
-    found = parts.registry.jobs.all(limit=PAGE + 1, after=after)
+def _wanted(request: Request) -> Wanted:
+    """The jobs that the query asks for; what is no verdict and no order asks for nothing."""
+    given = request.query_params
+    verdict, order = given.get("verdict", ""), given.get("sort", "")
+    return Wanted(
+        text=given.get("q", "").strip()[:LONGEST_LABEL],
+        verdict=verdict if verdict in VERDICTS else "",
+        order=Order(order) if order in set(Order) else Order.NAME,
+    )
+
+
+def _index(request: Request, parts: Service, wanted: Wanted, number: int) -> Response:
+    found = parts.registry.overview.page(wanted, PAGE, number)
+    count = parts.registry.overview.count(wanted)
+    asked = {
+        "q": wanted.text,
+        "verdict": wanted.verdict,
+        "sort": "" if wanted.order is Order.NAME else wanted.order.value,
+    }
+
+    def place(page: int) -> str:
+        """The address of a page of the same."""
+        given = {**asked, "page": page if page > 1 else ""}
+        return "/?" + urlencode({name: value for name, value in given.items() if value})
+
     return respond(
         request,
         "jobs.html",
-        jobs=found[:PAGE],
-        after=found[PAGE - 1].name if len(found) > PAGE else None,
+        jobs=found,
+        wanted=wanted,
+        verdicts=VERDICTS,
+        orders=ORDERS,
+        count=count,
+        before=place(number - 1) if number > 1 else None,
+        after=place(number + 1) if count > number * PAGE else None,
         checks=parts.registry.checks.list(limit=10),
-        folders=bool(parts.settings.folders),
     )
 
 
@@ -65,6 +103,7 @@ def _job(request: Request, registry: Registry, name: str) -> Response:
         job=found,
         versions=versions,
         compared=_compared(found, versions),
+        restored=gate.states(registry, found),
         checks=registry.checks.list(job=name, limit=MOST),
         promotions=registry.jobs.promotions(name, limit=MOST),
         admissions=registry.audit.admissions(name, limit=MOST),
@@ -113,6 +152,6 @@ async def version(request: Request) -> Response:
     parts = service(request)
     found = await blocking(parts.registry.jobs.version, path_job(request), path_number(request, "number"))
     logged_in = COOKIE in request.cookies
-    key = ("version", found.id, logged_in)
+    key = ("version", found.label, logged_in)
     size = found.plan.size
     return HTMLResponse(await page_of(request, key, sections.version_page, found, logged_in, size=size))

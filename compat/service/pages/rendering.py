@@ -16,6 +16,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
+from compat.check.findings import Verdict
 from compat.escaping import code_line, visible
 from compat.service.access import COOKIE, require
 from compat.service.pool import Busy, WorkFailed
@@ -32,6 +33,14 @@ LARGEST = 1e24
 
 _IN_BRACKETS = re.compile(r"<[^<>\s]*@[^<>\s]*>")
 _ADDRESS = re.compile(r"([^\s<>@,;:]+)@[\w-]+(?:\.[\w-]+)*")
+
+VERDICT_NAMES = {
+    Verdict.COMPATIBLE: "Compatible",
+    Verdict.MIGRATION: "With migration",
+    Verdict.INCOMPATIBLE: "Incompatible",
+    Verdict.UNKNOWN: "Not known",
+}
+"""What verdicts are called on pages."""
 
 _SIZES = ("bytes", "KB", "MB", "GB", "TB")
 
@@ -92,6 +101,7 @@ class Site:
         found.filters.update(visible=visible, code_line=code_line, short_path=short_path, person=person)
         found.filters.update(headline=headline, clipped=clipped)
         found.tests["job_name"] = is_job_name
+        found.globals["verdict_names"] = {verdict.value: name for verdict, name in VERDICT_NAMES.items()}
         return found
 
 

@@ -14,13 +14,15 @@ from compat.service.database import Database
 from compat.service.registry.acceptances import Acceptances
 from compat.service.registry.audit import Audit
 from compat.service.registry.checks import Checks
-from compat.service.registry.errors import Conflict, NotFound
+from compat.service.registry.deletions import Deletions, Rule
+from compat.service.registry.errors import Conflict, Expired, NotFound
 from compat.service.registry.jobs import Jobs
+from compat.service.registry.overview import Overview
 from compat.service.registry.plans import Plans
 from compat.service.registry.savepoints import Savepoints
 from compat.service.registry.tokens import Tokens
 
-__all__ = ["Conflict", "NotFound", "Registry"]
+__all__ = ["Conflict", "Expired", "NotFound", "Registry", "Rule"]
 
 
 class Registry:
@@ -31,6 +33,8 @@ class Registry:
         self.plans = Plans(database)
         self.jobs = Jobs(database)
         self.checks = Checks(database)
+        self.overview = Overview(database)
+        self.deletions = Deletions(database)
         self.acceptances = Acceptances(database)
         self.savepoints = Savepoints(database)
         self.tokens = Tokens(database)

@@ -8,17 +8,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, delete, func, insert, or_, select
+from sqlalchemy import Connection, ScalarSelect, delete, func, insert, select
+from sqlalchemy.exc import IntegrityError
 
 from compat.service.database import AnyRow, Database
-from compat.service.database.tables import checks, jobs, plans, promotions, versions
+from compat.service.database.tables import checks, jobs, promotions
 from compat.service.options import Options
 from compat.service.records import Acceptance, Action, Check, CheckSide
 from compat.service.registry.acceptances import accept
 from compat.service.registry.audit import note
-from compat.service.registry.errors import NotFound
+from compat.service.registry.errors import Conflict, NotFound
 from compat.service.registry.packing import unpack
-from compat.service.registry.plans import PackedPlan, keep
+from compat.service.registry.plans import PackedPlan, forget, keep
 
 
 class NewCheck(Struct, frozen=True, kw_only=True):
@@ -53,8 +54,15 @@ class Checks:
     def record(self, made: NewCheck, kept: int) -> Check:
         """Keep a check and its plans; of the checks of one job, or of none, the newest ``kept`` stay.
 
-        Those that a promotion stands on stay in any case. Raises NotFound if there is no such job.
+        Those that a promotion stands on stay in any case. Raises NotFound if there is no such job, and Conflict where a version
+        that was checked was deleted meanwhile.
         """
+        try:
+            return self._recorded(made, kept)
+        except IntegrityError as error:
+            raise Conflict("What was checked was deleted meanwhile: check what there is now.") from error
+
+    def _recorded(self, made: NewCheck, kept: int) -> Check:
         at = time.time()
         with self._database.write() as connection:
             job = _job_id(connection, made.job)
@@ -151,9 +159,15 @@ _CHECKS = select(
 ).outerjoin(jobs, checks.c.job == jobs.c.id)
 
 
+def newest_of_job() -> ScalarSelect[int]:
+    """The id of the newest check of a job, in a query of jobs: a look into an index, however many checks there are."""
+    of_job = checks.alias()
+    return select(func.max(of_job.c.id)).where(of_job.c.job == jobs.c.id).correlate(jobs).scalar_subquery()
+
+
 def last_checks(connection: Connection, job_ids: Sequence[int]) -> dict[int, Check]:
     """The newest check of each of some jobs, by the job's id."""
-    newest = select(func.max(checks.c.id)).where(checks.c.job.in_(job_ids)).group_by(checks.c.job)
+    newest = select(newest_of_job()).where(jobs.c.id.in_(job_ids))
     rows = connection.execute(_CHECKS.add_columns(checks.c.job.label("job_id")).where(checks.c.id.in_(newest)))
     return {row.job_id: _check(row) for row in rows}
 
@@ -229,11 +243,4 @@ def _forget(connection: Connection, job: int | None, kept: int) -> None:
         if digest is not None
     }
     connection.execute(delete(checks).where(*gone))
-    if digests:
-        named = or_(
-            select(versions.c.id).where(versions.c.plan == plans.c.digest).exists(),
-            select(checks.c.id)
-            .where(or_(checks.c.old_plan == plans.c.digest, checks.c.new_plan == plans.c.digest))
-            .exists(),
-        )
-        connection.execute(delete(plans).where(plans.c.digest.in_(digests), ~named))
+    forget(connection, digests)

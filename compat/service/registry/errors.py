@@ -9,3 +9,7 @@ class NotFound(LookupError):
 
 class Conflict(RuntimeError):
     """The request does not fit what the registry holds now, for instance because another version runs meanwhile."""
+
+
+class Expired(Exception):
+    """A token whose end has come; the message says which and since when."""

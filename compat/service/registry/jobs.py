@@ -6,12 +6,12 @@ import time
 from typing import Any
 
 import msgspec
-from sqlalchemy import Connection, Select, func, insert, select, update
+from sqlalchemy import Connection, Select, and_, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from compat.service.database import AnyRow, Database
-from compat.service.database.tables import jobs, plans, promotions, versions
-from compat.service.records import Acceptance, Action, Check, Job, Promotion, Version
+from compat.service.database.tables import jobs, numbers, plans, promotions, versions
+from compat.service.records import Acceptance, Action, Check, Compatibility, Job, Promotion, Version
 from compat.service.registry.audit import note
 from compat.service.registry.checks import last_checks
 from compat.service.registry.errors import Conflict, NotFound
@@ -40,12 +40,12 @@ class Jobs:
             return found
         query = select(jobs).order_by(jobs.c.name).limit(limit)
         with self._database.read() as connection:
-            return _jobs(connection, query if after is None else query.where(jobs.c.name > after))
+            return jobs_of(connection, query if after is None else query.where(jobs.c.name > after))
 
     def get(self, name: str) -> Job:
         """A job. Raises NotFound."""
         with self._database.read() as connection:
-            found = _jobs(connection, select(jobs).where(jobs.c.name == name))
+            found = jobs_of(connection, select(jobs).where(jobs.c.name == name))
         if not found:
             raise _no_job(name)
         return found[0]
@@ -54,17 +54,17 @@ class Jobs:
         """The versions of a job, newest first; those below number ``before``. Raises NotFound."""
         query = _VERSIONS.where(jobs.c.name == name).order_by(versions.c.number.desc()).limit(limit)
         with self._database.read() as connection:
-            _job_row(connection, name)
+            job_row(connection, name)
             rows = connection.execute(query if before is None else query.where(versions.c.number < before))
             return [_version(row) for row in rows]
 
     def version(self, name: str, number: int | None = None) -> Version:
         """A version of a job; without a number the one that runs. Raises NotFound."""
         with self._database.read() as connection:
-            job = _job_row(connection, name)
+            job = job_row(connection, name)
             if number is None and job.current is None:
                 raise _none_runs(name)
-            return _get_version(connection, name, job.current if number is None else number)
+            return version_of(connection, name, job.current if number is None else number)
 
     def running(self, name: str) -> int:
         """The number of the version that runs. Raises NotFound if there is none, or no such job."""
@@ -74,6 +74,10 @@ class Jobs:
         if row[0] is None:
             raise _none_runs(name)
         return int(row[0])
+
+    def has(self, name: str, number: int) -> bool:
+        """Whether there is such a version; of SQLite that takes some microseconds."""
+        return self._database.look(_HAS, name=name, number=number) is not None
 
     def with_image(self, image: str, limit: int = 1000) -> list[Version]:
         """The versions that were pushed with a container image, by the image's digest; newest first."""
@@ -121,8 +125,8 @@ class Jobs:
         and Conflict if another version runs than was expected.
         """
         with self._database.write() as connection:
-            job = _job_row(connection, name, lock=True)
-            _get_version(connection, name, number)
+            job = job_row(connection, name, lock=True)
+            version_of(connection, name, number)
             if job.current != expected:
                 raise Conflict(
                     f"Version {job.current} of job {name!r} runs by now, not {expected}: check against it and promote again."
@@ -157,10 +161,34 @@ class Jobs:
             accepted=accepted,
         )
 
+    def ran(self, name: str, limit: int) -> list[Version]:
+        """The last ``limit`` versions that were promoted and are still there, each once, the one promoted last first."""
+        last = func.max(promotions.c.id)
+        query = (
+            _VERSIONS.join(
+                promotions, and_(promotions.c.job == versions.c.job, promotions.c.number == versions.c.number)
+            )
+            .where(jobs.c.name == name)
+            .group_by(*_VERSIONS.selected_columns)
+            .order_by(last.desc())
+            .limit(limit)
+        )
+        with self._database.read() as connection:
+            return [_version(row) for row in connection.execute(query)]
+
+    def ask(self, name: str, asked: Compatibility, by: str) -> None:
+        """Say what a new version of a job has to restore from now on. Raises NotFound."""
+        with self._database.write() as connection:
+            job = job_row(connection, name, lock=True)
+            text = msgspec.json.encode(asked).decode()
+            connection.execute(update(jobs).where(jobs.c.id == job.id).values(compatibility=text))
+            before = _compatibility(job.compatibility)
+            note(connection, by, Action.MODE, name, restores=asked.told, instead_of=before.told)
+
     def promotions(self, name: str, limit: int = 100) -> list[Promotion]:
         """The versions that ran and when, newest first. Raises NotFound."""
         with self._database.read() as connection:
-            job = _job_row(connection, name)
+            job = job_row(connection, name)
             rows = connection.execute(
                 select(promotions).where(promotions.c.job == job.id).order_by(promotions.c.id.desc()).limit(limit)
             )
@@ -178,6 +206,11 @@ class Jobs:
                 )
                 for row in rows
             ]
+
+
+_HAS = (
+    "SELECT 1 FROM versions JOIN jobs ON versions.job = jobs.id WHERE jobs.name = :name AND versions.number = :number"
+)
 
 
 def _accepted(text: str | None) -> tuple[Acceptance, ...]:
@@ -213,7 +246,7 @@ def _push(
     if newest is not None and same and image in (None, newest.image):
         return Pushed(_version(newest), new=False)
     keep(connection, packed)
-    number = 1 if newest is None else newest.number + 1
+    number = _next_number(connection, name)
     connection.execute(
         insert(versions).values(
             job=job.id,
@@ -226,10 +259,25 @@ def _push(
             pushed_at=now,
         )
     )
-    return Pushed(_get_version(connection, name, number), new=True)
+    return Pushed(version_of(connection, name, number), new=True)
 
 
-def _jobs(connection: Connection, query: Select[Any]) -> list[Job]:
+def _compatibility(text: str | None) -> Compatibility:
+    return Compatibility() if text is None else msgspec.json.decode(text, type=Compatibility)
+
+
+def _next_number(connection: Connection, name: str) -> int:
+    """A number that no version of a job of that name ever had; the job is locked."""
+    last = connection.execute(select(numbers.c.last).where(numbers.c.job == name)).scalar()
+    if last is None:
+        connection.execute(insert(numbers).values(job=name, last=1))
+        return 1
+    connection.execute(update(numbers).where(numbers.c.job == name).values(last=last + 1))
+    return int(last) + 1
+
+
+def jobs_of(connection: Connection, query: Select[Any]) -> list[Job]:
+    """The jobs of a query for rows of their table, in its order."""
     rows = connection.execute(query).all()
     ids = [row.id for row in rows]
     counts = {
@@ -250,12 +298,14 @@ def _jobs(connection: Connection, query: Select[Any]) -> list[Job]:
             versions=counts.get(row.id, 0),
             current=current.get(row.id),
             last_check=checks.get(row.id),
+            compatibility=_compatibility(row.compatibility),
         )
         for row in rows
     ]
 
 
-def _job_row(connection: Connection, name: str, lock: bool = False) -> AnyRow:
+def job_row(connection: Connection, name: str, lock: bool = False) -> AnyRow:
+    """The row of a job, locked where it is about to change. Raises NotFound."""
     query = select(jobs).where(jobs.c.name == name)
     row = connection.execute(query.with_for_update() if lock else query).first()
     if row is None:
@@ -271,7 +321,8 @@ def _none_runs(name: str) -> NotFound:
     return NotFound(f"No version of job {name!r} runs: none was promoted.")
 
 
-def _get_version(connection: Connection, name: str, number: int) -> Version:
+def version_of(connection: Connection, name: str, number: int) -> Version:
+    """A version of a job. Raises NotFound."""
     row = connection.execute(_VERSIONS.where(jobs.c.name == name, versions.c.number == number)).first()
     if row is None:
         raise NotFound(f"Job {name!r} has no version {number}.")

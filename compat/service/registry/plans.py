@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from msgspec import Struct
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, delete, or_, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from compat.plan.reading import read
 from compat.service.database import AnyRow, Database
-from compat.service.database.tables import plans
+from compat.service.database.tables import checks, plans, versions
 from compat.service.records import Plan
 from compat.service.registry.errors import NotFound
 from compat.service.registry.packing import unpack
@@ -67,6 +69,18 @@ def keep(connection: Connection, packed: PackedPlan) -> None:
             "body": packed.body,
         },
     )
+
+
+def forget(connection: Connection, digests: Collection[str]) -> None:
+    """Delete those of some plans that no version and no check names any more."""
+    named = or_(
+        select(versions.c.id).where(versions.c.plan == plans.c.digest).exists(),
+        select(checks.c.id)
+        .where(or_(checks.c.old_plan == plans.c.digest, checks.c.new_plan == plans.c.digest))
+        .exists(),
+    )
+    if digests:
+        connection.execute(delete(plans).where(plans.c.digest.in_(digests), ~named))
 
 
 def plan_of(row: AnyRow) -> Plan:

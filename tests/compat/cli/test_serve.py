@@ -25,6 +25,34 @@ def test_tokens_are_made_listed_and_revoked(tmp_path):
     assert run("token", "revoke", "ci", COMPAT_DATABASE=database).exit_code == 2
 
 
+def test_a_token_is_bound_to_jobs_and_ends(tmp_path):
+    database = f"sqlite:///{tmp_path}/compat.db"
+    bound = ("--job", "payments-*", "--job", "orders", "--expires", "90d")
+    assert run("token", "create", "ci", *bound, COMPAT_DATABASE=database).exit_code == 0
+    assert run("token", "create", "bob", "--expires", "2100-12-31", COMPAT_DATABASE=database).exit_code == 0
+    bob, ci = run("token", "list", COMPAT_DATABASE=database).output.splitlines()
+    assert bob == "bob\tpush\tuntil 2101-01-01T00:00:00.000Z"
+    assert ci.startswith("ci\tpush\tjobs payments-*, orders\tuntil 20")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--expires", "2020-01-01"], "is in the past"),
+        (["--expires", "90"], "neither a length of time such as 90d nor a day"),
+        (["--expires", "soon"], "neither a length of time such as 90d nor a day"),
+        (["--expires", "99999999999d"], "neither a length of time such as 90d nor a day"),
+        (["--job", "payments/*"], "is no pattern of jobs"),
+        (["--job", ""], "is no pattern of jobs"),
+        (["--role", "deploy", "--job", "payments-*"], "cannot be bound to jobs"),
+    ],
+)
+def test_a_token_that_cannot_be_is_told(tmp_path, arguments, says):
+    result = run("token", "create", "ci", *arguments, COMPAT_DATABASE=f"sqlite:///{tmp_path}/compat.db")
+    assert result.exit_code == 2
+    assert says in " ".join(result.output.split())
+
+
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [

@@ -233,11 +233,11 @@ def test_what_never_changes_is_kept_through_writes(registry, path, made):
 
 def test_a_check_that_was_forgotten_is_not_shown_from_memory(registry):
     push(registry, "job", "a")
-    id = registry.checks.record(new_check("job", "a", "b"), kept=1).id
+    made = registry.checks.record(new_check("job", "a", "b"), kept=1)
     kept = Revalidation(None, registry.database)
-    before = kept._state(f"/api/v1/checks/{id}")
+    before = kept._state(f"/api/v1/checks/{made.id}")
     registry.checks.record(new_check("job", "a", "c"), kept=1)
-    assert kept._state(f"/api/v1/checks/{id}") != before == ("lasting", id)
+    assert kept._state(f"/api/v1/checks/{made.id}") != before == ("lasting", made.id, made.at)
 
 
 def test_a_database_that_does_not_answer_is_told(registry, tmp_path):

@@ -1,0 +1,49 @@
+"""``compat delete``: a version of a job, or the whole job, leaves the registry."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from compat.cli.options import server_options
+from compat.cli.remote import ServerError, job_path, server_of
+from compat.escaping import visible
+from compat.service.answers import DeletedAnswer
+
+REFUSED, UNDECIDED = 1, 2
+CONFLICT = 409
+
+
+@click.command("delete")
+@click.option("--job", required=True, metavar="NAME", help="The job.")
+@click.option("--version", "number", type=click.IntRange(1), help="The version that goes.")
+@click.option("--whole-job", is_flag=True, help="The job goes, with its versions, checks and promotions.")
+@click.option("--even-promoted", is_flag=True, help="Also what runs, or ran and may be rolled back to.")
+@click.option("--reason", required=True, help="Why it goes; the registry keeps it.")
+@server_options(required=True)
+def delete(**options: Any) -> None:
+    """Delete a version of a job, or the whole job. It takes an admin's token.
+
+    Numbers are not given again, and the audit log stays. Once the version that runs is deleted, the next promotion is checked
+    against nothing. Exit codes: 0 deleted, 1 it runs or ran and that was not said, 2 it could not be asked.
+
+    Example: compat delete --job word_count --version 3 --reason "pushed by mistake"
+    """
+    server = server_of(options["server"], options["token_file"])
+    if options["whole_job"] == (options["number"] is not None):
+        raise click.UsageError("Name the version (--version), or say --whole-job: one of the two.")
+    sent = {"version": options["number"], "whole_job": options["whole_job"], "reason": options["reason"]}
+    try:
+        gone = server.post(
+            f"{job_path(options['job'])}/deletions", {**sent, "even_promoted": options["even_promoted"]}, DeletedAnswer
+        )
+    except ServerError as error:
+        click.echo(str(error), err=True)
+        sys.exit(REFUSED if error.status == CONFLICT else UNDECIDED)
+    if gone.whole_job:
+        many = "version" if len(gone.versions) == 1 else "versions"
+        click.echo(f"{visible(gone.job)} is deleted, with {len(gone.versions)} {many}.")
+    for number in () if gone.whole_job else gone.versions:
+        click.echo(f"{visible(gone.job)}@{number} is deleted.")

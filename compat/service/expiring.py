@@ -1,0 +1,24 @@
+"""Versions that go by themselves, by the rule of the service, now and then."""
+
+from __future__ import annotations
+
+import asyncio
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from compat.service.context import Service, blocking
+from compat.service.telemetry import log
+
+
+async def keep_expiring(parts: Service) -> None:
+    """Delete what the rule says, until cancelled; nothing where the operator gave none. What fails is told and tried again."""
+    rule = parts.settings.expiry
+    while rule is not None:
+        try:
+            gone = await blocking(parts.registry.deletions.expire, rule)
+        except SQLAlchemyError as error:
+            log("expiry", level="error", error=str(getattr(error, "orig", None) or error))
+        else:
+            if gone:
+                log("expiry", versions=gone, keep=rule.keep, days=rule.days)
+        await asyncio.sleep(parts.settings.expiry_interval)
