@@ -57,7 +57,8 @@ def push(program: str, **options: Any) -> None:
         _end(str(error))
     asked = [] if os.environ.get("COMPAT_SERVER") == options["server"] else ["--server", options["server"]]
     following = shlex.join(["compat", "promote", "--job", options["job"], *asked])
-    click.echo(f"{visible(version.label)} registered.{_asked(server, options['job'])}\nNext: {following}")
+    program = f", of the program {visible(version.plan.program)}" if version.plan.program else ""
+    click.echo(f"{visible(version.label)} registered{program}.{_asked(server, options['job'])}\nNext: {following}")
 
 
 def _asked(server: Server, job: str) -> str:

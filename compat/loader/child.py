@@ -24,6 +24,7 @@ from compat.loader.absent.table import TABLE_API
 from compat.loader.absent.values import AbsentModule
 from compat.loader.crashes import crash_of, fault_of
 from compat.loader.descendants import end_all_below, keep_orphans
+from compat.loader.digests import of_python
 from compat.loader.layout import Layout
 from compat.loader.main_module import layout_of, prepare, run_as_main
 from compat.loader.request import BEGUN, END, Crash, Loaded, Request, requests_from_json
@@ -137,7 +138,8 @@ def run(request: Request) -> Loaded:
     recorder.end(program)
     absent = () if watch is None else watch.modules
     loads = None if watched is None else watched.told(request.path)
-    return Loaded(plans=tuple(recorder.plans), crash=crash, steady=steady, absent=absent, loads=loads)
+    digest = None if layout is None else of_python(request.path, layout)
+    return Loaded(plans=tuple(recorder.plans), crash=crash, steady=steady, absent=absent, loads=loads, program=digest)
 
 
 def _needing(error: BaseException, request: Request, show_path: Callable[[str], str]) -> Loaded:

@@ -12,12 +12,19 @@ from compat.service.records import Compatibility, Mode
 Number = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 
 
+class PlanInfo(Struct, frozen=True, kw_only=True):
+    """A plan that is kept; ``program`` is the digest of what it was made of, as far as that is known."""
+
+    program: str | None = None
+
+
 class VersionAnswer(Struct, frozen=True, kw_only=True):
     """A version of a job."""
 
     job: str
     number: Number
     label: str
+    plan: PlanInfo = PlanInfo()
 
 
 class JobAnswer(Struct, frozen=True, kw_only=True):

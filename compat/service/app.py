@@ -17,7 +17,7 @@ from compat.service import api, health, login
 from compat.service.access import AccessControl
 from compat.service.backing_up import keep_backing_up
 from compat.service.body import BodyLimit
-from compat.service.caches import Kept
+from compat.service.caches import PAGES, Kept
 from compat.service.context import Service
 from compat.service.database import Database
 from compat.service.decisions import Decisions
@@ -31,9 +31,6 @@ from compat.service.scan import keep_scanning
 from compat.service.settings import ServiceSettings
 from compat.service.telemetry import Metrics, Telemetry, log
 
-KEPT_PAGES = 64 * 1024 * 1024
-"""Bytes of pages in memory."""
-
 BODIES = 4
 """So many of the largest bodies may be in memory at once."""
 
@@ -46,7 +43,7 @@ def create_app(settings: ServiceSettings) -> Starlette:
     """
     registry = Registry(Database(settings.database, settings.database_timeout))
     registry.database.migrate()
-    parts = Service(settings, registry, Metrics(), Pools(settings), Decisions(registry), Kept(KEPT_PAGES))
+    parts = Service(settings, registry, Metrics(), Pools(settings), Decisions(registry), Kept(PAGES))
     app = Starlette(
         routes=[
             _named(route)

@@ -1,4 +1,7 @@
-"""Values that are kept in memory for the next who asks, within a number of bytes."""
+"""Values that are kept in memory for the next who asks, within a number of bytes: what the server's process takes levels off.
+
+The amounts of all such memory are here; :mod:`compat.service.memory` says what they come to.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,17 @@ from collections.abc import Hashable
 from typing import Generic, TypeVar
 
 V = TypeVar("V")
+
+MEGABYTE = 1024 * 1024
+
+PAGES, ANSWERS, REPORTS, PLANS = 32 * MEGABYTE, 16 * MEGABYTE, 32 * MEGABYTE, 16 * MEGABYTE
+"""Bytes of pages, of answers as they were sent, and of reports and plans, which are kept deflated."""
+
+VERSIONS = 10_000
+"""Versions of which it is known what they are."""
+
+ENTRY = 1024
+"""Bytes that an entry takes besides the text that it holds: keys, records, and the place in the cache."""
 
 
 class Kept(Generic[V]):
@@ -28,7 +42,7 @@ class Kept(Generic[V]):
             return found[0]
 
     def put(self, key: Hashable, value: V, size: int) -> None:
-        """Keep a value of ``size`` bytes; one that would take more than half of the room is not kept."""
+        """Keep a value of ``size`` bytes, all that it holds; one that would take more than half of the room is not kept."""
         if size > self._most // 2:
             return
         with self._lock:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from sys import getsizeof
 from typing import Any, TypeVar
 
 import msgspec
@@ -13,7 +14,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from compat.service.body import BodyRefused
-from compat.service.caches import Kept
+from compat.service.caches import ENTRY, Kept
 from compat.service.decisions import Decisions
 from compat.service.pool import Pools, Size
 from compat.service.registry import Registry
@@ -107,7 +108,7 @@ async def page_of(
         )  # also where all who asked have left
     page = await asyncio.shield(making)
     if kept:
-        parts.pages.put(key, page, len(page))
+        parts.pages.put(key, page, getsizeof(page) + ENTRY)  # a character takes up to four bytes
     return page
 
 

@@ -12,17 +12,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from compat.service import worker
-from compat.service.caches import Kept
+from compat.service.caches import ENTRY, MEGABYTE, PLANS, REPORTS, VERSIONS, Kept
 from compat.service.options import Accepted, Options
 from compat.service.records import CheckSide, Version
 from compat.service.registry import Registry
+from compat.service.registry.packing import unpack
 from compat.service.registry.plans import PackedPlan
 from compat.service.requests import CheckRequest, Reference
-
-MEGABYTE = 1024 * 1024
-KEPT_REPORTS, KEPT_PLANS = 128 * MEGABYTE, 32 * MEGABYTE
-KEPT_VERSIONS = 10_000
-"""Bytes of reports and plans in memory, and the number of versions."""
 
 LARGEST = 4 * MEGABYTE
 """Bytes of the largest request that is looked up; to look at more of it would hold up others."""
@@ -45,9 +41,9 @@ class Decisions:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._plans: Kept[PackedPlan] = Kept(KEPT_PLANS)
-        self._reports: Kept[worker.Checked] = Kept(KEPT_REPORTS)
-        self._versions: Kept[Version] = Kept(KEPT_VERSIONS)
+        self._plans: Kept[PackedPlan] = Kept(PLANS)
+        self._reports: Kept[worker.Checked] = Kept(REPORTS)
+        self._versions: Kept[Version] = Kept(VERSIONS)
 
     def find(self, asked: CheckRequest) -> worker.Checked | None:
         """The check that a request asks for, if it was made before. Raises NotFound. Blocks.
@@ -65,6 +61,7 @@ class Decisions:
             return None
         return replace(
             found,
+            report=unpack(found.packed_report),
             record=asked.record,
             job=old.job if old.job is not None else new.job,
             old=old.side,
@@ -79,10 +76,10 @@ class Decisions:
         """Keep a check that was made for a request."""
         sent = [reference.plan for reference in (asked.old, asked.new) if reference.plan is not None]
         for text, packed in zip(sent, made.plans, strict=True):
-            self._plans.put(_name(text), packed, len(packed.body))
+            self._plans.put(_name(text), packed, len(packed.body) + ENTRY)
         if made.old.digest is not None and made.new.digest is not None and not asked.options.accept:
-            size = len(made.report) + len(made.packed_report)
-            self._reports.put(self._key(made.old, made.new, made.options), made, size)
+            kept = replace(made, report=b"", plans=(), accepted=())
+            self._reports.put(self._key(made.old, made.new, made.options), kept, len(made.packed_report) + 2 * ENTRY)
 
     def _side(self, reference: Reference, name: str) -> _Side | None:
         if reference.plan is not None:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from compat.service.caches import ANSWERS, ENTRY, MEGABYTE, PAGES, PLANS, REPORTS, VERSIONS
 from compat.service.settings import ServiceSettings
 
-MEGABYTE = 1024 * 1024
-SERVER, PROCESS = 400 * MEGABYTE, 150 * MEGABYTE
-"""The server itself, with what it keeps for the next who asks, and a process for small work."""
+KEPT = PAGES + ANSWERS + REPORTS + PLANS + VERSIONS * ENTRY
+"""All that the server keeps for the next who asks, when it is full."""
+
+BARE = 90 * MEGABYTE
+"""The server's process when it has just begun."""
+
+SERVER, PROCESS = 2 * KEPT + BARE, 150 * MEGABYTE
+"""The server's process, as what is kept is replaced all the time and lies scattered, and a process for small work."""
 
 BYTES_A_BYTE = 25
 """Reading a body and checking its plans takes so many times its size."""

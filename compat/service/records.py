@@ -44,13 +44,17 @@ class Identity(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """A plan as the registry keeps it: ``digest`` is the SHA-256 of its canonical JSON, ``size`` the bytes of that."""
+    """A plan as the registry keeps it: ``digest`` is the SHA-256 of its canonical JSON, ``size`` the bytes of that.
+
+    ``program`` is the digest of the program that it says it was made of.
+    """
 
     digest: str
     job_name: str
     flink: str
     operators: int
     size: int
+    program: str | None = None
 
 
 class Version(Struct, frozen=True, kw_only=True):
@@ -262,6 +266,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "flink": plan.flink,
         "operators": plan.operators,
         "size": plan.size,
+        "program": plan.program,
     }
 
 

@@ -16,12 +16,12 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from compat.service.access import COOKIE
-from compat.service.caches import Kept
+from compat.service.caches import ANSWERS, ENTRY, MEGABYTE, Kept
 from compat.service.database import Database
 from compat.service.problems import database_problem
 
-KEPT, LARGEST = 32 * 1024 * 1024, 1024 * 1024
-"""Bytes of answers in memory, and of the largest that is kept."""
+LARGEST = MEGABYTE
+"""Bytes of the largest answer that is kept."""
 
 _PREFIX, _FOR_ADMINS = "/api/v1/", "/api/v1/audit"
 _PAGES = ("/", "/checks", "/savepoints")
@@ -61,7 +61,7 @@ class Revalidation:
     def __init__(self, app: ASGIApp, database: Database) -> None:
         self._app = app
         self._database = database
-        self._kept: Kept[_Answer] = Kept(KEPT)
+        self._kept: Kept[_Answer] = Kept(ANSWERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or scope["method"] != "GET" or not _is_kept(scope["path"]):
@@ -80,7 +80,7 @@ class Revalidation:
             known = await self._made(scope, receive, send, state)
             if known is None:
                 return
-            self._kept.put(key, known, len(known.body))
+            self._kept.put(key, known, len(known.body) + 2 * ENTRY)
         else:
             scope.setdefault("state", {})["route"] = known.route
         await _send(known, headers.get("if-none-match", ""), send)

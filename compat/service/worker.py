@@ -334,6 +334,7 @@ def _packed(text: bytes, where: str) -> tuple[PackedPlan, JobPlan | Refused | Pl
         flink="" if isinstance(plan, PlanError) else plan.flink,
         operators=len(plan.operators) if isinstance(plan, JobPlan) else 0,
         size=len(text),
+        program=None if isinstance(plan, PlanError) else plan.program,
     )
     return PackedPlan(described, pack(text)), plan
 

@@ -111,8 +111,13 @@ class Beyond(Record, frozen=True, kw_only=True):
 
 
 class _Job(Record, frozen=True, kw_only=True):
-    """The facts known of a job, refused or not. ``file`` and ``job`` say which of several programs and of its jobs it is."""
+    """The facts known of a job, refused or not. ``file`` and ``job`` say which of several programs and of its jobs it is.
 
+    ``program`` is the digest of the program that it was made of: of a jar, a script in SQL or a topology that of the file, of
+    a program in Python that of its own files.
+    """
+
+    program: Annotated[str, Meta(pattern=r"^sha256:[0-9a-f]{64}$")] | None = None
     file: str | None = None
     job: Index | None = None
     format: Literal[1, 2] = written(FORMAT)

@@ -6,9 +6,11 @@ from importlib.util import find_spec
 from itertools import zip_longest
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.compiler.configuration import DEFAULT_PARALLELISM, PARALLELISM
 from compat.compiler.errors import ProgramError
+from compat.loader.digests import of_file
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import FlinkJars, Input, InputError, InputKind, LoadOptions, pyfiles_of
 from compat.loader.jvm.answers import Answers, answers_of
@@ -75,7 +77,9 @@ class FlinkLoading:
                 plans.append(refused_by(error, job, self._show_path))
         if refusal is not None:
             plans.append(refused_of(refusal, self._flink.version, self._given.argument, self._show_path))
-        return FlinkJobs(plans=tuple(plans), answers=self._answers(outcome))
+        program = of_file(self._given.path) if self._given.kind.built_by_flink else None
+        made = tuple(replace(plan, program=program) for plan in plans)
+        return FlinkJobs(plans=made, answers=self._answers(outcome))
 
     def end(self) -> None:
         """End it without waiting for what it gives; nothing happens where it has finished."""

@@ -43,7 +43,12 @@ def all_schemas() -> dict[str, Json]:
         },
         **components("#/components/schemas/{name}"),
         "PlanInfo": record(
-            digest=TEXT, job_name=TEXT, flink=TEXT, operators={"type": "integer"}, size={"type": "integer"}
+            digest=TEXT,
+            job_name=TEXT,
+            flink=TEXT,
+            operators={"type": "integer"},
+            size={"type": "integer"},
+            program=text,
         ),
         "Version": record(
             job=name,

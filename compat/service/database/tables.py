@@ -29,8 +29,9 @@ plans = Table(
     Column("operators", Integer, nullable=False),
     Column("size", Integer, nullable=False),
     Column("body", LargeBinary, nullable=False),
+    Column("program", String(71)),
 )
-"""Plans by the digest of their canonical JSON, which ``body`` holds deflated."""
+"""Plans by the digest of their canonical JSON, which ``body`` holds deflated; ``program`` is the digest that they carry."""
 
 jobs = Table(
     "jobs",

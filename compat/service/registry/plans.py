@@ -17,7 +17,7 @@ from compat.service.registry.packing import unpack
 from compat.state.model.job import Plan as JobPlan
 from compat.state.model.job import Refused
 
-DESCRIPTION = (plans.c.digest, plans.c.job_name, plans.c.flink, plans.c.operators, plans.c.size)
+DESCRIPTION = (plans.c.digest, plans.c.job_name, plans.c.flink, plans.c.operators, plans.c.size, plans.c.program)
 
 
 class PackedPlan(Struct, frozen=True):
@@ -66,6 +66,7 @@ def keep(connection: Connection, packed: PackedPlan) -> None:
             "flink": plan.flink,
             "operators": plan.operators,
             "size": plan.size,
+            "program": plan.program,
             "body": packed.body,
         },
     )
@@ -85,4 +86,11 @@ def forget(connection: Connection, digests: Collection[str]) -> None:
 
 def plan_of(row: AnyRow) -> Plan:
     """A plan's description from a row that has its columns."""
-    return Plan(digest=row.digest, job_name=row.job_name, flink=row.flink, operators=row.operators, size=row.size)
+    return Plan(
+        digest=row.digest,
+        job_name=row.job_name,
+        flink=row.flink,
+        operators=row.operators,
+        size=row.size,
+        program=row.program,
+    )

@@ -248,3 +248,19 @@ def test_a_server_that_is_no_service_is_told(monkeypatch):
     result = CliRunner().invoke(main, ["push", "--job", "x", "--server", f"http://127.0.0.1:{free_port()}", str(V1)])
     assert result.exit_code == 2
     assert "does not answer" in result.output
+
+
+def test_a_version_tells_of_which_program_it_is(service, job):
+    pushed = compat(service, "push", "--job", job, V1)
+    kept = service.client().get(f"/jobs/{job}/versions/1").json()["plan"]["program"]
+    assert f"{job}@1 registered, of the program {kept}." in pushed.output
+    assert kept in httpx.get(f"{service.url}/jobs/{job}/versions/1").text
+    checked = compat(service, "check", "--job", job, V1)  # of a plan that nobody promoted
+    assert checked.exit_code == 2
+    assert compat(service, "promote", "--job", job).exit_code == 0
+    assert compat(service, "check", "--job", job, V2).exit_code == 1
+    compat(service, "push", "--job", job, V2)
+    refused = compat(service, "promote", "--job", job)
+    assert refused.exit_code == 1
+    checks = service.client().get("/checks", params={"job": job}).json()["checks"]
+    assert len(checks) == 1  # the plan that was checked is the plan that was pushed, with its program
