@@ -64,7 +64,7 @@ def cluster() -> None:
     metavar="KEY=VALUE",
     help="An option of Spark, or of the cluster: jobstore.expiration-time (seconds that ended jobs are kept, 3600 by default), "
     "jobstore.max-capacity (how many of them); execution.checkpointing.dir and execution.checkpointing.savepoint-dir "
-    "(where jobs write that say nothing of it).",
+    "(where jobs write that say nothing of it); restart-strategy.type and its options (of jobs that choose none).",
 )
 @click.option("--https", is_flag=True, help="A proxy in front of it speaks HTTPS: cookies are for HTTPS only.")
 @click.option("--standby", is_flag=True, help="Wait until no other dispatcher leads the cluster.")
@@ -97,6 +97,8 @@ def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: 
         from compat.cluster.directories import Directories
         from compat.cluster.dispatcher import ClusterSettings
         from compat.cluster.retention import Retention, RetentionError
+        from compat.compiler.errors import ProgramError
+        from compat.compiler.spark.driver.restarts import RestartStrategy, is_of_strategy
         from compat.state.delta.errors import StoreError
     except ModuleNotFoundError as error:
         click.echo(_MISSING.format(name=error.name), err=True)
@@ -104,14 +106,16 @@ def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: 
     given = parse_definitions(options["definitions"])
     kept = {name: text for name, text in given.items() if name.startswith("jobstore.")}
     placed = {name: text for name, text in given.items() if Directories.is_option(name)}
-    spark = {name: text for name, text in given.items() if name not in kept and name not in placed}
+    restarts = {name: text for name, text in given.items() if is_of_strategy(name)}
+    spark = {name: text for name, text in given.items() if name not in kept | placed | restarts}
     if strange := [name for name in spark if not name.startswith("spark.")]:
         raise click.UsageError(
             f"{strange[0]} is no option of Spark or of a cluster: give options of a job with compat run -D."
         )
     try:
         retention, directories = Retention.of(kept), Directories.of(placed)
-    except (RetentionError, StoreError) as error:
+        RestartStrategy.of(restarts, checkpointing=True)
+    except (RetentionError, StoreError, ProgramError, ValueError, OverflowError) as error:
         raise click.BadParameter(str(error), param_hint="'-D'") from error
     slots = options["slots"] or max(1, int(cores()))
     settings = ClusterSettings(
@@ -122,6 +126,7 @@ def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: 
         heartbeat_timeout=options["heartbeat_timeout"],
         retention=retention,
         directories=directories,
+        restarts=restarts,
     )
     anonymous = local if options["anonymous"] is None else options["anonymous"]
     _serve(folder, host, port, settings, hosts, **{**options, "anonymous": anonymous})
@@ -159,7 +164,7 @@ def _serve(
     from compat.compiler.spark.driver.masters import refuse_incomplete, refuse_unreachable, refuse_unsafe
     from compat.compiler.spark.driver.session import find_java
     from compat.service import telemetry
-    from compat.service.database import Database, DatabaseUrlError
+    from compat.service.database import Database
     from compat.service.records import Role
     from compat.service.registry import Registry
     from compat.service.server import serve
@@ -182,7 +187,7 @@ def _serve(
         tokens.database.migrate()
         jobs = Jobs(tokens.database)
         jobs.migrate()
-    except (OSError, DatabaseUrlError, SQLAlchemyError, ProgramError, StoreError) as error:
+    except (OSError, ValueError, SQLAlchemyError, ProgramError, StoreError) as error:
         click.echo(f"The cluster cannot start: {error}", err=True)
         sys.exit(REFUSED)
     if note is not None:

@@ -31,9 +31,11 @@ from compat.cluster.masters import Masters, child_environment
 from compat.cluster.records import Action, ClusterJob, JobRequest
 from compat.cluster.registry import Jobs, LeadershipLost
 from compat.cluster.retention import Retention, keeps_checkpoint
-from compat.cluster.submission import DeploymentRequest, Submission, decoded
+from compat.cluster.starts import Backoff, Starts, starts_of
+from compat.cluster.submission import DeploymentRequest, Submission, SubmissionRefused, decoded, refuse_other
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.masters import is_elsewhere
+from compat.compiler.spark.driver.restarts import RestartStrategy, names_strategy
 from compat.compiler.spark.driver.store import JobEntry
 from compat.execution.narration import last_line
 from compat.service.telemetry import log
@@ -49,12 +51,6 @@ _SPARK_STARTS = 180.0
 """Seconds that a Spark has to come up, at least."""
 _SPARK_STARTS_ELSEWHERE = 900.0
 """The same where an environment is packed and sent first, and others give the machines."""
-_LONGEST_WAIT = 30.0
-"""Seconds between two attempts to start what dies at once, at most."""
-_MOST_STARTS = 20
-"""Attempts in a row that may end with an error soon after their start, while Spark is up: then the job has failed."""
-_STABLE = 60.0
-"""An attempt that lived so many seconds is no reason to wait before the next."""
 _ASKING = 600.0
 """Seconds after which a request that no JobMaster answers is given up."""
 _MOST_ASKED = 16
@@ -75,7 +71,8 @@ class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True):
 
     ``slots`` are all it has. ``lease`` is how long a dispatcher that gives no sign of life still leads,
     ``heartbeat_timeout`` how long a JobMaster or Spark may give none, ``retention`` how long jobs are kept that have ended.
-    ``options`` are those of its Spark, at ``master``. ``directories`` are where jobs write that say nothing of it.
+    ``options`` are those of its Spark, at ``master``. ``directories`` are where jobs write that say nothing of it, ``restarts``
+    the options of the restart strategy of jobs that choose none.
     """
 
     slots: int
@@ -85,6 +82,7 @@ class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True):
     heartbeat_timeout: float = 60.0
     retention: Retention = Retention()
     directories: Directories = Directories()
+    restarts: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -112,26 +110,6 @@ class _Attempt:
     pulse: _Pulse = field(default_factory=_Pulse)
 
 
-@dataclass(slots=True)
-class _Backoff:
-    """How long to wait before something is started again that died at once."""
-
-    wait: float = 0.0
-    until: float = 0.0
-    errors: int = 0
-
-    def died(self, lived: float, *, by_error: bool = False) -> None:
-        """It lived so many seconds; ``by_error`` says that nothing from outside ended it."""
-        self.errors = 0 if lived > _STABLE else self.errors + by_error
-        self.wait = 0.0 if lived > _STABLE else min(_LONGEST_WAIT, self.wait * 2 or 0.25)
-        self.until = time.monotonic() + (self.wait if self.wait > 0.25 else 0.0)
-
-    @property
-    def over(self) -> bool:
-        """True when it may be started."""
-        return time.monotonic() >= self.until
-
-
 class Dispatcher:
     """Leads a cluster, in a thread of its own, until it is closed or another one leads."""
 
@@ -144,9 +122,9 @@ class Dispatcher:
         self.capacity = resources.Capacity.of(settings.slots, settings.master, settings.options)
         self._masters = Masters(folder, settings.master)
         self._attempts: dict[str, _Attempt] = {}
-        self._backoffs: dict[str, _Backoff] = {}
+        self._starts: dict[str, Starts] = {}
         self._spark: subprocess.Popen[bytes] | None = None
-        self._spark_backoff, self._spark_since, self._spark_pulse = _Backoff(), 0.0, _Pulse()
+        self._spark_backoff, self._spark_since, self._spark_pulse = Backoff(), 0.0, _Pulse()
         self._replaced: list[tuple[int, float]] = []
         self._tidied = 0.0
         self._stuck: dict[str, float] = {}
@@ -168,7 +146,7 @@ class Dispatcher:
 
         Raises SubmissionRefused, NotEnoughSlots, GateClosed, LeadershipLost.
         """
-        submission = self._with_directories(decoded(data))
+        submission = self._taken(data)
         self.capacity.refuse(submission.slots, submission.groups)
         if self.gate is not None and not self.jobs.with_id(job_id):
             self.gate.admit(submission, self.jobs.unfinished())
@@ -199,7 +177,7 @@ class Dispatcher:
 
         Raises SubmissionRefused, NotEnoughSlots, GateClosed, DeploymentRefused, LeadershipLost.
         """
-        submission = self._with_directories(decoded(request.submission))
+        submission = self._taken(request.submission)
         for known in self.deploying.deployments.get(id):
             return Deployed(deployment=known)
         with self.lock:
@@ -212,9 +190,15 @@ class Dispatcher:
         self._wake.set()
         return Deployed(deployment=begun, sentence=judged.sentence)
 
-    def _with_directories(self, submission: Submission) -> Submission:
-        """A submission with the directories of today: its job keeps them, whatever the cluster is started with later."""
-        return msgspec.structs.replace(submission, directories=self.settings.directories)
+    def _taken(self, data: bytes) -> Submission:
+        """A submission with what the cluster says today: its job keeps that, whatever the cluster is started with later.
+
+        Raises SubmissionRefused where the processes of this version could not load its functions.
+        """
+        submission = decoded(data)
+        refuse_other(submission)
+        restarts = submission.restarts if names_strategy(submission.restarts) else self.settings.restarts
+        return msgspec.structs.replace(submission, directories=self.settings.directories, restarts=restarts)
 
     def ask(self, job_id: str, action: Action, path: str | None = None, drain: bool = False) -> str:
         """Ask a job for something; gives the id of the request, whose outcome is in the registry."""
@@ -334,34 +318,39 @@ class Dispatcher:
         if entry is not None and entry.fence == job.attempt and JobStatus(entry.status).terminal:
             self._ended(job, entry)
             return
-        backoff = self._backoffs.setdefault(job.id, _Backoff())
+        starts = self._starts.get(job.id) or self._starts.setdefault(job.id, Starts(self._strategy_of(job)))
         if not attempt.over:
             attempt.over = True
             if self._masters.waits_for(job.id, attempt.number) and not attempt.seen and code is None:
                 self._masters.replace()  # it was told to start, and did not
-            by_error = code is not None and code > 0 and self.folder.spark.find() is not None
-            backoff.died(time.monotonic() - attempt.since, by_error=by_error)
             cause = self._cause(job, code)
             self.jobs.failed(job.id, attempt.number, cause)
-            if backoff.errors >= _MOST_STARTS:
-                self._give_up(job, cause)
+            if code is None or code <= 0 or self.folder.spark.find() is None:
+                starts.died(time.monotonic() - attempt.since)
+            elif not starts.failed():
+                self._give_up(job, f"{starts.said} {cause}")
                 return
-        if backoff.over:
+        if starts.backoff.over:
             assert job.pool is not None
             self._begin(job, job.pool)
 
+    def _strategy_of(self, job: ClusterJob) -> RestartStrategy:
+        try:
+            return starts_of(self.folder.submission(job.id).restarts)
+        except (OSError, SubmissionRefused):  # its process will say so
+            return starts_of({})
+
     def _give_up(self, job: ClusterJob, cause: str) -> None:
-        """A job that does not start, as often as it was tried, has failed; its checkpoint stays as that of any other."""
-        tried = f"It ended with an error soon after each of {_MOST_STARTS} starts in a row. {cause}"
+        """A job that does not start, as often as it may be tried, has failed; its checkpoint stays as that of any other."""
         kept = f"Its checkpoint is in {self.folder.store.directory(job.id)}."
-        self.jobs.end(job.id, JobStatus.FAILED, message=f"{tried} {kept}")
+        self.jobs.end(job.id, JobStatus.FAILED, message=f"{cause} {kept}")
         self._forget(job.id)
-        log("ended", level="warning", job=job.id, status=JobStatus.FAILED.value, message=tried)
+        log("ended", level="warning", job=job.id, status=JobStatus.FAILED.value, message=cause)
 
     def _forget(self, job_id: str) -> None:
         """Follow the attempts of a job no more."""
         self._attempts.pop(job_id, None)
-        self._backoffs.pop(job_id, None)
+        self._starts.pop(job_id, None)
         self._masters.forget(job_id)
 
     def _again(self, job: ClusterJob, attempt: _Attempt, cause: str, process: int) -> None:

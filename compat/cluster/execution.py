@@ -26,6 +26,7 @@ from compat.compiler.spark.driver.dependencies import find_dependencies
 from compat.compiler.spark.driver.master import JobCancelled, JobFailed
 from compat.compiler.spark.driver.masters import refuse_unsafe
 from compat.compiler.spark.driver.notes import Notes
+from compat.compiler.spark.driver.restarts import is_of_strategy
 from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported
 from compat.compiler.spark.plan import PhysicalPlan, plan
 from compat.compiler.spark.task.epochs import TaskFailure
@@ -216,6 +217,7 @@ class ClusterExecutor:
             registered=plans.registered,
             shipped=shipped,
             files=files,
+            restarts={name: text for name, text in made.options.items() if is_of_strategy(name)},
             **self._how,
         )
 

@@ -72,6 +72,10 @@ class ClusterFolder:
             os.fsync(file.fileno())
         os.replace(fresh, folder / _SUBMISSION)
 
+    def copy(self, job_id: str, other: str) -> None:
+        """Keep the submission of a job as another one's, too, whoever can read it. Raises OSError."""
+        self.keep(other, (self.job(job_id) / _SUBMISSION).read_bytes())
+
     def remove(self, job_id: str, *, checkpoint: bool) -> None:
         """Remove what is kept of a job that has ended; its last ``checkpoint`` stays where asked. Raises StoreError."""
         shutil.rmtree(self.replicas / job_id, ignore_errors=True)

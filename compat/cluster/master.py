@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from compat.cluster.directories import Directories
 from compat.cluster.layout import ClusterFolder
-from compat.cluster.submission import Submission, job_of, setup_of, travelled
+from compat.cluster.submission import Submission, SubmissionRefused, job_of, refuse_other, setup_of, travelled
 from compat.compiler.errors import ProgramError
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
@@ -98,11 +97,14 @@ class JobProcess:
             if self._ended_before():
                 return 0
             submission = self._folder.submission(job_id)
+            refuse_other(submission)
             setup = setup_of(submission)
             setup()
             return self._run(submission, setup)
         except Superseded:
             return 0
+        except SubmissionRefused as error:
+            return self._fail(f"{error} {self._kept()}".rstrip())
         finally:
             self._over.set()
             lock.close()
@@ -117,7 +119,7 @@ class JobProcess:
             printer=lambda line: self._events.add({"event": "printed", "line": line}),
         )
         try:
-            client = executor.submit(_placed(job_of(submission), submission.directories))
+            client = executor.submit(_placed(job_of(submission), submission))
             self._master = client.master
             collecting = threading.Thread(target=self._collect, args=(client,), daemon=True)
             if client.collects:
@@ -179,27 +181,28 @@ class JobProcess:
         """Say that the job cannot be run at all, or that what it began with cannot be gone on with."""
         if executor.clients:
             return 1  # it ran, and told how it ended
-        self._folder.store.write(
-            JobEntry(
-                job_id=self._assigned.job_id,
-                name=submission.name,
-                status=JobStatus.FAILED.value,
-                pid=os.getpid(),
-                started=time.time(),
-                ended=time.time(),
-                message=message,
-                fence=self._assigned.fence,
-            )
-        )
-        self._events.add(
-            {
-                "event": "refused",
-                "job_id": self._assigned.job_id,
-                "error": last_line(message),
-                "detail": detail or message,
-            }
-        )
+        return self._fail(message, detail, submission.name)
+
+    def _fail(self, message: str, detail: str = "", name: str = "") -> int:
+        """Say that this job is not run; gives the exit code."""
+        store, job_id, now = self._folder.store, self._assigned.job_id, time.time()
+        former = store.entry(job_id) or JobEntry(job_id=job_id, name=name, status="", pid=0, started=now)
+        told = {"event": "refused", "job_id": job_id, "error": last_line(message), "detail": detail or message}
+        failed = {"status": JobStatus.FAILED.value, "pid": os.getpid(), "ended": now, "message": message}
+        store.write(replace(former, fence=self._assigned.fence, retention="", **failed))
+        self._events.add(told)
         return 2
+
+    def _kept(self) -> str:
+        """Where the state of a job is that cannot be loaded any more, and how it is gone on with."""
+        state = self._folder.store.state(self._assigned.job_id)
+        try:
+            epoch = SnapshotLog.open(state).epoch
+        except StoreError:
+            return ""
+        return (
+            f"Its state is kept, at checkpoint {epoch} in {state}: compat deploy goes on from there." if epoch else ""
+        )
 
     def _note(self, text: str) -> None:
         self._events.add({"event": "note", "job_id": self._assigned.job_id, "text": text})
@@ -218,9 +221,10 @@ class JobProcess:
                 os._exit(1)
 
 
-def _placed(job: Job, directories: Directories) -> Job:
-    """The job with the cluster's directories where its program names none."""
-    return replace(job, settings=replace(job.settings, options=directories.beside(job.settings.options)))
+def _placed(job: Job, submission: Submission) -> Job:
+    """The job with the cluster's restart strategy and directories where its program names none."""
+    options = submission.directories.beside({**submission.restarts, **job.settings.options})
+    return replace(job, settings=replace(job.settings, options=options))
 
 
 def end_event(entry: JobEntry) -> dict[str, Any]:

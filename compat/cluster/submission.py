@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 SUBMISSION, DEPLOYMENT = "application/x-compat-job", "application/x-compat-deployment"
 """The media types of a job and of a deployment."""
+_SUBMIT_ANEW = "Submit it with the cluster's version."
 
 
 class SubmissionRefused(ValueError):
@@ -44,7 +45,8 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     ``registered`` is the plan as ``compat push`` sends it to a registry. ``fresh`` says that the job is to start without state.
     ``job``, ``setup`` (what is called in a process before the job's functions are loaded) and ``shipped`` (what
     travels in ``files``, a tar archive) are pickled; ``plan`` is the plan as JSON. ``environment`` are variables for the job's
-    processes. ``directories`` are the cluster's, which it writes down. The rest is as with ``compat run``.
+    processes. ``restarts`` are the options that choose its restart strategy. ``directories`` are the cluster's, which it writes
+    down. The rest is as with ``compat run``.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     shipped: bytes | None = None
     files: bytes = b""
     environment: dict[str, str] = {}
+    restarts: dict[str, str] = {}
     directories: Directories = Directories()
     savepoint: str | None = None
     allow_non_restored: bool = False
@@ -106,24 +109,33 @@ class DeploymentRequest(msgspec.Struct, frozen=True, kw_only=True):
 class _Head(msgspec.Struct, kw_only=True):
     format: int = 0
     version: str = ""
-    python: tuple[int, int] = (0, 0)
 
 
 def decoded(data: bytes) -> Submission:
-    """The submission that travelled. Nothing of it is unpickled here. Raises SubmissionRefused."""
+    """The submission that travelled, by whichever version. Nothing of it is unpickled here. Raises SubmissionRefused."""
     try:
         head = msgspec.msgpack.decode(data, type=_Head)
-        if head.format != FORMAT or head.version != __version__:
-            raise SubmissionRefused(f"The job was submitted by compat {head.version}, the cluster runs {__version__}.")
-        if head.python != sys.version_info[:2]:
-            theirs, ours = (".".join(map(str, each)) for each in (head.python, sys.version_info[:2]))
+        if head.format != FORMAT:
             raise SubmissionRefused(
-                f"The job was built with Python {theirs}, and the cluster runs Python {ours}: functions travel between "
-                "equal versions only. Submit it with the cluster's."
+                f"The job was submitted by compat {head.version}, in format {head.format}, and compat {__version__} reads "
+                f"format {FORMAT}. {_SUBMIT_ANEW}"
             )
         return msgspec.msgpack.decode(data, type=Submission)
     except msgspec.DecodeError as error:
         raise SubmissionRefused(f"This is no job: {error}. Submit with compat run --cluster.") from error
+
+
+def refuse_other(submission: Submission) -> None:
+    """Raise SubmissionRefused for a job whose functions this process cannot load: they travel between equal versions only."""
+    for what, theirs, ours in (
+        ("compat", submission.version, __version__),
+        ("Python", *(".".join(map(str, each)) for each in (submission.python, sys.version_info[:2]))),
+    ):
+        if theirs != ours:
+            raise SubmissionRefused(
+                f"The job was submitted by {what} {theirs}, and the cluster runs {what} {ours}: functions travel between "
+                f"equal versions only. {_SUBMIT_ANEW}"
+            )
 
 
 class Placed(msgspec.Struct, frozen=True):
@@ -158,8 +170,14 @@ def packed(folder: Path) -> bytes:
 
 
 def setup_of(submission: Submission) -> Placed:
-    """What prepares a process for the job's functions."""
-    return Placed(pickle.loads(submission.setup), submission.folder, submission.environment)
+    """What prepares a process for the job's functions. Raises SubmissionRefused where it cannot be loaded."""
+    try:
+        setup = pickle.loads(submission.setup)
+    except Exception as error:  # unpickling calls what it likes
+        raise SubmissionRefused(
+            f"The job was submitted by another build of compat, whose functions cannot be loaded here: {error}. {_SUBMIT_ANEW}"
+        ) from error
+    return Placed(setup, submission.folder, submission.environment)
 
 
 def job_of(submission: Submission) -> Job:

@@ -154,7 +154,7 @@ class JobGraph(Record, frozen=True, kw_only=True):
     topological: tuple[Id, ...]
     checkpointing: Checkpointing | None = written(None)
     user_artifacts: dict[str, str]
-    slot_sharing_group_resources: dict[str, dict[str, float | int | dict[str, float] | None]]
+    slot_sharing_group_resources: dict[str, dict[str, float | int | dict[str, float] | None]] = written({})
     scheduler: str | None = None
 
 

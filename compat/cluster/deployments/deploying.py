@@ -236,7 +236,7 @@ class Deploying:
         old = self.refuse(request, submission).runs
         self.folder.keep(derived(id, NEW), msgspec.structs.replace(submission, name=request.job).encoded())
         if old is not None:
-            self.folder.keep(derived(id, BACK), self.folder.submission(old.id).encoded())
+            self.folder.copy(old.id, derived(id, BACK))
         log("deployment", deployment=id, job=request.job, old=None if old is None else old.id, by=by)
         return self.deployments.add(
             id,
@@ -388,12 +388,14 @@ class Deploying:
         if deployment.old is None:
             self._to(deployment, Step.FAILED, f"{deployment.message} Nothing ran before that could run again.")
             return
-        job = self._job(deployment, deployment.back)
-        if job is None:
-            return
-        if job.status in (JobStatus.RUNNING, JobStatus.FINISHED):
+        try:
+            job = self._job(deployment, deployment.back)
+            cause = None if job is None else self._ended_badly(job)
+        except SubmissionRefused as error:
+            job, cause = None, str(error)
+        if job is not None and job.status in (JobStatus.RUNNING, JobStatus.FINISHED):
             self._to(deployment, Step.RETURNED)
-        elif (cause := self._ended_badly(job)) is not None:
+        elif cause is not None:
             self._to(
                 deployment,
                 Step.FAILED,

@@ -28,14 +28,24 @@ REGISTRY = Schema("compat.service.database", "migrations/versions", "alembic_ver
 """The tables of the registry."""
 
 
+class LaterForm(ValueError):
+    """Tables of a form that only a later version of compat knows."""
+
+
 def migrate(engine: Engine, schema: Schema = REGISTRY) -> None:
     """Bring the tables to the newest form, in one transaction that other servers wait for.
 
-    Tables that have it are only read: somebody else may be in the midst of a write.
+    Tables that have it are only read: somebody else may be in the midst of a write. Raises LaterForm.
     """
     with engine.connect() as connection:
         if migrated(connection, schema):
             return
+        found, known = revision(connection, schema), revisions(schema)
+        if found is not None and found not in known:
+            raise LaterForm(
+                f"The tables of {engine.url.render_as_string()} have form {found}, and this version of compat knows the forms "
+                f"up to {max(known)}: a later one has migrated them. Update compat, or go back to a backup of before."
+            )
     with engine.connect() as bare:
         connection = bare.execution_options(writes=True)
         with connection.begin():
@@ -57,9 +67,9 @@ def revision(connection: Connection, schema: Schema = REGISTRY) -> str | None:
     return MigrationContext.configure(connection, opts={"version_table": schema.form}).get_current_revision()
 
 
-def revisions() -> set[str]:
+def revisions(schema: Schema = REGISTRY) -> set[str]:
     """The forms that this version knows."""
-    return {script.revision for script in ScriptDirectory.from_config(config()).walk_revisions()}
+    return {script.revision for script in ScriptDirectory.from_config(config(schema)).walk_revisions()}
 
 
 def config(schema: Schema = REGISTRY) -> Config:

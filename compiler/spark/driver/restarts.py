@@ -12,6 +12,16 @@ from compat.compiler.configuration import parse_duration
 _PREFIX = "restart-strategy"
 
 
+def is_of_strategy(name: str) -> bool:
+    """True for an option that says something of restarts."""
+    return name == _PREFIX or name.startswith(f"{_PREFIX}.")
+
+
+def names_strategy(options: Mapping[str, str]) -> bool:
+    """True for options that choose a strategy; its numbers alone choose none."""
+    return bool(options.get(f"{_PREFIX}.type") or options.get(_PREFIX))
+
+
 @dataclass(slots=True)
 class RestartStrategy:
     """Counts failures; :meth:`next_delay` gives the seconds to wait, or None when the job has to end.

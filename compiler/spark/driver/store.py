@@ -84,9 +84,9 @@ class JobEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def read(cls, data: dict[str, Any]) -> JobEntry:
-        """The entry that was written. Raises TypeError for what is none."""
-        vertices = [VertexStatus(**each) for each in data.get("vertices", [])]
-        return cls(**{**data, "vertices": vertices, "arguments": tuple(data.get("arguments", ()))})
+        """The entry that was written, without what only later versions know. Raises TypeError for what is none."""
+        vertices = [VertexStatus(**_known(VertexStatus, each)) for each in data.get("vertices", [])]
+        return cls(**{**_known(cls, data), "vertices": vertices, "arguments": tuple(data.get("arguments", ()))})
 
     @property
     def tasks(self) -> Counter[str]:
@@ -101,6 +101,11 @@ class JobEntry(msgspec.Struct, frozen=True, kw_only=True):
         """The tasks that the present attempt failed in."""
         failed = [vertex for vertex in self.vertices if ExecutionState.FAILED.value in vertex.tasks]
         return [vertex.failed_task for vertex in failed if vertex.failed_task is not None]
+
+
+def _known(kind: type[msgspec.Struct], data: dict[str, Any]) -> dict[str, Any]:
+    """The fields that a record has of those that were written."""
+    return {name: value for name, value in data.items() if name in kind.__struct_fields__}
 
 
 class ListedJob(JobEntry, frozen=True, kw_only=True):

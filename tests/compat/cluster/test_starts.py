@@ -8,8 +8,9 @@ import uuid
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from compat.cluster import dispatcher
+from compat.cluster import dispatcher, starts
 from compat.cluster.dispatcher import ClusterSettings
 from compat.cluster.layout import ClusterFolder
 from compat.cluster.records import Action, ClusterJob
@@ -23,7 +24,7 @@ def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> OfflineCluster:
     made = OfflineCluster(tmp_path)
     monkeypatch.setattr(made.dispatcher._masters, "ended", lambda *_: 1)
     monkeypatch.setattr(type(made.place.spark), "find", lambda _: object())
-    monkeypatch.setattr(dispatcher._Backoff, "over", True)
+    monkeypatch.setattr(starts.Backoff, "over", True)
     return made
 
 
@@ -42,8 +43,55 @@ def test_a_job_that_never_starts_fails_and_says_where_its_checkpoint_is(cluster:
     assert rounds(cluster, job, 10).status is not JobStatus.FAILED
     ended = rounds(cluster, job, 20)
     assert ended.status is JobStatus.FAILED
-    assert ended.attempt == dispatcher._MOST_STARTS
+    assert ended.attempt == starts.MOST_STARTS
     assert str(cluster.place.store.directory(job.id)) in ended.message
+
+
+FIXED = {"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.attempts": "3"}
+RATE = {"restart-strategy": "failure-rate", "restart-strategy.failure-rate.max-failures-per-interval": "2"}
+GROWING = {
+    "restart-strategy.type": "exponential-delay",
+    "restart-strategy.exponential-delay.attempts-before-reset-backoff": "5",
+}
+
+
+@pytest.mark.parametrize(
+    ("options", "attempts"),
+    [
+        ({"restart-strategy.type": "none"}, 1),
+        ({"restart-strategy.type": "off"}, 1),
+        (FIXED, 4),
+        (RATE, 3),
+        (GROWING, 6),
+        ({"restart-strategy.fixed-delay.attempts": "3"}, starts.MOST_STARTS),  # it chooses none
+        ({"restart-strategy.type": "fixed-delay", "restart-strategy.fixed-delay.attempts": "x"}, starts.MOST_STARTS),
+    ],
+)
+@pytest.mark.parametrize("of", ["job", "cluster"])
+def test_a_job_that_never_starts_fails_by_its_restart_strategy(
+    cluster: OfflineCluster, options: dict[str, str], attempts: int, of: str
+) -> None:
+    more: dict[str, object] = {"restarts": options}
+    if of == "cluster":
+        cluster.dispatcher.settings = replace(cluster.dispatcher.settings, restarts=options)
+        more = {}
+    job = cluster.dispatcher.submit(uuid.uuid4().hex, submission(**more).encoded(), "me")
+    ended = rounds(cluster, job, 30)
+    assert (ended.status, ended.attempt) == (JobStatus.FAILED, attempts)
+    assert "restart strategy" in ended.message
+
+
+def test_the_strategy_of_a_job_goes_before_that_of_its_cluster(cluster: OfflineCluster) -> None:
+    cluster.dispatcher.settings = replace(cluster.dispatcher.settings, restarts=FIXED)
+    data = submission(restarts={"restart-strategy": "none"}).encoded()
+    assert rounds(cluster, cluster.dispatcher.submit(uuid.uuid4().hex, data, "me"), 30).attempt == 1
+
+
+def test_the_delay_of_a_strategy_is_waited_for() -> None:
+    tried = starts.Starts(starts.starts_of({**FIXED, "restart-strategy.fixed-delay.delay": "1 h"}))
+    assert tried.failed()
+    assert not tried.backoff.over
+    assert tried.backoff.until - time.monotonic() > 3500
 
 
 @pytest.mark.parametrize("fault", ["killed", "without Spark"])
@@ -61,7 +109,7 @@ def test_a_job_that_waits_for_its_next_attempt_is_cancelled_at_once(
     cluster: OfflineCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     job = submitted(cluster)
-    monkeypatch.setattr(dispatcher._Backoff, "over", False)
+    monkeypatch.setattr(starts.Backoff, "over", False)
     rounds(cluster, job, 2)
     cluster.dispatcher.ask(job.id, Action.CANCEL)
     until = time.monotonic() + 10
