@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
@@ -15,7 +15,7 @@ _WIDEST = 160
 
 
 class FrameLine(Struct, frozen=True):
-    """One line of a frame. ``marker`` is the number, ``^`` under the marked line's code or ``+`` for a line to add."""
+    """One line of a frame. ``mark``: it has ``^`` under the code of the line before. ``added``: it is new, or has new calls."""
 
     number: int | None
     text: str
@@ -23,36 +23,60 @@ class FrameLine(Struct, frozen=True):
     added: bool = False
 
 
-def frame(context: ReportContext, place: SourceLine | None, added: str | None = None) -> list[FrameLine]:
-    """The line at ``place`` with a line before and after it; empty where the source is not to be had.
-
-    With ``added``, the place is where that code goes: it is shown as a new line below, and takes the caret's place.
-    """
+def frame(context: ReportContext, place: SourceLine | None) -> list[FrameLine]:
+    """The line at ``place``, marked, with a line before and after it; empty where the source is not to be had."""
     lines = context.lines(place.file) if place is not None else None
-    if place is None or lines is None:
+    if place is None or lines is None or _line(lines, place.line) is None:
         return []
     texts = {
         number: code_line(text)[:_WIDEST]
         for number in range(place.line - 1, place.line + 2)
         if (text := _line(lines, number)) is not None
     }
-    if place.line not in texts:
-        return []
     shared = min((_indent(text) for text in texts.values() if text.strip()), default=0)
     frame_lines = []
     for number, text in texts.items():
         text = text[shared:].rstrip()
-        if added is not None and number != place.line:
-            continue
         frame_lines.append(FrameLine(number, text))
-        if number != place.line:
-            continue
-        start = _indent(text)
-        if added is not None:
-            frame_lines.append(FrameLine(None, " " * (start + 4) + code_line(added), added=True))
-        elif text.strip():
+        if number == place.line and text.strip():
+            start = _indent(text)
             frame_lines.append(FrameLine(None, " " * start + "^" * max(1, len(_code(text)) - start), mark=True))
     return frame_lines
+
+
+def addition(context: ReportContext, place: SourceLine | None, calls: Sequence[str]) -> list[FrameLine]:
+    """The program with these calls behind the one that ends at ``place``, as ``--fix`` writes them: it can be pasted.
+
+    They have lines of their own where the call before has one. Where its end is not known, they are named below its line.
+    Empty where the source is not to be had.
+    """
+    lines = context.lines(place.file) if place is not None else None
+    if place is None or lines is None:
+        return []
+    several = any(OF_SEVERAL in call for call in calls)
+    row, column = place.end if place.end is not None and place.file.endswith(".py") and not several else (place.line, 0)
+    text = _line(lines, row)
+    if text is None:
+        return []
+    before, behind = (part.decode(errors="replace") for part in (text.encode()[:column], text.encode()[column:]))
+    continued = (_line(lines, row - 1) or "").rstrip().endswith("\\")
+    if column and (continued or not before.lstrip().startswith(".") or _code(behind).strip()):
+        return [FrameLine(row, _cut(f"{before}{''.join(calls)}{behind}"), added=True)]
+    indent = 0 if column else 4
+    return [
+        FrameLine(row, _cut(text)),
+        *(FrameLine(None, _cut(" " * indent + one, indent), added=True) for one in calls),
+    ]
+
+
+OF_SEVERAL = "  # "
+"""Stands in a call before the name of its operator, where a line makes several."""
+
+
+def _cut(text: str, indent: int = 0) -> str:
+    """A line without the white space around it; of a long one its end, where calls are added."""
+    shown = " " * indent + code_line(text).strip()
+    return shown if len(shown) <= _WIDEST else f"…{shown[-_WIDEST:]}"
 
 
 def plain(lines: list[FrameLine]) -> list[str]:
@@ -60,7 +84,7 @@ def plain(lines: list[FrameLine]) -> list[str]:
     width = max((len(str(line.number)) for line in lines if line.number is not None), default=1)
     texts = []
     for line in lines:
-        margin = "+" if line.added else "" if line.number is None else str(line.number)
+        margin = str(line.number) if line.number is not None else "+" if line.added else ""
         texts.append(f"{margin:>{width}} | {line.text}".rstrip())
     return texts
 

@@ -10,7 +10,7 @@ from compat.escaping import code_line, fence, markdown, markdown_code, no_comman
 from compat.loader.failure import Failure
 from compat.report import following, summary
 from compat.report.context import ReportContext
-from compat.report.frames import frame, plain
+from compat.report.frames import addition, frame, plain
 from compat.state.model.operators import Operator
 from compat.state.model.source_line import SourceLine
 
@@ -107,7 +107,10 @@ def _details(finding: Finding, context: ReportContext) -> list[str]:
 
 
 def _source(title: str, place: SourceLine | None, context: ReportContext, added: str | None = None) -> list[str]:
-    code = plain(frame(context, place, added)) or ([code_line(added)] if added is not None else [])
+    if added is None:
+        code = plain(frame(context, place))
+    else:
+        code = plain(addition(context, place, (added,))) or [code_line(added)]
     lines = ["", f"{title} {markdown_code(str(place))}"] if place is not None else []
     return [*lines, "", *fence(code)] if code else lines
 

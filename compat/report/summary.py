@@ -31,6 +31,7 @@ from compat.check.undecided import Undecided
 from compat.loader.failure import Undecidable
 from compat.plan.facts import Program
 from compat.report.context import ReportContext
+from compat.report.frames import OF_SEVERAL
 from compat.state.model.operators import Operator
 from compat.state.model.source_line import SourceLine
 
@@ -461,7 +462,7 @@ def by_place(fixes: Iterable[Fix], new: Program) -> list[tuple[SourceLine | None
     groups: dict[int, tuple[SourceLine | None, list[str]]] = {}
     for fix in fixes:
         if fix.call is not None:
-            whose = f"  # {names[fix.operator_id]}" if fix.at in several and fix.operator_id in names else ""
+            whose = f"{OF_SEVERAL}{names[fix.operator_id]}" if fix.at in several and fix.operator_id in names else ""
             line = (fix.at.line or 0) if fix.at is not None else 0
             groups.setdefault(line, (fix.at, []))[1].append(f"{fix.call}{whose}")
     return [groups[line] for line in sorted(groups)]

@@ -36,7 +36,7 @@ from compat.escaping import code_line, no_command, visible
 from compat.loader.failure import Failure
 from compat.report import following, summary
 from compat.report.context import ReportContext
-from compat.report.frames import FrameLine, frame
+from compat.report.frames import FrameLine, addition, frame
 from compat.state.model.operators import Operator
 from compat.state.model.source_line import SourceLine
 
@@ -245,17 +245,12 @@ class _Page:
             self.line(f"and {len(edits) - len(shown)} edits more")
 
     def additions(self, place: SourceLine | None, calls: Sequence[str]) -> None:
-        """A line of the program and what goes behind it."""
-        first, *others = calls
-        lines = frame(self.context, place, first) if place is not None else []
-        if not lines:
-            where = f"{place.line} | " if place is not None else ""
-            for call in calls:
-                self.line(f"{where}+ {code_line(call)}", 4, "green")
-            return
-        added = [line for line in lines if line.added]
-        indent = len(added[0].text) - len(added[0].text.lstrip())
-        self.numbered([*lines, *(FrameLine(None, " " * indent + code_line(call), added=True) for call in others)])
+        """A line of the program with the calls that belong behind it; the calls alone where there is none."""
+        lines = addition(self.context, place, calls)
+        self.numbered(lines)
+        where = f"{place.line} | " if place is not None and place.line else ""
+        for call in () if lines else calls:
+            self.line(f"{where}+ {code_line(call)}", 4, "green")
 
     def line(self, text: str = "", indent: int = 0, style: str = "") -> None:
         """One paragraph, wrapped, every line of it indented."""
@@ -304,7 +299,7 @@ class _Page:
             self.labelled("Fix", fix.text, "green")
             if fix.call is not None and fix.at is not None:
                 self.line(f"add {fix.call} at {fix.at}:", 4)
-                self.frame(fix.at, fix.call)
+                self.additions(fix.at, (fix.call,))
             elif fix.call is not None:
                 self.line(fix.call, 4)
             elif fix.code is not None:
@@ -331,19 +326,13 @@ class _Page:
             return
         self.line(f"{title}: {place}", 2)
         if with_frame:
-            self.frame(place)
-
-    def frame(self, place: SourceLine, added: str | None = None) -> None:
-        lines = frame(self.context, place, added)
-        self.numbered(lines)
-        if not lines and added is not None:
-            self.line(f"+ {code_line(added)}", 4, "green")
+            self.numbered(frame(self.context, place))
 
     def numbered(self, lines: Sequence[FrameLine]) -> None:
         """Lines of a program behind their numbers."""
         margin = max((len(str(line.number)) for line in lines if line.number is not None), default=1)
         for line in lines:
-            number = "+" if line.added else "" if line.number is None else str(line.number)
+            number = str(line.number) if line.number is not None else "+" if line.added else ""
             text = Text(f"    {number:>{margin}} | ", style="dim")
             text.append(line.text, style="green" if line.added else "bold red" if line.mark else "not dim")
             self.console.print(text, overflow="ellipsis", no_wrap=True)

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from compat.escaping import code_line, visible
 from compat.plan.lines import lines_of
 from compat.report.context import Lines, ReportContext
-from compat.report.frames import FrameLine, frame
+from compat.report.frames import FrameLine, addition, frame
 from compat.state.model.source_line import SourceLine
 from compat.view.layers import Side
 
@@ -38,13 +38,16 @@ class Sources:
         code below it. None for no place."""
         if place is None:
             return None
-        frame_lines = self._statement(place) if added is None else []
+        if added is not None:
+            frame_lines = addition(self._context, place, (added,))
+        else:
+            frame_lines = self._statement(place) or frame(self._context, place)
         return {
             "place": visible(str(place)),
             "method": _method(self._methods.get(place, place)),
             "lines": [
                 {"number": line.number, "text": line.text, "mark": line.mark, "added": line.added}
-                for line in frame_lines or frame(self._context, place, added)
+                for line in frame_lines
             ],
         }
 

@@ -1,0 +1,79 @@
+"""What is shown of a program with a call added is what ``--fix`` writes, and can be pasted."""
+
+import ast
+import textwrap
+
+import pytest
+
+from compat.check.findings import Fix
+from compat.fix.python import rewrite
+from compat.report.context import ReportContext
+from compat.report.frames import addition, frame
+from compat.state.model.source_line import SourceLine
+
+CALL = '.uid("a")'
+PROGRAMS = {
+    "a statement": "words = source.map(f)@\nwords.print()\n",
+    "with a comment": "words = source.map(f)@  # by word\n",
+    "an argument": "print(source.map(f)@, 3)\n",
+    "a chain": "words = (\n    source\n    .map(f)@\n    .print()\n)\n",
+    "the end of a chain": "words = (\n    source\n    .map(f)@  # by word\n)\n",
+    "several lines": "words = source.process(\n    f,\n    Types.LONG(),\n)@\n",
+    "several lines of a chain": "words = (\n    source\n    .process(\n        f,\n    )@\n    .print()\n)\n",
+    "continued lines": "words = source \\\n    .map(f)@ \\\n    .print()\n",
+    "other letters": 'wörter = source.map("ß→", f)@\n',
+    "in a function": "def main():\n    words = source.map(f)@\n",
+    "two on a line": "words = source.map(f)@.map(g)\n",
+}
+
+
+def shown(text, *calls):
+    """The place of the ``@``, the program without it, and what is shown of it with the calls."""
+    row = text[: text.index("@")].count("\n") + 1
+    column = len(text.split("\n")[row - 1].partition("@")[0].encode())
+    program = text.replace("@", "")
+    place = SourceLine("job.py", row, (row, column))
+    context = ReportContext(sources=lambda file: program.splitlines())
+    return place, program, addition(context, place, calls)
+
+
+@pytest.mark.parametrize("text", PROGRAMS.values(), ids=PROGRAMS)
+def test_what_is_shown_is_what_fix_writes(text):
+    place, program, lines = shown(text, CALL)
+    before = program.splitlines()
+    indent = before[place.line - 1][: len(before[place.line - 1]) - len(before[place.line - 1].lstrip())]
+    before[place.line - 1 : place.line] = [indent + line.text for line in lines]
+    pasted = "\n".join(before) + "\n"
+    fix = Fix(text="", call=CALL, at=place, operator_id="0" * 32)
+    written = rewrite(program.encode(), {place.end: {"uid": ('"a"', fix)}}, {}).source.decode()
+    assert ast.dump(ast.parse(textwrap.dedent(pasted))) == ast.dump(ast.parse(written))
+
+
+def test_several_calls_stand_behind_one_another():
+    _, _, (line,) = shown(PROGRAMS["a statement"], CALL, ".name('b')")
+    assert line.text == "words = source.map(f).uid(\"a\").name('b')"
+    _, _, lines = shown(PROGRAMS["a chain"], CALL, ".name('b')")
+    assert [(one.number, one.text, one.added) for one in lines] == [
+        (3, ".map(f)", False),
+        (None, CALL, True),
+        (None, ".name('b')", True),
+    ]
+
+
+@pytest.mark.parametrize(("file", "end"), [("Job.java", None), ("job.json", (1, 3)), ("job.py", None)])
+def test_calls_whose_place_is_not_known_stand_below(file, end):
+    context = ReportContext(sources=lambda _: ["source.map(f);"])
+    lines = addition(context, SourceLine(file, 1, end), [CALL])
+    assert [line.text for line in lines] == ["source.map(f);", f"    {CALL}"]
+
+
+def test_a_source_that_is_not_there_shows_nothing():
+    context = ReportContext(sources=lambda _: None)
+    assert addition(context, SourceLine("job.py", 1, (1, 3)), [CALL]) == []
+    assert frame(context, SourceLine("job.py", 1)) == []
+
+
+def test_of_a_long_line_the_end_is_shown_where_the_call_is():
+    _, _, (line,) = shown(f"words = source.map({'f' * 300})@\n", CALL)
+    assert line.text.startswith("…")
+    assert line.text.endswith(CALL)
