@@ -16,15 +16,13 @@ import pytest
 from compat.check.findings import Level, Report, Verdict
 from compat.check.undecided import Undecided
 from compat.comparison import Comparison, compare
-from tests.compat.loader.jvm.support import built as built_by
+from tests.compat import verdicts
 from tests.compat.loader.jvm.support import flink_of
-from tests.compat.verdicts import Pair, plan, verdict
+from tests.compat.verdicts import Pair, verdict
 
 DRAWN = Path(__file__).parents[1] / "golden" / "drawn"
 RIGHT_BY_THEIR_ROWS = {"semianti_1025", "h_cte_twice", "h2_mat_strategy", "h2_on_conflict", "h4_pk_moved"}
 """Pairs in SQL whose state is lost or wrong, and whose few rows behind the savepoint did not show it."""
-SIZE = 12
-"""How many pairs share a JVM."""
 
 
 def records(name: str) -> list[dict[str, Any]]:
@@ -51,10 +49,8 @@ def in_python(folder: Path) -> Iterator[tuple[str, str, Report | Undecided]]:
 
 
 def built(kind: str, flink: Any, java: Any, wanted: int | None = None) -> Iterator[tuple[dict[str, Any], Pair]]:
-    """The pairs in Java or SQL as Flink builds them, a few in each JVM."""
-    from compat.loader.jvm.answers import answers_of
-    from compat.loader.jvm.messages import JarProgram, Restore, SqlScript
-    from compat.loader.jvm.process import JvmOptions, build_all
+    """The pairs in Java or SQL as Flink builds them."""
+    from compat.loader.jvm.messages import JarProgram, SqlScript
 
     def program(one: dict[str, Any], side: str) -> JarProgram | SqlScript:
         if kind == "java":
@@ -62,19 +58,8 @@ def built(kind: str, flink: Any, java: Any, wanted: int | None = None) -> Iterat
         return SqlScript(path=f"{side}.sql", text=one[side])
 
     found = records(kind)[:: 1 if wanted is None else max(len(records(kind)) // wanted, 1)]
-    options = JvmOptions(options={})
-    for first in range(0, len(found), SIZE):
-        part = found[first : first + SIZE]
-        olds = build_all([program(one, "old") for one in part], flink, java, options)
-        asked = [
-            (program(one, "new"), [Restore(metadata=job.savepoint, samples=job.samples) for job in old.jobs[-1:]])
-            for one, old in zip(part, olds, strict=True)
-        ]
-        for one, old, new in zip(part, olds, built_by(asked, flink, java, options), strict=True):
-            if old.jobs and new.jobs:
-                nodes = {node.id: node for job in new.jobs for node in job.nodes}
-                answers = {"programs": answers_of(new.restored[0], nodes)}
-                yield one, Pair(plan(old, "old"), plan(new, "new"), answers)
+    for number, pair in verdicts.built([(program(one, "old"), program(one, "new")) for one in found], flink, java):
+        yield found[number], pair
 
 
 def in_java(flink: Any, java: Any, wanted: int | None = None) -> Iterator[tuple[str, str, Report | Undecided]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from compat.savepoint.names import Names, of_program
 from compat.sides import Savepoint
 from compat.state.model.job import Plan, Refused
 
+_IN_ONE_JVM = 12
+"""How many pairs share a JVM."""
 NOT_TOLD = {"CMP415", "CMP713"}
 """Rules that say what a savepoint alone does not tell."""
 
@@ -36,6 +39,29 @@ def plan(outcome: Any, name: str) -> Plan | Refused:
         assert outcome.crash.refused, outcome.crash
         return refused_of(outcome.crash, "2.3.0", name)
     return plan_of(outcome.jobs[-1], name)
+
+
+def built(asked: Sequence[tuple[Any, Any]], flink: Any, java: Any) -> Iterator[tuple[int, Pair]]:
+    """Pairs of programs as Flink builds them, a few in each JVM, by their places; without those that are no jobs."""
+    from compat.loader.jvm.answers import answers_of
+    from compat.loader.jvm.messages import Restore
+    from compat.loader.jvm.process import JvmOptions, build_all
+    from tests.compat.loader.jvm.support import built as build_with_restores
+
+    options = JvmOptions(options={})
+    for first in range(0, len(asked), _IN_ONE_JVM):
+        part = asked[first : first + _IN_ONE_JVM]
+        olds = build_all([old for old, _ in part], flink, java, options)
+        wanted = [
+            (new, [Restore(metadata=job.savepoint, samples=job.samples) for job in old.jobs[-1:]])
+            for (_, new), old in zip(part, olds, strict=True)
+        ]
+        for place, (old, new) in enumerate(
+            zip(olds, build_with_restores(wanted, flink, java, options), strict=True), first
+        ):
+            if old.jobs and new.jobs:
+                nodes = {node.id: node for job in new.jobs for node in job.nodes}
+                yield place, Pair(plan(old, "old"), plan(new, "new"), {"programs": answers_of(new.restored[0], nodes)})
 
 
 def verdict(pair: Pair, mode: str, savepoint: Path, attempt: str) -> Report:

@@ -15,6 +15,7 @@ from compat.check.sql.expressions import (
     Expression,
     Literal,
     Rex,
+    canonical,
     expression,
     function_name,
     function_of,
@@ -63,7 +64,10 @@ class Aggregate(Struct, frozen=True):
 
     @property
     def _meaning(self) -> tuple[object, ...]:
-        return self.function, self.distinct, self.ignore_nulls, self.inputs
+        inputs = self.inputs
+        if self.function in _PASSING_NULL_BY:
+            inputs = tuple(sorted((_filtered(branch) for branch in inputs), key=repr))
+        return self.function, self.distinct, self.ignore_nulls, inputs
 
     def text(self, lineage: Lineage) -> str:
         """As it is written in SQL."""
@@ -81,6 +85,16 @@ class Aggregate(Struct, frozen=True):
 
 
 _ALL = Literal("true")
+_PASSING_NULL_BY = frozenset({"SUM", "MIN", "MAX", "AVG", "COUNT"})
+
+
+def _filtered(inputs: tuple[Expression, ...]) -> tuple[Expression, ...]:
+    """The value of ``CASE WHEN condition THEN value END`` and the condition as that of a FILTER, for what passes NULL by."""
+    if len(inputs) == 2 and inputs[1] == _ALL and isinstance(inputs[0], Call) and inputs[0].function == "CASE":
+        condition, value, *others = inputs[0].operands
+        if [one.value for one in others if isinstance(one, Literal) and not one.kind] == ["null"] and len(others) == 1:
+            return value, canonical(Call("IS TRUE", (condition,)))
+    return inputs
 
 
 def calls_of(calls: tuple[AggCall, ...], rows: Rows) -> tuple[Aggregate, ...]:

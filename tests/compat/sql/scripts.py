@@ -400,6 +400,27 @@ pair(
     before_new=(COMPUTED.replace("* 37", "* 38"),),
 )
 
+pair(
+    "case_as_filter",
+    "k INT, n BIGINT, m BIGINT",
+    "SELECT k, SUM(CASE WHEN k2 > 1 THEN v END), COUNT(v) FILTER (WHERE k2 > 1) FROM a GROUP BY k",
+    "SELECT k, SUM(v) FILTER (WHERE k2 > 1), COUNT(CASE WHEN 1 < k2 THEN v ELSE NULL END) FROM a GROUP BY k",
+)
+pair(
+    "case_with_an_else",
+    "k INT, n BIGINT",
+    "SELECT k, SUM(CASE WHEN k2 > 1 THEN v ELSE 0 END) FROM a GROUP BY k",
+    "SELECT k, SUM(v) FILTER (WHERE k2 > 1) FROM a GROUP BY k",
+    AGGREGATE,
+)
+pair(
+    "last_value_of_a_case",
+    "k INT, n BIGINT",
+    "SELECT k, LAST_VALUE(CASE WHEN k2 > 1 THEN v END) FROM a GROUP BY k",
+    "SELECT k, LAST_VALUE(v) FILTER (WHERE k2 > 1) FROM a GROUP BY k",
+    AGGREGATE,
+)
+
 # joins
 TWO = "id BIGINT, w BIGINT"
 pair(
