@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from compat.cli import gate
 from compat.cli.options import load_options, loading, origin_options, paths, server_options, split
 from compat.cli.remote import Server, ServerError, job_path, origin, server_of
+from compat.compiler.own_code import is_our_file
 from compat.escaping import visible
 from compat.loader.inputs import InputError, InputKind, LoadOptions, load, opened, plans_of, request_for
 from compat.loader.lines import carrying
@@ -104,13 +105,21 @@ def files_of(program: str, arguments: tuple[str, ...], settings: LoadOptions) ->
         try:
             names = {
                 place,
-                *(name for name in (loads.files if loads else ()) if os.path.isfile(os.path.join(root, name))),
+                *(name for name in (loads.files if loads else ()) if _is_sent(root, name)),
             }
             files = {name: Path(root, name).read_text("utf-8") for name in sorted(names)}
         except (OSError, UnicodeDecodeError) as error:
             raise click.UsageError(f"A file that {program} looks at is no text to send: {error}.") from error
     options = {"arguments": arguments, "options": dict(settings.options), "flink": settings.flink}
     return {"program": place, "files": files, **options}
+
+
+def _is_sent(root: str, name: str) -> bool:
+    """Whether a file belongs to the program: what is installed, hidden or ours does not, nor what was only looked for."""
+    parts = name.split("/")
+    foreign = any(part.startswith(".") or part in ("site-packages", "dist-packages") for part in parts)
+    path = os.path.join(root, name)
+    return not foreign and not is_our_file(path) and os.path.isfile(path)
 
 
 def plan_of_job(plans: tuple[Plan | Refused, ...], job: str, program: str) -> Plan | Refused:
