@@ -5,16 +5,22 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from compat.cli import gate
 from compat.cli.options import load_options, loading, origin_options, paths, server_options, split
 from compat.cli.remote import Server, ServerError, job_path, origin, server_of
+from compat.compiler.own_code import is_our_file
 from compat.escaping import visible
-from compat.loader.inputs import InputError, LoadOptions, load, opened
+from compat.loader.inputs import InputError, InputKind, LoadOptions, load, opened, plans_of, request_for
 from compat.loader.lines import carrying
+from compat.loader.main_module import layout_of
+from compat.loader.process import load_one
+from compat.loader.request import Loaded
 from compat.service.answers import VersionAnswer
 from compat.service.records import Mode
 
@@ -33,6 +39,7 @@ UNDECIDED = 2
     metavar="NAME@sha256:…",
     help="The container image that holds it, by which compat webhook knows it again.",
 )
+@click.option("--program", "whole", is_flag=True, help="Send the program, and have the service build it, if it does.")
 @server_options(required=True)
 @origin_options
 @loading
@@ -46,11 +53,16 @@ def push(program: str, **options: Any) -> None:
     server = server_of(options["server"], options["token_file"])
     settings = load_options(options, program)
     try:
-        plan = compiled(program, split(options["arguments"]), settings, options["job"])
-        sent = {"plan": plan, **origin(program, options["commit"], options["author"])}
+        given = split(options["arguments"])
+        sent = origin(program, options["commit"], options["author"]) | (
+            files_of(program, given, settings)
+            if options["whole"]
+            else {"plan": compiled(program, given, settings, options["job"])}
+        )
         if options["image"] is not None:
             sent["image"] = options["image"]
-        version = server.post(f"{job_path(options['job'])}/versions", sent, VersionAnswer)
+        kind = "programs" if options["whole"] else "versions"
+        version = server.post(f"{job_path(options['job'])}/{kind}", sent, VersionAnswer)
     except InputError as error:
         _end(error.failure.message, error.failure.traceback, error.failure.hint)
     except ServerError as error:
@@ -74,6 +86,40 @@ def compiled(program: str, arguments: tuple[str, ...], settings: LoadOptions, jo
     """The plan of a program, with the lines that it names. Raises InputError, and a usage error."""
     with opened(program, arguments) as given:
         return carrying(plan_of_job(load(given, settings), job, program), given)
+
+
+def files_of(program: str, arguments: tuple[str, ...], settings: LoadOptions) -> dict[str, Any]:
+    """A program as a service takes it: the files of its project that it looks at when it is built here, and how it is started.
+
+    Raises InputError, and a usage error.
+    """
+    with opened(program, arguments) as given:
+        if given.kind not in (InputKind.PROGRAM, InputKind.TOPOLOGY) or given.root:
+            raise click.UsageError("--program sends programs in Python and topologies, from files.")
+        layout = layout_of(given.path, settings.pyfiles)
+        root = os.path.realpath(layout.root or layout.folder)
+        outcome = load_one(request_for(given, replace(settings, watched=root)), timeout=settings.timeout)
+        plans_of(given, outcome)
+        place = os.path.relpath(os.path.realpath(given.path), root)
+        loads = outcome.loads if isinstance(outcome, Loaded) else None
+        try:
+            names = {
+                place,
+                *(name for name in (loads.files if loads else ()) if _is_sent(root, name)),
+            }
+            files = {name: Path(root, name).read_text("utf-8") for name in sorted(names)}
+        except (OSError, UnicodeDecodeError) as error:
+            raise click.UsageError(f"A file that {program} looks at is no text to send: {error}.") from error
+    options = {"arguments": arguments, "options": dict(settings.options), "flink": settings.flink}
+    return {"program": place, "files": files, **options}
+
+
+def _is_sent(root: str, name: str) -> bool:
+    """Whether a file belongs to the program: what is installed, hidden or ours does not, nor what was only looked for."""
+    parts = name.split("/")
+    foreign = any(part.startswith(".") or part in ("site-packages", "dist-packages") for part in parts)
+    path = os.path.join(root, name)
+    return not foreign and not is_our_file(path) and os.path.isfile(path)
 
 
 def plan_of_job(plans: tuple[Plan | Refused, ...], job: str, program: str) -> Plan | Refused:

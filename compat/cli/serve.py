@@ -44,6 +44,11 @@ DATABASE = click.option(
     metavar="DAYS",
     help="Older ones that were never promoted are deleted. Without both options, none.",
 )
+@click.option(
+    "--allow-programs",
+    is_flag=True,
+    help="Also build programs that are pushed with --program: confined, by Linux's Landlock and namespaces.",
+)
 @click.option("--scan-interval", type=click.FloatRange(1), default=30.0, show_default=True, help="Seconds.")
 @click.option("--workers", type=click.IntRange(1), help="Processes for small checks (default: as many as processors).")
 @click.option(
@@ -61,7 +66,7 @@ DATABASE = click.option(
 def serve(database: str, host: str, port: int, folders: tuple[str, ...], **options: Any) -> None:
     """Serve the registry: the API under /api/v1, and pages for people.
 
-    It takes plans, never programs. Make a token first, with 'compat token create NAME --role push'.
+    It takes plans, and programs only with --allow-programs. Make a token first, with 'compat token create NAME --role push'.
 
     Example: compat serve --folder /data/savepoints
     """
@@ -80,6 +85,7 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
                 scan_interval=options["scan_interval"],
                 backup=options["backup"],
                 backup_interval=options["backup_interval"],
+                allow_programs=options["allow_programs"],
                 expiry=_expiry(service, options["keep_versions"], options["expire_versions"]),
                 max_body=options["max_body"],
                 check_timeout=options["check_timeout"],
@@ -90,7 +96,12 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
                 secure_cookies=options["https"],
                 **given,
             )
+            if settings.allow_programs:
+                service.building.require_confinement()
             app = service.create_app(settings)
+        except service.building.CannotConfine as error:
+            click.echo(f"The service cannot build programs here: {error.strerror}", err=True)
+            sys.exit(2)
         except (ValueError, service.SQLAlchemyError) as error:
             click.echo(f"The service cannot start: {error}", err=True)
             sys.exit(2)
@@ -151,6 +162,7 @@ def service_modules() -> Any:
             tls,
         )
         from compat.service import settings as settings_module
+        from compat.service.building import build as building
     except ModuleNotFoundError as error:
         raise click.UsageError(
             f"The service needs {error.name!r}, which is not installed: pip install 'stream-compat[service]'."
@@ -160,6 +172,7 @@ def service_modules() -> Any:
         ServiceSettings=ServiceSettings,
         admission=admission,
         backup=backup,
+        building=building,
         create_app=create_app,
         database=database,
         memory=memory,

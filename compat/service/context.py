@@ -41,6 +41,7 @@ class Service:
     pages: Kept[str]
     underway: dict[Hashable, asyncio.Future[str]] = field(default_factory=dict)
     turn: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    building: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
     ready: bool = False
 
 

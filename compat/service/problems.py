@@ -13,6 +13,7 @@ from starlette.responses import Response
 
 from compat.escaping import visible
 from compat.service.body import BodyRefused
+from compat.service.building.confinement import CannotConfine
 from compat.service.pool import Busy, WorkFailed
 from compat.service.registry import Conflict, NotFound
 from compat.service.telemetry import log
@@ -66,6 +67,8 @@ async def on_error(request: Request, error: Exception) -> Response:
             return problem(404, str(error.args[0]))
         case Conflict():
             return problem(409, str(error))
+        case CannotConfine():
+            return problem(503, f"This service cannot build programs: {error.strerror}")
         case WorkFailed():
             return problem(413, str(error))
         case Busy():

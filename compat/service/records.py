@@ -58,7 +58,10 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class Version(Struct, frozen=True, kw_only=True):
-    """A version of a job: the ``number``-th that was pushed, from 1. ``image`` is the digest of its container image."""
+    """A version of a job: the ``number``-th that was pushed, from 1. ``image`` is the digest of its container image.
+
+    ``built`` tells that this service built it from a program, and not who pushed it.
+    """
 
     id: int
     job: str
@@ -69,6 +72,7 @@ class Version(Struct, frozen=True, kw_only=True):
     pushed_by: str
     pushed_at: float
     image: str | None = None
+    built: bool = False
 
     @property
     def label(self) -> str:
@@ -281,6 +285,7 @@ def version_json(version: Version) -> dict[str, Any]:
         "pushed_by": version.pushed_by,
         "pushed_at": moment(version.pushed_at),
         "image": version.image,
+        "built": version.built,
         "plan": plan_json(version.plan),
     }
 

@@ -51,8 +51,9 @@ class ServiceSettings(Struct, frozen=True, kw_only=True):
     and ``huge_body`` are the sizes from which on checks go to processes of their own, so that smaller ones need not wait. Two
     plans of 10,000 operators are a body of 70 million. ``files_timeout`` is the time that reading a snapshot in a folder gets,
     ``worker_memory`` what a process may take, ``least_space`` what the disk must have for the service to be ready.
-    The registry is exported to the file ``backup`` every ``backup_interval`` seconds, where one is named; what the rule
-    ``expiry`` says is deleted every ``expiry_interval`` seconds, where there is one.
+    The registry is exported to the file ``backup`` every ``backup_interval`` seconds, where one is named.
+    With ``allow_programs`` the service builds programs that are sent, confined, in ``program_memory`` and ``program_timeout``.
+    What the rule ``expiry`` says is deleted every ``expiry_interval`` seconds, where there is one.
     """
 
     database: str = "sqlite:///compat.db"
@@ -62,6 +63,9 @@ class ServiceSettings(Struct, frozen=True, kw_only=True):
     scan_interval: float = 30.0
     backup: str | None = None
     backup_interval: float = 86_400.0
+    allow_programs: bool = False
+    program_memory: int = 1024**3
+    program_timeout: float = 60.0
     expiry: Rule | None = None
     expiry_interval: float = 3600.0
     max_body: int = 128 * 1024 * 1024

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
-from compat.service.api import acceptances, audit, catalogue, checks, compatibility, deletions, jobs, savepoints
+from compat.service.api import (
+    acceptances,
+    audit,
+    catalogue,
+    checks,
+    compatibility,
+    deletions,
+    jobs,
+    programs,
+    savepoints,
+)
 from compat.service.api.openapi import openapi
 
 PREFIX = "/api/v1"
@@ -12,6 +22,6 @@ PREFIX = "/api/v1"
 
 def routes() -> list[Route]:
     """All routes of the API."""
-    modules = (checks, jobs, compatibility, deletions, acceptances, savepoints, audit, catalogue)
+    modules = (checks, jobs, programs, compatibility, deletions, acceptances, savepoints, audit, catalogue)
     given = [*(route for module in modules for route in module.ROUTES), ("GET", "/openapi.json", openapi)]
     return [Route(PREFIX + path, handler, methods=[method]) for method, path, handler in given]

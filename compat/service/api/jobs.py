@@ -94,6 +94,11 @@ async def push(request: Request) -> Response:
     identity = require(request, Role.PUSH, job)
     body = await read_body(request, parts.settings)
     given = await work(request, worker.push, body, size=len(body))
+    return await register(parts, job, given, identity)
+
+
+async def register(parts: Service, job: str, given: worker.Pushed, identity: Identity, built: bool = False) -> Response:
+    """Keep what was pushed; ``built`` here, or by who sent it. The answer to that."""
     pushed = await blocking(
         parts.registry.jobs.push,
         job,
@@ -102,6 +107,7 @@ async def push(request: Request) -> Response:
         author=given.author,
         image=given.image,
         by=identity.name,
+        built=built,
     )
     if pushed.new:
         parts.metrics.pushed.inc()

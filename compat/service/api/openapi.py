@@ -132,6 +132,15 @@ def _paths() -> dict[str, Json]:
                 refusals=(403, 404, 413, 422),
             )
         },
+        "/jobs/{job}/programs": {
+            "post": _operation(
+                "Have the service build a program, where its operator allows that, and register its plan",
+                {"200": reference("Version"), "201": reference("Version")},
+                job,
+                body="ProgramRequest",
+                refusals=(403, 409, 413, 422),
+            )
+        },
         "/jobs/{job}/compatibility": {
             "get": _operation(
                 "What a new version has to restore", {"200": reference("Compatibility")}, job, refusals=(404, 422)

@@ -59,6 +59,7 @@ def all_schemas() -> dict[str, Json]:
             pushed_by=TEXT,
             pushed_at=moment,
             image=text,
+            built={"type": "boolean"},
             plan=reference("PlanInfo"),
         ),
         "Promotion": record(
@@ -201,6 +202,17 @@ def all_schemas() -> dict[str, Json]:
         "PushRequest": exactly(
             ["plan"],
             plan=reference("Plan"),
+            commit=label,
+            author=label,
+            image=or_null({"type": "string", "pattern": IMAGE, "maxLength": LONGEST_LABEL}),
+        ),
+        "ProgramRequest": exactly(
+            ["program", "files"],
+            program={"type": "string", "maxLength": LONGEST_LABEL},
+            files={"type": "object", "additionalProperties": TEXT},
+            arguments={"type": "array", "items": TEXT},
+            options={"type": "object", "additionalProperties": TEXT},
+            flink=or_null({"enum": list(FLINK_VERSIONS)}),
             commit=label,
             author=label,
             image=or_null({"type": "string", "pattern": IMAGE, "maxLength": LONGEST_LABEL}),

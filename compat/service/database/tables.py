@@ -56,11 +56,14 @@ versions = Table(
     Column("pushed_by", Text, nullable=False),
     Column("pushed_at", Double, nullable=False),
     Column("image", String(71)),
+    Column("built", Boolean),
     UniqueConstraint("job", "number", name="one_version_a_number"),
     Index("versions_by_plan", "plan"),
     Index("versions_by_image", "image"),
 )
-"""``image`` is the digest of the container image that holds the program, as ``sha256:…``."""
+"""``image`` is the digest of the container image that holds the program, as ``sha256:…``; ``built`` tells that the service
+itself built the plan.
+"""
 
 numbers = Table(
     "numbers",

@@ -94,6 +94,7 @@ class Jobs:
         author: str | None,
         by: str,
         image: str | None = None,
+        built: bool = False,
     ) -> Pushed:
         """Register a plan as the newest version of a job, which is made if it is new.
 
@@ -103,7 +104,7 @@ class Jobs:
         for _ in range(3):
             try:
                 with self._database.write() as connection:
-                    return _push(connection, name, packed, commit, author, image, by)
+                    return _push(connection, name, packed, commit, author, image, by, built)
             except IntegrityError:
                 continue  # another server made the job at the same moment
         raise Conflict(f"Job {name!r} is being made by others at this moment; push again.")
@@ -232,6 +233,7 @@ def _push(
     author: str | None,
     image: str | None,
     by: str,
+    built: bool,
 ) -> Pushed:
     now = time.time()
     query = select(jobs).where(jobs.c.name == name).with_for_update()
@@ -243,7 +245,7 @@ def _push(
         _VERSIONS.where(versions.c.job == job.id).order_by(versions.c.number.desc()).limit(1)
     ).first()
     same = newest is not None and (newest.plan, newest.commit) == (packed.plan.digest, commit)
-    if newest is not None and same and image in (None, newest.image):
+    if newest is not None and same and image in (None, newest.image) and built <= bool(newest.built):
         return Pushed(_version(newest), new=False)
     keep(connection, packed)
     number = _next_number(connection, name)
@@ -255,6 +257,7 @@ def _push(
             commit=commit,
             author=author,
             image=image,
+            built=built,
             pushed_by=by,
             pushed_at=now,
         )
@@ -340,4 +343,5 @@ def _version(row: AnyRow) -> Version:
         pushed_by=row.pushed_by,
         pushed_at=row.pushed_at,
         image=row.image,
+        built=bool(row.built),
     )

@@ -485,10 +485,13 @@ def test_a_revoked_token_is_worth_nothing(service):
         ("POST", "/jobs/x/promotions", "push"),
         ("POST", "/checks", "read"),
         ("POST", "/savepoints/scan", "admin"),
+        ("POST", "/jobs/x/withdrawals", "admin"),
+        ("POST", "/jobs/x/deletions", "admin"),
+        ("POST", "/jobs/x/compatibility", "admin"),
     ],
 )
 def test_roles(service, method, path, needed):
-    order = [None, "read", "push", "admin"]
+    order = [None, "read", "push", "deploy", "admin"]
     for role in order:
         answer = service.client(role).request(method, path, content=b"{}", headers=JSON)
         allowed = order.index(role) >= order.index(needed) or (needed == "read" and role is None)
