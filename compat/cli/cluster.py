@@ -246,7 +246,9 @@ def stop(folder: str, database: str | None, keep_jobs: bool) -> None:
         sys.exit(REFUSED)
     pid = dispatcher_process(place)
     if pid:
-        os.kill(pid, signal.SIGKILL if keep_jobs else signal.SIGTERM)  # it takes its jobs along where it is asked to end
+        os.kill(
+            pid, signal.SIGKILL if keep_jobs else signal.SIGTERM
+        )  # it takes its jobs along where it is asked to end
         end = time.monotonic() + _STOPPING
         while dispatcher_process(place) == pid and time.monotonic() < end:
             time.sleep(0.1)

@@ -83,14 +83,17 @@ def holder_of(image: str | None, artifact: str | None) -> str | None:
         raise click.UsageError("A version has one digest: give --image, or --artifact-digest.")
     if artifact.startswith("sha256:"):
         if not re.fullmatch(r"sha256:[0-9a-f]{64}", artifact):
-            raise click.BadParameter("a digest is sha256: and 64 digits, a to f small.", param_hint="'--artifact-digest'")
+            raise click.BadParameter(
+                "a digest is sha256: and 64 digits, a to f small.", param_hint="'--artifact-digest'"
+            )
         return artifact
     try:
         with open(artifact, "rb") as file:
             return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
     except OSError as error:
         raise click.BadParameter(
-            f"{artifact}: {error.strerror or error}. Give a file, or a digest: sha256:…", param_hint="'--artifact-digest'"
+            f"{artifact}: {error.strerror or error}. Give a file, or a digest: sha256:…",
+            param_hint="'--artifact-digest'",
         ) from error
 
 

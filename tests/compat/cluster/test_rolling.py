@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -19,9 +18,12 @@ from tests.compiler.spark.crashes import JOB, verify_job, write_program
 pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[3]
+END = 1500
 SLOWLY = ("--epoch-records", "2")
 TOLD = 'lambda p: "%d:%d" % p'
-TELLS = """lambda p: (open("{folder}/versions", "a").write(__import__("compat").__version__ + chr(10)), "%d:%d" % p)[1]"""
+TELLS = (
+    """lambda p: (open("{folder}/versions", "a").write(__import__("compat").__version__ + chr(10)), "%d:%d" % p)[1]"""
+)
 """The function behind the one that has the state, which notes by which version it is run."""
 
 
@@ -38,12 +40,12 @@ def former(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[RunningCluster]:
-    running = RunningCluster(tmp_path, slots=1)
+    running = RunningCluster(tmp_path, slots=1, patience=200)
     yield running
     running.stop()
 
 
-def of_former(cluster: RunningCluster, former: Path, monkeypatch: pytest.MonkeyPatch, end: int) -> str:
+def of_former(cluster: RunningCluster, former: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """Start the cluster with the earlier version, and a job on it by that one; gives the job."""
     with monkeypatch.context() as patch:
         patch.setenv("PYTHONPATH", str(former))
@@ -51,7 +53,7 @@ def of_former(cluster: RunningCluster, former: Path, monkeypatch: pytest.MonkeyP
         cluster.start("--master", "local[1]")
         folder = cluster.folder / "counting"
         folder.mkdir()
-        program = write_program(folder, end, interval=5_000, parallelism=1, text=JOB.replace(TOLD, TELLS))
+        program = write_program(folder, END, interval=5_000, parallelism=1, text=JOB.replace(TOLD, TELLS))
         done = cluster.run("run", str(program), "-d", *SLOWLY)
     assert done.returncode == 0, done.stderr
     job = done.stdout.strip()
@@ -61,7 +63,7 @@ def of_former(cluster: RunningCluster, former: Path, monkeypatch: pytest.MonkeyP
 
 def deployed(cluster: RunningCluster) -> dict[str, str]:
     folder = cluster.folder / "counting"
-    given = ("--job", "counting", "job.py", "--format", "json", "--watch", "1s", *SLOWLY)
+    given = ("--job", "counting", "job.py", "--format", "json", "--watch", "0s")
     done = subprocess.run(
         [sys.executable, "-m", "compat", "deploy", "--cluster", cluster.url, *given],
         cwd=folder,
@@ -83,7 +85,7 @@ def test_a_cluster_is_upgraded_while_its_job_runs(
 ) -> None:
     import compat
 
-    job = of_former(cluster, former, monkeypatch, 150)
+    job = of_former(cluster, former, monkeypatch)
     assert versions(cluster) == {"0.0.9"}
     done = cluster.run("cluster", "stop", "--dir", str(cluster.place.path), "--keep-jobs")
     assert done.returncode == 0, done.stderr
@@ -98,20 +100,20 @@ def test_a_cluster_is_upgraded_while_its_job_runs(
     new = deployed(cluster)["runs"]
     cluster.wait(new, lambda found: found.over)
     assert cluster.client.find(job).state == "FINISHED"
-    verify_job(str(cluster.folder / "counting"), 150, cluster.place.store, new)
+    verify_job(str(cluster.folder / "counting"), END, cluster.place.store, new)
     assert versions(cluster) == {"0.0.9", compat.__version__}
 
 
 def test_a_job_whose_process_died_meanwhile_fails_at_once_and_is_deployed_from_its_checkpoint(
     cluster: RunningCluster, former: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = of_former(cluster, former, monkeypatch, 150)
+    job = of_former(cluster, former, monkeypatch)
     cluster.run("cluster", "stop", "--dir", str(cluster.place.path))
     cluster._reap()
     cluster.start("--master", "local[1]")
     cluster.wait(job, lambda found: found.over)
-    (failed,) = [each for each in cluster.client.jobs() if each.id == job]
+    (failed,) = [each for each in cluster.client.jobs() if each.jid == job]
     assert (failed.state, failed.attempt) == ("FAILED", 2)
     new = deployed(cluster)["runs"]
     cluster.wait(new, lambda found: found.over)
-    verify_job(str(cluster.folder / "counting"), 150, cluster.place.store, new)
+    verify_job(str(cluster.folder / "counting"), END, cluster.place.store, new)

@@ -224,7 +224,12 @@ CASES = {
         DENIED,
         "its image is that of word_count@2",
     ),
-    "a digest that nobody pushed": (version(2, digest=f"sha256:{'9' * 64}"), RUNS, UNDECIDED, "pushed with another image"),
+    "a digest that nobody pushed": (
+        version(2, digest=f"sha256:{'9' * 64}"),
+        RUNS,
+        UNDECIDED,
+        "pushed with another image",
+    ),
     "a digest of a version that was pushed without one": (
         version(3, digest=f"sha256:{'9' * 64}"),
         RUNS,
@@ -238,7 +243,12 @@ CASES = {
         UNDECIDED,
         "args changed",
     ),
-    "a digest says which version it is": (deployment(job=JOB, digest=OTHER_IMAGE), RUNS, ALLOWED, "word_count@2 restores"),
+    "a digest says which version it is": (
+        deployment(job=JOB, digest=OTHER_IMAGE),
+        RUNS,
+        ALLOWED,
+        "word_count@2 restores",
+    ),
     "a digest of one version, and the image of another": (
         version(1, digest=IMAGE, image=BY_OTHER),
         version(1, digest=IMAGE),
