@@ -192,8 +192,8 @@ def _require_same_program(registry: Registry, wanted: Version, runs: Version, ne
     if changed:
         raise _Undecided(
             f"{new.name} is {wanted.label} as before, and {', '.join(changed)} changed: what that makes of the job nobody "
-            f"checked. Push it as it is now, 'compat push --job {wanted.job}', and name that version; where only the place of the "
-            f"code changed, the annotation {DIGEST} says so, with the digest of 'compat push --artifact-digest'."
+            f"checked. Push it as it is now, 'compat push --job {wanted.job}', and name that version; where only the place of "
+            f"the code changed, the annotation {DIGEST} says so, with the digest of 'compat push --artifact-digest'."
         )
 
 
@@ -260,8 +260,8 @@ def _version(registry: Registry, given: Asked) -> Version:
             )
         if not of_job and given.digest != given.image_digest:
             raise _Undecided(
-                f"{given.name} says it is {found.label}, by the digest {given.digest}, and that version was pushed without one: "
-                f"'compat push --artifact-digest' names it."
+                f"{given.name} says it is {found.label}, by the digest {given.digest}, and that version was pushed without "
+                f"one: 'compat push --artifact-digest' names it."
             )
         _require_no_other_image(registry, given, found)
         return found
