@@ -159,15 +159,15 @@ def test_a_version_is_known_by_the_digest_of_its_artifact(service, asked, job, t
     jar.write_bytes(b"a jar")
     digest = f"sha256:{hashlib.sha256(b'a jar').hexdigest()}"
     pushed = compat(service, "push", "--job", job, V1, "--artifact-digest", str(jar))
-    assert pushed.returncode == 0, pushed.stderr
-    assert f"stream-compat/digest: {digest}" in pushed.stdout
+    assert pushed.exit_code == 0, pushed.output
+    assert f"stream-compat/digest: {digest}" in pushed.output
     again = compat(service, "push", "--job", job, V1, "--artifact-digest", digest)
-    assert f"{job}@1 registered" in again.stdout
+    assert f"{job}@1 registered" in again.output
     (found,) = service.client().get(f"/jobs/{job}/versions").json()["versions"]
     assert found["image"] == digest
     marks = {"job": job, "version": "1", "digest": digest}
     moved = deployment(**marks, jarURI="https://mirror.example/job.jar")
-    assert asked(moved, deployment(**marks))["allowed"]
+    assert ask(asked, moved, deployment(**marks))["allowed"]
 
 
 @pytest.mark.parametrize(
@@ -180,8 +180,8 @@ def test_a_version_is_known_by_the_digest_of_its_artifact(service, asked, job, t
 )
 def test_a_digest_that_is_none_is_refused(service, job, given, told):
     done = compat(service, "push", "--job", job, V1, *given)
-    assert done.returncode == 2
-    assert told in " ".join(done.stderr.split())
+    assert done.exit_code == 2
+    assert told in " ".join(done.output.split())
 
 
 def test_an_image_is_named_by_its_digest(service, job):
