@@ -226,8 +226,11 @@ def _terminated(dispatcher: Dispatcher) -> None:
 @cluster.command("stop")
 @_DIR
 @click.option("--database", metavar="URL", help="As it was given to compat cluster start.")
-def stop(folder: str, database: str | None) -> None:
+@click.option("--keep-jobs", is_flag=True, help="End the dispatcher alone: the next one takes over what runs.")
+def stop(folder: str, database: str | None, keep_jobs: bool) -> None:
     """End the cluster, also where its dispatcher was killed. Its jobs go on when it is started again.
+
+    With --keep-jobs they go on at once, and so does Spark: so a cluster gets a dispatcher of a newer version.
 
     Example: compat cluster stop
     """
@@ -243,9 +246,14 @@ def stop(folder: str, database: str | None) -> None:
         sys.exit(REFUSED)
     pid = dispatcher_process(place)
     if pid:
-        os.kill(pid, signal.SIGTERM)
+        os.kill(
+            pid, signal.SIGKILL if keep_jobs else signal.SIGTERM
+        )  # it takes its jobs along where it is asked to end
         end = time.monotonic() + _STOPPING
         while dispatcher_process(place) == pid and time.monotonic() < end:
             time.sleep(0.1)
+    if keep_jobs:
+        click.echo("The dispatcher ended. Jobs go on; compat cluster start takes them over.", err=True)
+        return
     left = stop_processes(place, Jobs(Database(database or place.database)))
     click.echo(f"The cluster ended. {left} jobs go on when it is started again.", err=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -15,6 +17,7 @@ from compat.cli import gate
 from compat.cli.options import load_options, loading, origin_options, paths, server_options, split
 from compat.cli.remote import Server, ServerError, job_path, origin, server_of
 from compat.compiler.own_code import is_our_file
+from compat.deployment.resources import DIGEST, VERSION
 from compat.escaping import visible
 from compat.loader.inputs import InputError, InputKind, LoadOptions, load, opened, plans_of, request_for
 from compat.loader.lines import carrying
@@ -39,6 +42,12 @@ UNDECIDED = 2
     metavar="NAME@sha256:…",
     help="The container image that holds it, by which compat webhook knows it again.",
 )
+@click.option(
+    "--artifact-digest",
+    metavar="sha256:…|FILE",
+    help="The artifact that holds it, such as a jar, or the file whose SHA-256 that is: compat webhook knows it again by the "
+    "annotation stream-compat/digest.",
+)
 @click.option("--program", "whole", is_flag=True, help="Send the program, and have the service build it, if it does.")
 @server_options(required=True)
 @origin_options
@@ -52,6 +61,7 @@ def push(program: str, **options: Any) -> None:
     """
     server = server_of(options["server"], options["token_file"])
     settings = load_options(options, program)
+    holder = holder_of(options["image"], options["artifact_digest"])
     try:
         given = split(options["arguments"])
         sent = origin(program, options["commit"], options["author"]) | (
@@ -59,8 +69,8 @@ def push(program: str, **options: Any) -> None:
             if options["whole"]
             else {"plan": compiled(program, given, settings, options["job"])}
         )
-        if options["image"] is not None:
-            sent["image"] = options["image"]
+        if holder is not None:
+            sent["image"] = holder
         kind = "programs" if options["whole"] else "versions"
         version = server.post(f"{job_path(options['job'])}/{kind}", sent, VersionAnswer)
     except InputError as error:
@@ -70,7 +80,10 @@ def push(program: str, **options: Any) -> None:
     asked = [] if os.environ.get("COMPAT_SERVER") == options["server"] else ["--server", options["server"]]
     following = shlex.join(["compat", "promote", "--job", options["job"], *asked])
     program = f", of the program {visible(version.plan.program)}" if version.plan.program else ""
-    click.echo(f"{visible(version.label)} registered{program}.{_asked(server, options['job'])}\nNext: {following}")
+    click.echo(f"{visible(version.label)} registered{program}.{_asked(server, options['job'])}")
+    if options["artifact_digest"] is not None:
+        click.echo(f"Deploy it with the annotations {VERSION}: {visible(version.label)} and {DIGEST}: {holder}")
+    click.echo(f"Next: {following}")
 
 
 def _asked(server: Server, job: str) -> str:
@@ -120,6 +133,31 @@ def _is_sent(root: str, name: str) -> bool:
     foreign = any(part.startswith(".") or part in ("site-packages", "dist-packages") for part in parts)
     path = os.path.join(root, name)
     return not foreign and not is_our_file(path) and os.path.isfile(path)
+
+
+def holder_of(image: str | None, artifact: str | None) -> str | None:
+    """What the registry knows a version by: an image, or the digest of an artifact, which may be that of a file.
+
+    Raises a usage error.
+    """
+    if artifact is None:
+        return image
+    if image is not None:
+        raise click.UsageError("A version has one digest: give --image, or --artifact-digest.")
+    if artifact.startswith("sha256:"):
+        if not re.fullmatch(r"sha256:[0-9a-f]{64}", artifact):
+            raise click.BadParameter(
+                "a digest is sha256: and 64 digits, a to f small.", param_hint="'--artifact-digest'"
+            )
+        return artifact
+    try:
+        with open(artifact, "rb") as file:
+            return f"sha256:{hashlib.file_digest(file, 'sha256').hexdigest()}"
+    except OSError as error:
+        raise click.BadParameter(
+            f"{artifact}: {error.strerror or error}. Give a file, or a digest: sha256:…",
+            param_hint="'--artifact-digest'",
+        ) from error
 
 
 def plan_of_job(plans: tuple[Plan | Refused, ...], job: str, program: str) -> Plan | Refused:

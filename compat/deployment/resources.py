@@ -20,6 +20,10 @@ GROUP = "flink.apache.org"
 BLUE_GREEN = "FlinkBlueGreenDeployment"
 KINDS = ("FlinkDeployment", "FlinkSessionJob", BLUE_GREEN)
 
+JOB, VERSION, DIGEST = "stream-compat/job", "stream-compat/version", "stream-compat/digest"
+"""Annotations, or labels, that say whose version a resource is, and which one: ``3``, or ``word_count@3``; and an annotation
+with the digest of what holds its program."""
+
 _VERSION = re.compile(r"v(\d+)_(\d+)")
 
 

@@ -212,13 +212,15 @@ class Lineage:
         return self._origin(column, operator, node) or f"column {place + 1} of {operator.name}"
 
     def _origin(self, column: Column, operator: Operator, node: ExecNode | None) -> str | None:
-        """What a column without a name is where an operator has read it. A plan from a file may be a circle."""
-        handed = () if node is None or column in self._named else self._handed_on(operator, node)
-        if int(column.place) >= len(handed):
+        """What a column without a name is where an operator has read it; None in a circle, as a plan from a file may be."""
+        if node is None or column in self._named:
             return None
         self._named.add(column)
         try:
-            return self.text(handed[int(column.place)])
+            handed = self._handed_on(operator, node)
+            return self.text(handed[int(column.place)]) if int(column.place) < len(handed) else None
+        except RecursionError:
+            return None
         finally:
             self._named.remove(column)
 

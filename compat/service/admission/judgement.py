@@ -15,12 +15,12 @@ import msgspec
 from msgspec import Struct
 
 from compat.check.findings import Level, Verdict
-from compat.deployment.resources import GROUP, KINDS, MalformedResource, Upgrade
+from compat.deployment.resources import DIGEST, GROUP, JOB, KINDS, VERSION, MalformedResource, Upgrade
 from compat.deployment.risks import risks
 from compat.plan.reading import PlanError
 from compat.service import gate
 from compat.service.admission import configured
-from compat.service.admission.resources import JOB, VERSION, Asked, read_resource, same_spec
+from compat.service.admission.resources import Asked, read_resource, same_spec
 from compat.service.admission.reviews import Request
 from compat.service.records import Check, Version
 from compat.service.registry import NotFound, Registry
@@ -185,13 +185,21 @@ def _require_same_program(registry: Registry, wanted: Version, runs: Version, ne
         "brought": "what brings code",
     }
     changed = [told for name, told in names.items() if getattr(new.program, name) != getattr(old.program, name)]
-    if new.digest is not None and any(one.number == wanted.number for one in registry.jobs.with_image(new.digest)):
-        changed = [told for told in changed if told != "image"]
+    if new.digest is not None and _holds(registry, new.digest, wanted):
+        # What an image has is in its digest; that of an artifact is all the code there is, wherever it comes from.
+        settled = ("image",) if new.digest == new.image_digest else ("image", "jarURI", "what brings code")
+        changed = [told for told in changed if told not in settled]
     if changed:
         raise _Undecided(
             f"{new.name} is {wanted.label} as before, and {', '.join(changed)} changed: what that makes of the job nobody "
-            f"checked. Push it as it is now, 'compat push --job {wanted.job}', and name that version."
+            f"checked. Push it as it is now, 'compat push --job {wanted.job}', and name that version; where only the place of "
+            f"the code changed, the annotation {DIGEST} says so, with the digest of 'compat push --artifact-digest'."
         )
+
+
+def _holds(registry: Registry, digest: str, version: Version) -> bool:
+    """True for the digest of what holds the program of a version."""
+    return any((one.job, one.number) == (version.job, version.number) for one in registry.jobs.with_image(digest))
 
 
 def _under_their_settings(
@@ -246,9 +254,15 @@ def _version(registry: Registry, given: Asked) -> Version:
             raise MalformedResource(f"{given.name} says it is {found.label}, and its image is that of {told}.")
         if not of_job and given.digest is not None and found.image is not None:
             raise _Undecided(
-                f"{given.name} says it is {found.label}, which was pushed with another image, {found.image}: "
-                f"'compat push --image' names this one."
+                f"{given.name} says it is {found.label}, which was pushed with another image or artifact, {found.image}: "
+                f"'compat push' names this one, with --image or --artifact-digest."
             )
+        if not of_job and given.digest != given.image_digest:
+            raise _Undecided(
+                f"{given.name} says it is {found.label}, by the digest {given.digest}, and that version was pushed without "
+                f"one: 'compat push --artifact-digest' names it."
+            )
+        _require_no_other_image(registry, given, found)
         return found
     if len(of_job) == 1:
         return next(iter(of_job.values()))
@@ -269,6 +283,17 @@ def _version(registry: Registry, given: Asked) -> Version:
         f"No version was pushed with the image {given.digest} of {given.name}: name it at 'compat push --image', "
         f"or the version with the annotation {VERSION}."
     )
+
+
+def _require_no_other_image(registry: Registry, given: Asked, found: Version) -> None:
+    """Raise MalformedResource where an annotation says one version, and the image beside it is known to be another's."""
+    if given.image_digest is None or given.image_digest == given.digest:
+        return
+    others = [one for one in registry.jobs.with_image(given.image_digest) if one.job == found.job]
+    if others and all(one.plan.digest != found.plan.digest for one in others):
+        raise MalformedResource(
+            f"{given.name} says it is {found.label}, and its image is that of {', '.join(one.label for one in others)}."
+        )
 
 
 def _risks(new: Asked, old: Asked | None, restored: str | None) -> Iterator[str]:

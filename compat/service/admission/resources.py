@@ -10,6 +10,9 @@ from msgspec import Raw, Struct
 
 from compat.deployment.resources import (
     BLUE_GREEN,
+    DIGEST,
+    JOB,
+    VERSION,
     Deployment,
     JobSpec,
     MalformedResource,
@@ -18,9 +21,6 @@ from compat.deployment.resources import (
     deployment_of,
 )
 from compat.service.requests import IMAGE, LARGEST_NUMBER, is_job_name
-
-JOB, VERSION = "stream-compat/job", "stream-compat/version"
-"""Annotations, or labels, that say whose version a resource is, and which one: ``3``, or ``word_count@3``."""
 
 _IMAGE = re.compile(IMAGE)
 _IMAGE_SETTINGS = ("kubernetes.container.image.ref", "kubernetes.container.image")
@@ -62,7 +62,8 @@ class Named(Struct, frozen=True, kw_only=True):
 class Asked(Deployment, frozen=True, kw_only=True):
     """A deployment that is asked for.
 
-    ``digest`` is that of the image that holds the program, None where the program is from elsewhere or a tag names the image.
+    ``image_digest`` is that of the image that holds the program, None where the program is from elsewhere or a tag names the
+    image. ``digest`` is the one that its annotation says the program is held by, or else that of the image.
     A start later than the first restores its ``savepoint`` if its ``nonce`` is another than before. ``of_two_colours`` marks
     the deployments that a FlinkBlueGreenDeployment made.
     """
@@ -70,6 +71,7 @@ class Asked(Deployment, frozen=True, kw_only=True):
     named: Named
     program: Program
     digest: str | None
+    image_digest: str | None
     suspended: bool
     nonce: int | None
     has_job: bool
@@ -97,7 +99,8 @@ def read_resource(text: bytes) -> Asked:
             args=given.args or (),
             brought=_brought(spec, deployment.settings),
         ),
-        digest=_digest(image, given.jar),
+        digest=_told(found) or _digest(image, given.jar),
+        image_digest=_digest(image, given.jar),
         suspended=given.state == "suspended",
         nonce=given.savepoint_redeploy_nonce,
         has_job=spec.job is not None,
@@ -140,15 +143,26 @@ def _value(text: Raw) -> object:
     return msgspec.json.decode(text)
 
 
-def _named(found: Resource) -> Named:
-    """The version that annotations or labels name, of a template as well; labels cannot hold every name, annotations can."""
+def _said(found: Resource, key: str) -> str | None:
+    """What an annotation or a label says, of a template as well; labels cannot hold every name, annotations can."""
     template = None if found.spec is None or found.spec.template is None else found.spec.template.metadata
+    marks = [(of.annotations, of.labels) for of in (found.metadata, template) if of is not None]
+    return next((value for pair in marks for mark in pair if (value := (mark or {}).get(key))), None)
 
-    def said(key: str) -> str | None:
-        marks = [(of.annotations, of.labels) for of in (found.metadata, template) if of is not None]
-        return next((value for pair in marks for mark in pair if (value := (mark or {}).get(key))), None)
 
-    job, version = said(JOB), said(VERSION)
+def _told(found: Resource) -> str | None:
+    """The digest that an annotation tells. Raises MalformedResource."""
+    text = _said(found, DIGEST)
+    if text is None:
+        return None
+    if not _IMAGE.fullmatch(text):
+        raise MalformedResource(f"{DIGEST} says {text[:90]!r}; it is the digest of an artifact, sha256: and 64 digits.")
+    return text.rpartition("@")[2]
+
+
+def _named(found: Resource) -> Named:
+    """The version that annotations or labels name."""
+    job, version = _said(found, JOB), _said(found, VERSION)
     if version is not None and "@" in version:
         other, _, version = version.rpartition("@")
         if job not in (None, other):

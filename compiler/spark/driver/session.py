@@ -204,7 +204,7 @@ class Spark:
         settings |= sized(self._groups, self._slots, self._master, self._given)
         settings |= self._given
         if not self._ship:
-            return {_PATHS: _paths(self._folders), **settings}
+            return {_PATHS: module_paths(self._folders), **settings}
         own = f"{packed_environment(self._folders)}#{FOLDER}"
         return {**settings, _ARCHIVES: ",".join(filter(None, (settings.get(_ARCHIVES), own))), PYTHON_OF_TASKS: PYTHON}
 
@@ -243,7 +243,7 @@ def _say_nothing(*arguments: Any) -> None:
     """The same for a connection that breaks."""
 
 
-def _paths(folders: Sequence[str]) -> str:
+def module_paths(folders: Sequence[str]) -> str:
     """Where workers look for modules, a program's own first: this package may not be installed where they run."""
     given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     return os.pathsep.join(dict.fromkeys([*folders, *given, ROOT]))

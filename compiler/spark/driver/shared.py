@@ -23,7 +23,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from compat.compiler.spark.driver.session import PYTHON_OF_TASKS, Spark, ships, silence_py4j
+from compat.compiler.spark.driver.session import PYTHON_OF_TASKS, Spark, module_paths, ships, silence_py4j
 from compat.compiler.spark.task.epochs import EpochLost
 
 _PATIENCE = 180.0
@@ -260,6 +260,10 @@ def _attach(gateway: Gateway) -> Any:
     conf = SparkConf(_jvm=java.jvm, _jconf=existing.getConf())
     os.environ["PYSPARK_PYTHON"] = conf.get(PYTHON_OF_TASKS, sys.executable)  # where tasks run, it may have been sent
     context = SparkContext(conf=conf, gateway=java, jsc=existing)
+    if not conf.contains(
+        PYTHON_OF_TASKS
+    ):  # its keeper may be of another version, whose modules stay for jobs of that one
+        context.environment["PYTHONPATH"] = module_paths(())
     _leave_accumulators(context, gateway)
     return context
 

@@ -12,7 +12,7 @@ OTHER_IMAGE = "sha256:" + "2" * 64
 
 def deployment(image: str = "registry.example/word-count:7", name: str = "word-count", **job: Any) -> dict[str, Any]:
     """A FlinkDeployment of an application, with what the API server and the operator add to one that is stored."""
-    marks = {f"stream-compat/{key}": job.pop(key) for key in ("job", "version") if key in job}
+    marks = {f"stream-compat/{key}": job.pop(key) for key in ("job", "version", "digest") if key in job}
     return {
         "apiVersion": "flink.apache.org/v1beta1",
         "kind": "FlinkDeployment",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -151,6 +152,36 @@ def test_a_version_is_known_by_the_image_that_it_was_pushed_with(service, asked,
     refused = ask(asked, two, one)
     assert not refused["allowed"]
     assert "CMP103" in refused["status"]["message"]
+
+
+def test_a_version_is_known_by_the_digest_of_its_artifact(service, asked, job, tmp_path):
+    jar = tmp_path / "job.jar"
+    jar.write_bytes(b"a jar")
+    digest = f"sha256:{hashlib.sha256(b'a jar').hexdigest()}"
+    pushed = compat(service, "push", "--job", job, V1, "--artifact-digest", str(jar))
+    assert pushed.exit_code == 0, pushed.output
+    assert f"stream-compat/digest: {digest}" in pushed.output
+    again = compat(service, "push", "--job", job, V1, "--artifact-digest", digest)
+    assert f"{job}@1 registered" in again.output
+    (found,) = service.client().get(f"/jobs/{job}/versions").json()["versions"]
+    assert found["image"] == digest
+    marks = {"job": job, "version": "1", "digest": digest}
+    moved = deployment(**marks, jarURI="https://mirror.example/job.jar")
+    assert ask(asked, moved, deployment(**marks))["allowed"]
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (("--artifact-digest", "sha256:12"), "64 digits"),
+        (("--artifact-digest", "/nowhere/job.jar"), "No such file or directory. Give a file, or a digest"),
+        (("--artifact-digest", f"sha256:{'1' * 64}", "--image", f"x@sha256:{'1' * 64}"), "has one digest"),
+    ],
+)
+def test_a_digest_that_is_none_is_refused(service, job, given, told):
+    done = compat(service, "push", "--job", job, V1, *given)
+    assert done.exit_code == 2
+    assert told in " ".join(done.output.split())
 
 
 def test_an_image_is_named_by_its_digest(service, job):

@@ -23,6 +23,7 @@ ANEW = (
 """Pairs that are built by Flink in the tests, too."""
 UNTOLD_BY_DESCRIPTIONS = {
     "between",
+    "case_as_filter",
     "case_if",
     "casts_of_numbers",
     "larger_than",
