@@ -22,8 +22,8 @@ _ROW = re.compile(r"^o> ([+-][IUD])\[(.*)\]$")
 _RATE = re.compile(r"'rows-per-second' = '\d+'")
 _SLOWLY, _FAST = "'rows-per-second' = '25'", "'rows-per-second' = '1000'"
 """How fast tables are read by OLD, which has to be stopped before their end, and by NEW."""
-_RUNS = 2.0
-"""Seconds that OLD runs, of the about five that its tables last."""
+_RUNS, _UNSEEN = 1.5, 3.0
+"""Seconds that OLD runs behind its first row, or at all where none comes, of the about five that its tables last."""
 _PATIENCE = 60.0
 _END = "is shutting down"
 """What is in a cause that is none: the cluster of a failed job ends."""
@@ -85,6 +85,7 @@ def _run(
     at = None
     if stop:
         _until_running(job)
+        _until_rows(folder / "out", mark)
         time.sleep(_RUNS)
         at = _savepoint(job, folder)
     else:
@@ -111,6 +112,12 @@ def _until_running(job: Any) -> None:
     until = time.monotonic() + _PATIENCE
     while job.get_job_status().result().name not in ("RUNNING", "FAILED", "FINISHED") and time.monotonic() < until:
         time.sleep(0.05)
+
+
+def _until_rows(out: Path, mark: int) -> None:
+    until = time.monotonic() + _UNSEEN - _RUNS
+    while not _rows(out, mark) and time.monotonic() < until:
+        time.sleep(0.1)
 
 
 def _rows(out: Path, mark: int) -> list[tuple[str, str]]:
