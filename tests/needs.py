@@ -26,6 +26,10 @@ class Need(Enum):
     JAVA = "Java: pip install 'stream-compat[java]', or apt-get install default-jre-headless"
     JAVAC = "a Java compiler: apt-get install default-jdk-headless"
     KUBECTL = "kubectl: apt-get install kubernetes-client"
+    KUBERNETES = (
+        "an API server: go build k8s.io/kubernetes/cmd/kube-apiserver and go.etcd.io/etcd/server/v3, and name them with "
+        "COMPAT_KUBE_APISERVER and COMPAT_ETCD"
+    )
     MAVEN = "jars of Maven Central: connect, or name a repository that has them with COMPAT_MAVEN_REPOSITORY"
     MOUNTS = "file systems of its own: run as root, where unshare and mount are allowed"
     OPENSSL = "openssl: apt-get install openssl"
