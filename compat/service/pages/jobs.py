@@ -18,7 +18,7 @@ from compat.service.pages.runs import RUNNING, SAVEPOINTS
 from compat.service.records import Job, Version
 from compat.service.registry import NotFound, Registry
 from compat.service.registry.overview import UNCHECKED, WORST_FIRST, Order, Wanted
-from compat.service.requests import LONGEST_LABEL
+from compat.service.requests import LONGEST_LABEL, job_name
 
 PAGE = 100
 """Jobs on a page."""
@@ -49,6 +49,7 @@ def _wanted(request: Request) -> Wanted:
     return Wanted(
         text=given.get("q", "").strip()[:LONGEST_LABEL],
         verdict=verdict if verdict in VERDICTS else "",
+        after=job_name(given["after"]) if given.get("after") else "",
         order=Order(order) if order in set(Order) else Order.NAME,
     )
 
@@ -57,6 +58,7 @@ def _index(request: Request, parts: Service, wanted: Wanted, number: int) -> Res
     found = parts.registry.overview.page(wanted, PAGE, number)
     count = parts.registry.overview.count(wanted)
     asked = {
+        "after": wanted.after,
         "q": wanted.text,
         "verdict": wanted.verdict,
         "sort": "" if wanted.order is Order.NAME else wanted.order.value,

@@ -34,16 +34,20 @@ WORST_FIRST = (Verdict.INCOMPATIBLE, Verdict.UNKNOWN, Verdict.MIGRATION, Verdict
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
-    """The jobs that are looked for: ``text`` is in their names, ``verdict`` is what their last check said; empty for any."""
+    """The jobs that are looked for: ``text`` is in their names, ``verdict`` is what their last check said; empty for any.
+
+    With ``after`` their names come behind that one.
+    """
 
     text: str = ""
     verdict: str = ""
+    after: str = ""
     order: Order = Order.NAME
 
     @property
     def all(self) -> bool:
         """True where any job is wanted."""
-        return not (self.text or self.verdict)
+        return not (self.text or self.verdict or self.after)
 
 
 class Overview:
@@ -68,6 +72,8 @@ def _query(wanted: Wanted) -> Select[Any]:
     query = select(jobs).select_from(jobs.outerjoin(checks, checks.c.id == newest_of_job()))
     if wanted.text:
         query = query.where(func.lower(jobs.c.name).contains(wanted.text.lower(), autoescape=True))
+    if wanted.after:
+        query = query.where(jobs.c.name > wanted.after)
     if wanted.verdict:
         asked = None if wanted.verdict == UNCHECKED else wanted.verdict
         query = query.where(checks.c.verdict.is_(None) if asked is None else checks.c.verdict == asked)

@@ -321,7 +321,7 @@ def test_a_page_is_made_once_for_all_who_ask_at_once():
                 raise WorkFailed(text)
             return text
 
-        parts = SimpleNamespace(pages=Kept(1000), underway={}, pools=SimpleNamespace(run=run))
+        parts = SimpleNamespace(pages=Kept(100_000), underway={}, pools=SimpleNamespace(run=run))
         app = SimpleNamespace(state=SimpleNamespace(service=parts))
         request = SimpleNamespace(app=app, scope={"client": ("10.0.0.1", 1)})
 
