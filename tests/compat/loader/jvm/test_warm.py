@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from compat.cli import main
+from compat.loader.digests import of_file
 from compat.loader.inputs import FlinkJars, Input, InputKind, LoadOptions
 from compat.loader.jvm import process
 from compat.loader.jvm.loading import begin
@@ -138,6 +139,7 @@ def test_other_options_have_a_jvm_of_their_own(flink, built, started):
         (plan,) = begin(given, load, jvms).finish().plans
         built(jvms, "prints")
     assert {operator.parallelism for operator in plan.operators} == {3}
+    assert plan.program == of_file(str(PROGRAMS))
     assert [jvm.builds for jvm in started] == [2, 1]
 
 
