@@ -22,6 +22,7 @@ class Need(Enum):
 
     AZURITE = "Azurite: npm install azurite, and name its azurite-blob with COMPAT_AZURITE"
     BROWSER = "chromium: .ci/browser installs it, from Debian's packages"
+    CONFINEMENT = "Landlock and namespaces for users: Linux 5.13 or newer, which lets everybody make them"
     GIT = "git: apt-get install git"
     JAVA = "Java: pip install 'stream-compat[java]', or apt-get install default-jre-headless"
     JAVAC = "a Java compiler: apt-get install default-jdk-headless"

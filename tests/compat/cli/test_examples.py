@@ -56,10 +56,12 @@ def test_the_edits_that_are_shown_are_all_that_is_needed(example, tmp_path):
     new.write_text("\n".join(lines) + "\n", encoding="utf-8")
     number = 0
     for line in run("check", str(old), str(new)).output.splitlines():
-        if shown := re.match(r" +(\d+) \| ", line):
+        if shown := re.match(r" +(\d+) \| *(\S.*)", line):
             number = int(shown[1])
-        elif added := re.match(r" +\+ \| +(\S.*)", line):
-            lines[number - 1] += added[1]
+            indent = re.match(" *", lines[number - 1])[0]
+            lines[number - 1] = indent + shown[2]
+        elif added := re.match(r" +\+ \| *(\S.*)", line):
+            lines[number - 1] += f"\n{indent}{added[1]}"
     new.write_text("\n".join(lines) + "\n", encoding="utf-8")
     result = run("check", str(old), str(new))
     assert result.exit_code == 0, result.output

@@ -10,8 +10,10 @@ import pytest
 
 from compat.service.building.build import require_confinement
 from compat.service.building.confinement import CannotConfine
+from tests import needs
 from tests.compat.service.running import OLD, serve
 from tests.compat.service.test_gate import V1, compat
+from tests.needs import Need
 
 try:
     require_confinement()
@@ -19,7 +21,7 @@ try:
 except CannotConfine as error:
     WHY = str(error.strerror)
 
-confined = pytest.mark.skipif(bool(WHY), reason=f"needs Landlock and namespaces: {WHY}")
+confined = needs.unless(not WHY, Need.CONFINEMENT)
 
 JOB = """
 from pyflink.datastream import StreamExecutionEnvironment

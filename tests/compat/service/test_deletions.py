@@ -101,7 +101,7 @@ def test_numbers_go_on_in_a_registry_of_before(tmp_path):
     with engine.begin() as connection:
         config = migrate.config()
         config.attributes["connection"] = connection
-        command.upgrade(config, "0006")
+        command.upgrade(config, "0005")
         connection.execute(text("INSERT INTO plans VALUES ('d', 'job', '2.3', 1, 2, x'00')"))
         for id, name in ((1, "job"), (2, "empty")):
             connection.execute(text("INSERT INTO jobs VALUES (:id, :name, 0, NULL)"), {"id": id, "name": name})
