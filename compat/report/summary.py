@@ -26,7 +26,10 @@ from compat.check.findings import (
     Verdict,
     Witness,
 )
+from compat.check.rule import Family
 from compat.check.rules.identity import cmp107_state_starts_empty as cmp107
+from compat.check.rules.types import cmp404_state_type as cmp404
+from compat.check.rules.types import cmp406_key_type as cmp406
 from compat.check.undecided import Undecided
 from compat.loader.failure import Undecidable
 from compat.plan.facts import Program
@@ -34,6 +37,7 @@ from compat.report.context import ReportContext
 from compat.report.frames import OF_SEVERAL
 from compat.state.model.operators import Operator
 from compat.state.model.source_line import SourceLine
+from compat.state.names import EVENT_TIMERS, PROCESSING_TIMERS
 
 T = TypeVar("T")
 
@@ -149,9 +153,27 @@ def by_cause(report: Report) -> list[Finding]:
     Where an explanation was asked for, each stands for itself.
     """
     groups = of_one_cause(
-        ordered(report.findings), lambda one: None if report.story else (one.rule, one.level, one.cause)
+        ordered(_of_edits(report.findings)), lambda one: None if report.story else (one.rule, one.level, one.cause)
     )
     return [_as_one(group) for group in groups]
+
+
+def _of_edits(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings without those of types that follow from another one of the same operator: one edit is told once.
+
+    The verdict rests on all of them: where the other one is ignored, these are told.
+    """
+    errors = [finding for finding in findings if finding.level is Level.ERROR and finding.old is not None]
+    queries = {one.old.id for one in errors if one.old is not None and RULES[one.rule].family is Family.SQL}
+    keys = {one.old.id for one in errors if one.old is not None and one.rule == cmp406.RULE.id}
+
+    def follows(finding: Finding) -> bool:
+        if finding.old is None or finding.rule not in (cmp404.RULE.id, cmp406.RULE.id):
+            return False
+        of_timers = (finding.state or "").startswith((EVENT_TIMERS, PROCESSING_TIMERS))
+        return finding.old.id in queries or (of_timers and finding.old.id in keys)
+
+    return [finding for finding in findings if not follows(finding)]
 
 
 def of_one_cause(findings: Iterable[T], cause: Callable[[T], tuple[object, ...] | None]) -> list[list[T]]:

@@ -34,8 +34,7 @@ KEEP_THE_QUERY = Fix(
 
 
 def explained(pair: Pair, check: Check) -> bool:
-    """True if a rule about SQL says already that what the pair keeps is wrong: states that come and go, and other types of
-    states, timers and keys, are part of that."""
+    """True if a rule about SQL says already that what the pair keeps is wrong: states that come and go are part of that."""
     found = changes_of(check) if of_query(pair.new) else None
     return found is not None and any(
         change.pair.old.id == pair.old.id and any(one.holds for one in change.differences) for change in found.changes

@@ -366,7 +366,7 @@ pair(
     "k INT, k2 INT, n BIGINT",
     "SELECT k, 1, SUM(v) FROM a GROUP BY k",
     "SELECT k, k2, SUM(v) FROM a GROUP BY k, k2",
-    KEYS,
+    "CMP406",
 )
 
 # computed columns
@@ -443,7 +443,7 @@ pair(
     TWO,
     "SELECT a.id, b.v FROM a JOIN b ON a.k = b.k",
     "SELECT a.id, b.v FROM a LEFT JOIN b ON a.k = b.k",
-    "CMP704",
+    "CMP404",
     before=(A, B),
 )
 pair(

@@ -11,19 +11,15 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
-from compat.check.sql.findings import explained
 from compat.check.states import StateChange, changes, retyped
 from compat.state.compatibility import PROCESS, STORE, Compatibility
 from compat.state.model.states import State, StateKind
-from compat.state.names import EVENT_TIMERS, PROCESSING_TIMERS
 
 _CONNECTED = frozenset({"source", "sink_writer", "sink_committer"})
 
 
 def _find(check: Check) -> Iterator[Finding]:
     for change in changes(check):
-        if explained(change.pair, check):
-            continue
         for old, new, compatibility in retyped(change):
             if not compatibility.readable:
                 yield _unreadable(check, change, old, new, compatibility)
@@ -34,13 +30,9 @@ def _find(check: Check) -> Iterator[Finding]:
 
 
 def _told_by_flink(check: Check) -> Iterator[Finding]:
-    """States that Flink's own serializers of NEW do not read; timers are those of a key, which is told by itself."""
-    problems = list(restores.unreadable(check))
-    other_keys = {pair.old.id for pair, change, _ in problems if not change.name}
-    for pair, change, problem in problems:
-        if not change.name or change.other_kind or _only_time_to_live(pair, change.name) or explained(pair, check):
-            continue
-        if pair.old.id in other_keys and change.name.startswith((EVENT_TIMERS, PROCESSING_TIMERS)):
+    """States that Flink's own serializers of NEW do not read."""
+    for pair, change, problem in restores.unreadable(check):
+        if not change.name or change.other_kind or _only_time_to_live(pair, change.name):
             continue
         yield check.finding(
             RULE,

@@ -9,7 +9,6 @@ from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
-from compat.check.sql.findings import explained
 from compat.check.state_storage import key_change
 from compat.state.model.operators import Operator
 
@@ -19,7 +18,7 @@ _OWN_UID = f"Keep the type of the key as it was; or {_OTHERWISE}"
 
 def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
-        if check.answer(pair) is not None or explained(pair, check):
+        if check.answer(pair) is not None:
             continue
         before, after = _key_type(pair.old), _key_type(pair.new)
         if before is not None and after is not None and not key_change(before, after).readable:
@@ -33,7 +32,7 @@ def _find(check: Check) -> Iterator[Finding]:
                 fixes=(_fix(pair.new, before, check),),
             )
     for pair, change, problem in restores.unreadable(check):
-        if not change.name and not explained(pair, check):
+        if not change.name:
             yield check.finding(
                 RULE,
                 f"the key of {pair.new.label} has another type",
