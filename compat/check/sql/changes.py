@@ -75,15 +75,15 @@ class _Compared:
     """The two programs of a check, operator by operator.
 
     Sources and operators with state are known by their ids and their columns' places: what they read is their own affair.
-    With ``tables`` and ``through``, by the tables, and by what the columns are. Only what differs in both ways is a change
-    here: the rest is one of an operator before.
+    With ``tables`` and ``through``, by the tables, and by what the columns are; that way tells no words. Only what differs in
+    both ways is a change here: the rest is one of an operator before.
     """
 
     def __init__(self, check: Check, tables: tuple[TableChange, ...] = (), *, through: bool = False) -> None:
         olds = {one.pair.old.id: one.old.name for one in tables}
         news = {one.pair.new.id: one.new.name for one in tables}
         before, after = marks_of(*(program.settings.get("table_options") or {} for program in (check.old, check.new)))
-        was, now = computed_alike(check.old, check.new)
+        was, now = ({}, {}) if through else computed_alike(check.old, check.new)
         self.words = Words(
             Lineage(check.old, olds, through=through, marks=before, computed=was),
             Lineage(check.new, news, through=through, marks=after, computed=now),

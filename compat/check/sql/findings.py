@@ -94,10 +94,10 @@ def _finding(check: Check, rule: Rule, change: MeaningChange, aspect: Aspect, ke
 
 
 def _reason(pair: Pair, check: Check, *, refused: bool) -> str:
-    types = dict.fromkeys(
-        reason for one, change, _ in restores.unreadable(check) if one is pair for reason in change.reasons
-    )
-    if refused and types:
+    changed = [change for one, change, _ in restores.unreadable(check) if one is pair] if refused else []
+    of_key = [change for change in changed if not change.name]  # its timers are of the same types
+    types = dict.fromkeys(reason for change in of_key or changed for reason in change.reasons)
+    if types:
         return f"Flink finds state by the operator's id, and compares its types: {' '.join(types)}"
     return (
         "Flink finds state by the operator's id alone, which is the same in both versions; it does not know what the query "
