@@ -24,7 +24,7 @@ from compat.loader.absent.table import TABLE_API
 from compat.loader.absent.values import AbsentModule
 from compat.loader.crashes import crash_of, fault_of
 from compat.loader.descendants import end_all_below, keep_orphans
-from compat.loader.digests import of_python
+from compat.loader.digests import of_file, of_python
 from compat.loader.layout import Layout
 from compat.loader.main_module import layout_of, prepare, run_as_main
 from compat.loader.request import BEGUN, END, Crash, Loaded, Request, requests_from_json
@@ -101,7 +101,8 @@ def run(request: Request) -> Loaded:
     if request.topology:
         from compat.loader.topology import load_topology
 
-        return Loaded(plans=(load_topology(request, show_path),), steady=True)
+        plan = load_topology(request, show_path)
+        return Loaded(plans=(replace(plan, program=of_file(request.path)),), steady=True)
     from compat.compiler.configuration import DEFAULT_PARALLELISM
     from compat.compiler.errors import NeedsPyFlink, ProgramError
 
@@ -139,7 +140,8 @@ def run(request: Request) -> Loaded:
     absent = () if watch is None else watch.modules
     loads = None if watched is None else watched.told(request.path)
     digest = None if layout is None else of_python(request.path, layout)
-    return Loaded(plans=tuple(recorder.plans), crash=crash, steady=steady, absent=absent, loads=loads, program=digest)
+    plans = tuple(replace(plan, program=digest) for plan in recorder.plans)
+    return Loaded(plans=plans, crash=crash, steady=steady, absent=absent, loads=loads)
 
 
 def _needing(error: BaseException, request: Request, show_path: Callable[[str], str]) -> Loaded:

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from compat.compiler.versions import LATEST_FLINK
 from compat.loader.advice import REPORT, advice, report_of
-from compat.loader.digests import of_file
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request, clipped
@@ -280,8 +279,7 @@ def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[
                 "settings as args of [[tool.compat.job]].",
             )
         )
-    program = of_file(given.path) if given.kind is InputKind.TOPOLOGY else outcome.program
-    return tuple(replace(plan, program=program) for plan in outcome.plans)
+    return outcome.plans
 
 
 def read_plan(given: Input, side: Side | None = None) -> Plan | Refused:

@@ -131,7 +131,6 @@ class _Result(Record, frozen=True, kw_only=True):
     needs_pyflink: Crash | None = None
     absent: tuple[str, ...] = ()
     loads: Loads | None = None
-    program: str | None = None
 
 
 @cache
@@ -145,8 +144,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 
     ``steady`` tells that the program holds nothing that could give another job at the next start, ``needs_pyflink`` what
     it asked for that only PyFlink itself has, such as the Table API, and where. ``absent`` are modules that are not installed
-    and that stand-ins were imported for. ``loads`` is what it looked at, where that was to be watched, ``program`` the digest
-    of its own files.
+    and that stand-ins were imported for. ``loads`` is what it looked at, where that was to be watched.
     """
 
     plans: tuple[Plan | Refused, ...]
@@ -155,7 +153,6 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     needs_pyflink: Crash | None = None
     absent: tuple[str, ...] = ()
     loads: Loads | None = None
-    program: str | None = None
 
     def to_json(self) -> bytes:
         """The result as a child process writes it."""
@@ -168,7 +165,6 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
                 needs_pyflink=self.needs_pyflink,
                 absent=self.absent,
                 loads=self.loads,
-                program=self.program,
             )
         )
 
@@ -192,7 +188,6 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
             needs_pyflink=result.needs_pyflink,
             absent=result.absent,
             loads=result.loads,
-            program=result.program,
         )
 
 
