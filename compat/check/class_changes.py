@@ -11,18 +11,25 @@ from compat.state.model.code import WrittenClass, WrittenField
 
 
 class ClassChange(Struct, frozen=True, kw_only=True):
-    """A difference in how a class is written, in a sentence; ``silent`` if values are read, and mean something else."""
+    """A difference in how a class is written, in a sentence; ``silent`` if values are read, and mean something else.
+
+    ``guessed`` if no type tells that there are values of this class.
+    """
 
     says: str
     level: Level
     silent: bool = False
+    guessed: bool = False
 
 
 def class_changes(old: Sequence[WrittenClass], new: Sequence[WrittenClass]) -> Iterator[ClassChange]:
     """The differences between the classes that a state's values were written from, and those that read them."""
     now = {(one.name, one.under): one for one in new}
+    yield from _other_guesses(old, new)
     for one in old:
         other = now.get((one.name, one.under))
+        if other is None and one.guessed:
+            continue
         if other is None and one.under is not None:
             says = f"{short(one.name)}, which values of {short(one.under)} may be, is gone or no {short(one.under)} any more."
             yield ClassChange(says=says, level=Level.ERROR if one.made else Level.WARNING)
@@ -35,8 +42,25 @@ def class_changes(old: Sequence[WrittenClass], new: Sequence[WrittenClass]) -> I
 def _doubtful(one: WrittenClass, found: Iterator[ClassChange]) -> Iterator[ClassChange]:
     """What is found of a class that stands in for another one is sure only if the function makes such values."""
     for change in found:
+        if one.guessed:
+            yield ClassChange(says=change.says, level=Level.UNKNOWN, silent=change.silent, guessed=True)
+            continue
         sure = one.under is None or one.made or change.level is not Level.ERROR
         yield change if sure else ClassChange(says=change.says, level=Level.WARNING, silent=change.silent)
+
+
+def _other_guesses(old: Sequence[WrittenClass], new: Sequence[WrittenClass]) -> Iterator[ClassChange]:
+    """The classes that code of one version only makes, where values may be of any."""
+    if not (any(one.guessed for one in old) or any(one.guessed for one in new)):
+        return
+    before, after = ({one.name for one in version if one.made or not one.guessed} for version in (old, new))
+    names = {one.name for one in (*old, *new) if one.guessed}
+    gone, come = sorted((before - after) & names), sorted((after - before) & names)
+    told = [f"of {', '.join(map(short, gone))} before"] * bool(gone) + [f"of {', '.join(map(short, come))} now"] * bool(
+        come
+    )
+    if told:
+        yield ClassChange(says=f"code makes objects {' and '.join(told)} only.", level=Level.UNKNOWN, guessed=True)
 
 
 def _of_one(old: WrittenClass, new: WrittenClass) -> Iterator[ClassChange]:

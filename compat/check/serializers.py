@@ -14,7 +14,7 @@ from compat.loader.jvm.messages import Serializer
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
-from compat.state.model.states import State
+from compat.state.model.states import State, StateScope
 
 _TTL = "TtlSerializerSnapshot"
 _ENUM, _POJO = "enum_class", "pojo_class"
@@ -55,6 +55,13 @@ def of_states(old: State, new: State) -> tuple[Told, tuple[str, ...]] | None:
 def value_of(state: State) -> SerializerSnapshot | None:
     """The snapshot of the serializer of a state's values; None where there is none that can be read."""
     return None if state.serializers is None or state.serializers.value is None else _read(state.serializers.value)
+
+
+def entry_key_of(state: State) -> SerializerSnapshot | None:
+    """The snapshot of the serializer of a broadcast map's keys, which Flink migrates like values; None for other states."""
+    if state.scope is not StateScope.BROADCAST or state.serializers is None or state.serializers.key is None:
+        return None
+    return _read(state.serializers.key)
 
 
 def placed(old: State, new: State) -> tuple[Told, tuple[str, ...]] | None:

@@ -85,18 +85,20 @@ def kept_states(pair: Pair) -> Iterator[tuple[State, State]]:
 
 
 def kept_snapshots(pair: Pair) -> Iterator[tuple[State, SerializerSnapshot, SerializerSnapshot]]:
-    """The states of one name of which both versions tell what the serializers of their values say of themselves, with that.
+    """The states of one name of which both versions tell what the serializers of their values, and of a broadcast
+    map's keys, say of themselves, with that.
 
     What reads it is imported where there is any: a program in Python has none.
     """
     for old, new in kept_states(pair):
         if old.serializers is None or new.serializers is None:
             continue
-        from compat.check.serializers import value_of
+        from compat.check.serializers import entry_key_of, value_of
 
-        before, after = value_of(old), value_of(new)
-        if before is not None and after is not None:
-            yield old, before, after
+        for part in (value_of, entry_key_of):
+            before, after = part(old), part(new)
+            if before is not None and after is not None:
+                yield old, before, after
 
 
 def retyped(change: StateChange) -> Iterator[tuple[State, State, Compatibility]]:

@@ -64,7 +64,8 @@ class WrittenClass(Record, frozen=True, kw_only=True):
     cannot read what it wrote before. ``version`` is the ``serialVersionUID``. ``under`` is the declared class
     of which values may be of this one, and ``made`` whether the operator's function makes such values. ``abstract`` tells
     that no values are of this very class. ``misread`` tells what the serializer reads for the objects of which the program
-    has one only, where it is not these.
+    has one only, where it is not these. ``guessed`` is a class of which values may be that stand where no type tells their
+    class: code that leads there makes or names it.
     """
 
     name: str
@@ -79,6 +80,7 @@ class WrittenClass(Record, frozen=True, kw_only=True):
     made: bool = False
     abstract: bool = False
     misread: Misread | None = None
+    guessed: bool = False
 
 
 class HashCode(Record, frozen=True, kw_only=True):

@@ -166,6 +166,12 @@ class Walk:
         self._waiting: deque[_Part] = deque()
         self._methods = 0
         self._made: dict[str, None] = {}
+        self._named: dict[str, None] = {}
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The classes that the code names, whosever they are."""
+        return tuple(self._named)
 
     @property
     def made(self) -> tuple[str, ...]:
@@ -390,6 +396,7 @@ class Walk:
             return f"call {name}{self._descriptor(descriptor)}"
         if method.code is None:
             return f"call {self._class(method.owner.name)}.{name}{self._descriptor(descriptor)}"
+        self._named[owner] = None
         got = _got(method, method.code)
         if got is not None:
             return self._field(got)
@@ -420,6 +427,7 @@ class Walk:
         """A class by its name, by its place in the outermost class of the root, or by a number for one without a name."""
         if name.startswith("["):
             return self._descriptor(name)
+        self._named[name] = None
         if _DRAWN.search(name) and self._classes.own(name) is not None:
             return f"class#{self._number('class', name)}"
         if (name == self._outer or name.startswith(self._outer + "$")) and self._classes.own(name) is not None:

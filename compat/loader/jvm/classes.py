@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 import jpype
 import msgspec
@@ -18,6 +19,7 @@ from compat.loader.jvm.singletons import (
     of_library,
     one_only,
 )
+from compat.loader.jvm.upstream import Held
 from compat.loader.jvm.usercode import UserClasses, classes_of
 from compat.state.model.code import Misread, Writer, WrittenClass, WrittenField
 
@@ -35,33 +37,46 @@ _OF_ITSELF = f"{_ESOTERIC}serializers.DefaultSerializers$KryoSerializableSeriali
 _OF_RECORDS = f"{_ESOTERIC}serializers.RecordSerializer"
 _OF_JAVA = (f"{_ESOTERIC}serializers.JavaSerializer", f"{_ESOTERIC}serializers.ExternalizableSerializer")
 _ABSTRACT, _FINAL, _STATIC = 0x0400, 0x0010, 0x0008
+_ANY = "java.lang.Object"
+_OF_ANYTHING = (_ANY, "java.io.Serializable", "java.lang.Comparable", "org.apache.flink.types.Row")
 _DEPTH, _CLASSES = 12, 500
 _ANSWERS = ("compatibleAfterMigration", "incompatible", "compatibleWithReconfiguredSerializer")
 
 
-def written_by(snapshots: Iterable[Java], made: Callable[[], frozenset[str]]) -> tuple[WrittenClass, ...]:
+class Values(NamedTuple):
+    """What code does with values: of which classes the operator's function makes objects, and of which classes values may be
+    that stand where no type tells their class. Each is told when somebody asks."""
+
+    made: Callable[[], frozenset[str]]
+    held: Callable[[], tuple[Held, ...]]
+
+
+def written_by(snapshots: Iterable[Java], values: Values) -> tuple[WrittenClass, ...]:
     """The user's classes that the serializers of some snapshots write."""
-    written = Written(made)
+    written = Written(values)
     for snapshot in snapshots:
         try:
             written.serializer(snapshot.restoreSerializer())
         except jpype.JException:
             # A class of it is not at hand, or one of the user's raised.
             written.unknown(class_name(snapshot) or "")
-    return written.classes
+    return written.classes()
 
 
 class Written:
-    """The classes that serializers write, found from one to the next. ``made`` tells of which the function makes objects."""
+    """The classes that serializers write, found from one to the next."""
 
-    def __init__(self, made: Callable[[], frozenset[str]]) -> None:
-        self._made = made
+    def __init__(self, values: Values) -> None:
+        self._values = values
         self._found: dict[tuple[str, str | None], WrittenClass] = {}
         self._seen: set[int] = set()
+        self._of_any: Java = None
 
-    @property
     def classes(self) -> tuple[WrittenClass, ...]:
-        """What was found, by name."""
+        """What was found, by name; where a type tells of no class, with those that values may be of."""
+        if self._of_any is not None:
+            for held in self._values.held():
+                self._guess(self._of_any, held)
         return tuple(self._found[key] for key in sorted(self._found, key=lambda key: (key[0], key[1] or "")))
 
     def serializer(self, given: Java, depth: int = 0) -> None:
@@ -71,10 +86,11 @@ class Written:
             return
         self._seen.add(identity)
         if is_a(given, _KRYO):
-            self._kryo(given.getKryo(), member(given, "type"), None, depth)
+            self._typed(given.getKryo(), member(given, "type"), depth)
             return
         if is_a(given, _POJO):
             self._pojo(member(given, "clazz"), depth)
+            self._fields(given, depth)
         if is_a(given, _CASE_CLASS):
             self._case_class(member(given, "tupleClass"), int(given.getArity()))
         for name, field in _BY_VALUE.items():
@@ -152,7 +168,7 @@ class Written:
             digest=digest,
             version=version,
             under=under,
-            made=under is not None and name in self._made(),
+            made=under is not None and name in self._values.made(),
             abstract=writer != "enum" and bool(int(cls.getModifiers()) & _ABSTRACT),
             misread=misread,
         )
@@ -179,6 +195,35 @@ class Written:
         if len(fields) >= arity:
             told = tuple(_field(str(one.getName()), one.getType()) for one in fields[:arity])
             self._add(self._class(cls, "declared", None, told))
+
+    def _fields(self, given: Java, depth: int) -> None:
+        """The fields of a POJO that Kryo writes: what is in angle brackets behind their types is not in their serializers."""
+        for field, by in zip(member(given, "fields"), member(given, "fieldSerializers"), strict=True):
+            if field is not None and is_a(by, _KRYO):
+                self._seen.add(int(java("java.lang.System").identityHashCode(by)))
+                kind = field.getGenericType()
+                bound = isinstance(kind, java("java.lang.reflect.TypeVariable"))
+                self._typed(by.getKryo(), member(by, "type") if bound else kind, depth + 1)
+
+    def _typed(self, kryo: Java, kind: Java, depth: int) -> None:
+        """What Kryo writes of a declared type: its classes, and any, where it does not tell the class of what it holds."""
+        for cls in _classes_in(kind):
+            self._kryo(kryo, cls, None, depth)
+        if _holds_any(kind):
+            self._of_any = kryo
+
+    def _guess(self, kryo: Java, held: Held) -> None:
+        """A class of which a value may be whose class no type tells."""
+        known = set(self._found)
+        if (str(held.cls.getName()), None) in known:
+            return
+        if _mine(held.cls) is None:
+            self._add(WrittenClass(name=str(held.cls.getName()), writer="unknown", under=_ANY))
+        elif not held.cls.isInterface():
+            self._kryo(kryo, held.cls, _ANY, 0)
+        for key in self._found.keys() - known:
+            made = held.made if key[1] == _ANY else self._found[key].made
+            self._found[key] = msgspec.structs.replace(self._found[key], guessed=True, made=made, misread=None)
 
     def _kryo(self, kryo: Java, cls: Java, under: str | None, depth: int) -> None:
         """A class that Kryo writes, what its fields hold, and the classes that may stand in for it."""
@@ -251,14 +296,13 @@ class Written:
                 for one in fields:
                     for held in _classes_in(one.getGenericType()):
                         self._enumerations(kryo, cls, held)
-                        self._kryo(kryo, held, None, depth + 1)
+                    self._typed(kryo, one.getGenericType(), depth + 1)
         elif name == _OF_RECORDS:
             parts = sorted(cls.getRecordComponents(), key=lambda part: str(part.getName()))
             told = tuple(_generic(str(one.getName()), one.getType(), one.getGenericType(), False) for one in parts)
             if self._add(self._class(cls, "fields", under, told)):
                 for one in parts:
-                    for held in _classes_in(one.getGenericType()):
-                        self._kryo(kryo, held, None, depth + 1)
+                    self._typed(kryo, one.getGenericType(), depth + 1)
         elif name == _OF_ITSELF:
             self._own_writing(cls, ("write", "read"), name, under)
         elif name in _OF_JAVA:
@@ -271,6 +315,23 @@ class Written:
             self._add(self._class(cls, "code", under, serializer=name, digest=digest))
         else:
             self._add(self._class(cls, "unknown", under, serializer=name))
+
+
+def _holds_any(kind: Java) -> bool:
+    """True for a type that does not tell of which classes the values are that it holds: ``Object``, a raw list, ``List<?>``."""
+    reflect = "java.lang.reflect."
+    if isinstance(kind, java("java.lang.Class")):
+        while kind.isArray():
+            kind = kind.getComponentType()
+        return str(kind.getName()) in _OF_ANYTHING or bool(len(kind.getTypeParameters()))
+    if isinstance(kind, java(f"{reflect}ParameterizedType")):
+        given = kind.getActualTypeArguments()
+        return any(isinstance(one, java(f"{reflect}TypeVariable")) or _holds_any(one) for one in given)
+    if isinstance(kind, java(f"{reflect}GenericArrayType")):
+        return _holds_any(kind.getGenericComponentType())
+    if isinstance(kind, java(f"{reflect}WildcardType")):
+        return any(_holds_any(one) for one in kind.getUpperBounds())
+    return False  # a type variable that stands alone is told where its class is named
 
 
 def _mine(cls: Java) -> UserClasses | None:

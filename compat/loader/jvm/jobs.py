@@ -10,6 +10,7 @@ from compat.loader.jvm.harness import Bounds
 from compat.loader.jvm.messages import DeclaredStates, Job, Request
 from compat.loader.jvm.restore import Built
 from compat.loader.jvm.states import Snapshot, empty_savepoint, snapshots
+from compat.loader.jvm.upstream import Upstream
 
 NOT_OPENED = "open() is not called, as --no-open asks"
 NO_HARNESS = "Flink's test harness is not on the class path"
@@ -32,7 +33,7 @@ def build_job(pipeline: Java, request: Request, loader: Java, places: Places) ->
     if why:
         found = {one.node: Snapshot(states=DeclaredStates(unknown=why)) for one in operators}
     else:
-        found = snapshots(operators, Bounds(loader=loader, timeout=request.open_timeout))
+        found = snapshots(operators, Upstream(pipeline, loader), Bounds(loader=loader, timeout=request.open_timeout))
     built = Built(
         operators=operators,
         found=found,

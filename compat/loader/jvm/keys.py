@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import jpype
 import msgspec
 
 from compat.loader.jvm.bridge import Java, bytes_of, class_name, flink, is_a, java, member
 from compat.loader.jvm.bytecode import Classes, Walk
-from compat.loader.jvm.classes import Written, serializers_in
+from compat.loader.jvm.classes import Values, Written, serializers_in
 from compat.loader.jvm.classfile import Member, Method
 from compat.loader.jvm.usercode import classes_of, code_of, fields_of, is_reference, lambda_of, member_of
 from compat.state.model.code import HashCode, Key, UserCode
@@ -62,16 +62,16 @@ class NoSample(Exception):
     """A type of which no value can be made up."""
 
 
-def key_of(snapshot: Java, made: Callable[[], frozenset[str]]) -> Key | None:
+def key_of(snapshot: Java, values: Values) -> Key | None:
     """What a plan tells of a key, by the snapshot of its serializer; None if nothing in it is the user's own."""
     try:
         serializer = snapshot.restoreSerializer()
     except jpype.JException:
         return None
-    written = Written(made)
+    written = Written(values)
     written.serializer(serializer)
-    hashes = tuple(_hashes(serializer))
-    return Key(classes=written.classes, hashes=hashes) if hashes or written.classes else None
+    classes, hashes = written.classes(), tuple(_hashes(serializer))
+    return Key(classes=classes, hashes=hashes) if hashes or classes else None
 
 
 def selector_of(selector: Java, records: Java, keys: Java) -> UserCode | None:

@@ -11,7 +11,7 @@ import msgspec
 
 from compat.loader.jvm.asking import later_of, more_of
 from compat.loader.jvm.bridge import Java, bytes_of, causes, class_name, flink, is_a, java, member, members
-from compat.loader.jvm.classes import written_by
+from compat.loader.jvm.classes import Values, written_by
 from compat.loader.jvm.descriptors import is_stand_in
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.harness import (
@@ -30,6 +30,7 @@ from compat.loader.jvm.holding import holding_of
 from compat.loader.jvm.keys import key_of
 from compat.loader.jvm.messages import DeclaredState, DeclaredStates, Scope, Serializer, StateUse
 from compat.loader.jvm.pyflink.operators import runs_python, unknown_states
+from compat.loader.jvm.upstream import Upstream
 from compat.loader.jvm.usercode import code_of, reached
 from compat.loader.jvm.versioned import versioned
 from compat.loader.jvm.writing import raw_samples, samples_of, versioned_samples
@@ -64,18 +65,18 @@ class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     samples: tuple[Sample, ...] = ()
 
 
-def snapshots(operators: Iterable[Configured], bounds: Bounds) -> dict[int, Snapshot]:
+def snapshots(operators: Iterable[Configured], upstream: Upstream, bounds: Bounds) -> dict[int, Snapshot]:
     """The empty snapshot of every operator, by node id. One that fails leaves the others alone."""
     found = {}
     for operator in operators:
         try:
-            found[operator.node] = bounded(lambda one=operator: _empty(one, bounds.loader), bounds, "open()")  # type: ignore[misc]
+            found[operator.node] = bounded(lambda one=operator: _empty(one, upstream, bounds.loader), bounds, "open()")  # type: ignore[misc]
         except OperatorFailed as error:
             found[operator.node] = Snapshot(states=DeclaredStates(unknown=str(error)))
     return found
 
 
-def _empty(operator: Configured, loader: Java) -> Snapshot:
+def _empty(operator: Configured, upstream: Upstream, loader: Java) -> Snapshot:
     """The snapshot of an operator that has seen nothing, in the canonical format where Flink has one."""
     task = harness(operator, loader, default_max_parallelism(operator))
     task.initializeEmptyState()
@@ -95,16 +96,16 @@ def _empty(operator: Configured, loader: Java) -> Snapshot:
         holding = holding_of(operator_of(task))
     found = infos(subtask, loader)
     told = _told(found)
-    made = _made(operator_of(task))
+    values = Values(_made(operator_of(task)), lambda: upstream.classes(operator.node))
     states = tuple(
         msgspec.structs.replace(
             one,
             use=uses.get(one.name) if one.scope == "keyed" else None,
-            classes=written_by(found.states[one.scope, one.name].getSerializerSnapshotsImmutable().values(), made),
+            classes=written_by(found.states[one.scope, one.name].getSerializerSnapshotsImmutable().values(), values),
         )
         for one in told.states
     )
-    key = None if found.key is None else key_of(found.key, made)
+    key = None if found.key is None else key_of(found.key, values)
     more = more_of(why, operator.config.getStreamOperatorFactory(loader), loader)
     return Snapshot(
         states=msgspec.structs.replace(told, states=states, holding=holding, key=key, more=more),

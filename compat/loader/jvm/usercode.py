@@ -92,17 +92,21 @@ class UserClasses:
 
         Code that finds classes by names made at run time can come to all of them.
         """
+        told = self.named_by(serialized)
+        if any(not _BY_NAME.isdisjoint(found.called) for found in told.values()):
+            return self.digest
+        return hashlib.sha256(b"".join(name.encode() + told[name].digest for name in sorted(told))).hexdigest()
+
+    def named_by(self, serialized: bytes) -> dict[str, ClassFile]:
+        """The classes that serialized objects name, and those that these name, and on; by their names with slashes."""
         waiting = list(_names_in(serialized))
-        told: dict[str, bytes] = {}
+        told: dict[str, ClassFile] = {}
         while waiting:
             name = waiting.pop()
-            if name in told or not self.here(name) or (found := self._all.find(name)) is None:
-                continue
-            told[name] = found.digest
-            if not _BY_NAME.isdisjoint(found.called):
-                return self.digest
-            waiting += found.named
-        return hashlib.sha256(b"".join(name.encode() + told[name] for name in sorted(told))).hexdigest()
+            if name not in told and self.here(name) and (found := self._all.find(name)) is not None:
+                told[name] = found
+                waiting += found.named
+        return told
 
     @cached_property
     def digest(self) -> str:
@@ -205,10 +209,11 @@ def classes_of(loader: Java) -> UserClasses:
 
 
 class Reached(Struct, frozen=True, kw_only=True):
-    """A function's code, and the names of the user's own classes of which it makes objects."""
+    """A function's code, the user's own classes of which it makes objects, and all classes that its code names."""
 
     code: UserCode
     made: frozenset[str]
+    named: frozenset[str]
 
 
 def code_of(function: Java) -> UserCode:
@@ -226,6 +231,7 @@ def reached(function: Java) -> Reached:
     return Reached(
         code=UserCode(name=name, method=method, digest=digest, captured=tuple(found.captured)),
         made=frozenset(found.made),
+        named=frozenset(found.named),
     )
 
 
@@ -274,6 +280,7 @@ class _Objects:
 
     captured: list[Captured] = field(default_factory=list)
     made: set[str] = field(default_factory=set)
+    named: set[str] = field(default_factory=set)
     outermost: list[tuple[str, str | None]] = field(default_factory=list)
     _seen: dict[int, bool] = field(default_factory=dict)
 
@@ -296,7 +303,7 @@ class _Objects:
             self._note(value)
             walk = Walk(classes.seen_from(name), name).object_of(name)
             own = walk.digest()
-            self.made.update(one.replace("/", ".") for one in walk.made)
+            self._look(walk)
         parts = [own] if own is not None else []
         for label, inner in fields_of(value):
             whole = own is not None or name.startswith(_COUNTED)
@@ -313,13 +320,17 @@ class _Objects:
         if int(told.getImplMethodKind()) == _NEW_BY_HANDLE:
             self.made.add(member.owner.replace("/", "."))
         parts = [walk.method(member, count).digest()]
-        self.made.update(one.replace("/", ".") for one in walk.made)
+        self._look(walk)
         for place in range(count):
             label = f"{path}.argument{place}" if path else f"argument{place}"
             digest = self._inner(told.getCapturedArg(place), label, depth, everything=True)
             if digest is not None:
                 parts.append(f"{place} {digest}")
         return _digest(parts)
+
+    def _look(self, walk: Walk) -> None:
+        self.made.update(one.replace("/", ".") for one in walk.made)
+        self.named.update(one.replace("/", ".") for one in walk.named)
 
     def _note(self, value: Java) -> None:
         if all(list(self._seen.values())[:-1]):

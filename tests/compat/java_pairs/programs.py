@@ -817,6 +817,68 @@ KRYO = [
 ]
 """What Kryo writes of a class's fields: parts of a final type in angle brackets without their class, numbers in few bytes."""
 
+_INSIDE = """public static class In {{ public long id; {0} public In() {{}} In(long id) {{ this.id = id; }} }}
+  public static class V {{ public Optional<In> in = Optional.empty(); }}
+  public static class Keep extends KeyedProcessFunction<Long, Long, Long> {{
+    transient ValueState<{1}> v;
+    public void open(OpenContext c) {{
+      v = getRuntimeContext().getState(new ValueStateDescriptor<>("v", TypeInformation.of(new TypeHint<{1}>() {{}})));
+    }}
+    public void processElement(Long n, Context c, Collector<Long> out) throws Exception {{ {2} }}
+  }}"""
+_IN_FIELD, _ERASED = (
+    ("V", "V v = new V(); v.in = Optional.of(new In(n));"),
+    ("Optional<In>", "v.update(Optional.of(new In(n)));"),
+)
+_OF_TEXT = ("Optional<String>", 'v.update(Optional.of("s" + n));')
+_CHANGED = "public String name;"
+HELD = [
+    JavaPair(
+        name=f"held_{name}",
+        old=_KEEP,
+        new=_KEEP,
+        old_classes=_INSIDE.format(old, *old_kept),
+        new_classes=_INSIDE.format(new, *new_kept),
+        verdict=verdict,
+        rules=() if verdict == OK else ("CMP415",),
+    )
+    for name, old, old_kept, new, new_kept, verdict in (
+        ("in_a_field", "", _IN_FIELD, _CHANGED, _IN_FIELD, WRONG),
+        ("in_a_field_as_before", _CHANGED, _IN_FIELD, _CHANGED, _IN_FIELD, OK),
+        ("without_a_type", "", _ERASED, _CHANGED, _ERASED, "unknown"),
+        ("without_a_type_as_before", "", _ERASED, "", ("Optional<In>", "v.update(Optional.of(new In(n + 1)));"), OK),
+        ("without_a_type_of_another_class", "", _ERASED, "", _OF_TEXT, "unknown"),
+        ("text_without_a_type", "", _OF_TEXT, _CHANGED, _OF_TEXT, OK),
+    )
+]
+"""What stands in an Optional: of a class that the type of a field tells, or that no type tells."""
+
+_KEYED_RULES = """public static class K {{
+    public long id; public long {0};
+    public boolean equals(Object o) {{ return o instanceof K && ((K) o).id == id && ((K) o).{0} == {0}; }}
+    public int hashCode() {{ return 7; }}
+  }}
+  public static class Ruled extends BroadcastProcessFunction<Long, Long, Long> {{
+    public void processElement(Long v, ReadOnlyContext c, Collector<Long> out) {{ out.collect(v); }}
+    public void processBroadcastElement(Long v, Context c, Collector<Long> out) {{ out.collect(v); }}
+  }}"""
+_BY_KEY = """  BroadcastStream<Long> rules = longs(env, "rules").uid("rules")
+    .broadcast(new MapStateDescriptor<>("rules", TypeInformation.of(K.class), Types.LONG));
+  end(s.connect(rules).process(new Ruled()).uid("f"));"""
+BROADCAST_KEYS = [
+    JavaPair(
+        name=f"key_of_a_broadcast_map_{name}",
+        old=_BY_KEY,
+        new=_BY_KEY,
+        old_classes=_KEYED_RULES.format("amount"),
+        new_classes=_KEYED_RULES.format(new),
+        verdict=WRONG if rules else OK,
+        rules=rules,
+    )
+    for name, new, rules in (("as_before", "amount", ()), ("renamed", "total", ("CMP410", "CMP432")))
+]
+"""The keys of a broadcast map are converted as values are."""
+
 _OWN = """public static class V {{ public long id; public long n; }}
   public static class Ser extends TypeSerializerSingleton<V> {{
     public boolean isImmutableType() {{ return false; }}
@@ -994,6 +1056,8 @@ EXCHANGED = [
 
 JAVA_PAIRS = [
     *KRYO,
+    *HELD,
+    *BROADCAST_KEYS,
     *MADE_UP,
     *EXCHANGED,
     *IDENTITY,

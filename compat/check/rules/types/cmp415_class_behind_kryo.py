@@ -31,8 +31,9 @@ def _find(check: Check) -> Iterator[Finding]:
 
 def _findings(check: Check, pair: Pair, state: State | None, changes: Sequence[ClassChange]) -> Iterator[Finding]:
     what = "the key" if state is None else f"the state {state.name!r}"
+    yield from _guessed(check, pair, state, [change for change in changes if change.guessed])
     for level in (Level.ERROR, Level.UNKNOWN, Level.WARNING):
-        told = [change for change in changes if change.level is level]
+        told = [change for change in changes if change.level is level and not change.guessed]
         if not told:
             continue
         silent = all(change.silent for change in told)
@@ -54,6 +55,30 @@ def _findings(check: Check, pair: Pair, state: State | None, changes: Sequence[C
             silent=silent,
             subject=None if state is not None else "key",
         )
+
+
+def _guessed(check: Check, pair: Pair, state: State | None, changes: Sequence[ClassChange]) -> Iterator[Finding]:
+    """What changed in classes of which values may be that stand in an ``Optional``, a raw list or a field of ``Object``."""
+    if not changes:
+        return
+    what = "the key" if state is None else f"the state {state.name!r}"
+    yield check.finding(
+        RULE,
+        f"{what} of {pair.new.label} may hold values of a class that changed",
+        level=Level.UNKNOWN,
+        consequence="If there are such values, reading them fails, or gives something else.",
+        reason="No type tells of which classes all values are, and of those that code puts there: "
+        + " ".join(dict.fromkeys(_sentence(change.says) for change in changes)),
+        old=pair.old,
+        new=pair.new,
+        state=None if state is None else state.name,
+        fixes=(
+            Fix(text="Give the values a type that tells their classes, such as a POJO with fields of these classes."),
+            Fix(text="Restore a savepoint of OLD to see it: compat check SAVEPOINT NEW --rehearse."),
+        ),
+        silent=True,
+        subject="guessed" if state is not None else "key guessed",
+    )
 
 
 _BY_PLACE = ("fields", "declared", "enum", "code")
@@ -121,9 +146,9 @@ RULE = Rule(
     name="class-behind-kryo",
     level=Level.ERROR,
     other_levels=(Level.UNKNOWN, Level.WARNING, Level.NOTE),
-    when="unknown where OLD is a savepoint, which does not tell its classes, or a constant of an enum has another name in its "
-    "place; warning where a field was renamed in its place, or where values may be of a class that changed; note where the "
-    "class of values is known at run time only",
+    when="unknown where OLD is a savepoint, which does not tell its classes, where no type tells the classes of values, or "
+    "where a constant of an enum has another name in its place; warning where a field was renamed in its place, or where "
+    "values may be of a class that changed; note where the class of values is known at run time only",
     fate=Fate.LOST,
     summary="A class whose values Kryo or Java writes, or which stands in for a POJO, changed.",
     why="Kryo writes the values of fields in the order of the fields' names, and the constants of enums as numbers. Flink's "
