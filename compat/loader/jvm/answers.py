@@ -157,9 +157,9 @@ def _by_way(failed: list[RestoreAttempt]) -> Iterator[list[RestoreAttempt]]:
 
 
 def migrations(restored: Iterable[OperatorRestore]) -> Iterator[tuple[int, StateChange]]:
-    """The states that Flink rewrites, by node, of operators that are restored."""
+    """The states that Flink rewrites, by node, of operators that are restored on a state backend at least."""
     for operator in restored:
-        if all(one.failure is None for one in operator.attempts):
+        if any(one.failure is None for one in operator.attempts) or not operator.attempts:
             yield from ((operator.node, change) for change in _changes(operator.states) if not change.fails)
 
 

@@ -70,6 +70,7 @@ class Written:
         self._values = values
         self._found: dict[tuple[str, str | None], WrittenClass] = {}
         self._seen: set[int] = set()
+        self._pojos: set[str] = set()
         self._of_any: Java = None
 
     def classes(self) -> tuple[WrittenClass, ...]:
@@ -89,6 +90,7 @@ class Written:
             self._typed(given.getKryo(), member(given, "type"), depth)
             return
         if is_a(given, _POJO):
+            self._pojos.add(str(member(given, "clazz").getName()))
             self._pojo(member(given, "clazz"), depth)
             self._fields(given, depth)
         if is_a(given, _CASE_CLASS):
@@ -215,14 +217,14 @@ class Written:
     def _guess(self, kryo: Java, held: Held) -> None:
         """A class of which a value may be whose class no type tells."""
         known = set(self._found)
-        if (str(held.cls.getName()), None) in known:
+        if (str(held.cls.getName()), None) in known or str(held.cls.getName()) in self._pojos:
             return
         if _mine(held.cls) is None:
             self._add(WrittenClass(name=str(held.cls.getName()), writer="unknown", under=_ANY))
         elif not held.cls.isInterface():
             self._kryo(kryo, held.cls, _ANY, 0)
         for key in self._found.keys() - known:
-            made = held.made if key[1] == _ANY else self._found[key].made
+            made = held.made if key[0] == str(held.cls.getName()) else self._found[key].made
             self._found[key] = msgspec.structs.replace(self._found[key], guessed=True, made=made, misread=None)
 
     def _kryo(self, kryo: Java, cls: Java, under: str | None, depth: int) -> None:

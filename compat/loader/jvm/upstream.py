@@ -12,8 +12,17 @@ from compat.loader.jvm.traits import given_of
 from compat.loader.jvm.usercode import classes_of, reached
 
 _FLINK = "org.apache.flink."
-_OF_VALUES = (f"{_FLINK}api.java.tuple.Tuple", f"{_FLINK}types.")
-"""Where Flink's classes stand whose objects are values."""
+_BOXES = ("Boolean", "Byte", "Character", "Short", "Integer", "Long", "Float", "Double")
+_OF_VALUES = (
+    *(f"java.lang.{name}" for name in _BOXES),
+    "java.math.",
+    "java.time.",
+    "java.util.UUID",
+    "java.util.Optional",
+    f"{_FLINK}api.java.tuple.Tuple",
+    f"{_FLINK}types.",
+)
+"""Where classes of libraries stand whose objects are values; code that names one may make it."""
 _STATIC = 0x0008
 _NO_VALUES = (_FLINK, "java.lang.Throwable", "java.io.Closeable")
 
@@ -68,8 +77,9 @@ class Upstream:
                     cls = java("java.lang.Class").forName(name, False, self._loader)
                 except jpype.JException:
                     continue
-                if name.startswith(_OF_VALUES) or (_may_be_value(cls) and (names[name] or _has_fields(cls))):
-                    yield Held(cls, names[name])
+                made = names[name] or bool(cls.isEnum())
+                if name.startswith(_OF_VALUES) or (_may_be_value(cls) and (made or _has_fields(cls))):
+                    yield Held(cls, made)
 
 
 def _serialized(factory: Java) -> bytes:

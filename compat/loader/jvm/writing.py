@@ -125,9 +125,10 @@ def _namespace(serializer: Java, makes: MadeUp) -> Java:
 
 
 def _listed(made: Java, name: str) -> Iterator[SampleValue]:
-    """Put values into a list of operator state."""
+    """Put values into a list of operator state, in the place of those that the function put there itself."""
     state = member(made.getOperatorStateBackend(), "registeredOperatorStates").get(name)
     serializer = state.getStateMetaInfo().getPartitionStateSerializer()
+    state.clear()
     for seed in _SEEDS:
         makes = MadeUp(seed)
         value = makes.by(serializer)

@@ -25,7 +25,9 @@ from tests.compat.test_drawn_pairs import kind_of
 FLINK = "2.3.0"
 ONE_IN = 8
 """The part of the records that is looked at by default."""
-ALIKE = set[int]()
+TOLD = {1008: "right", 1072: "unknown", 1104: "right", 5010: "unknown", 5035: "right", 5101: "right"}
+"""Seeds that showed a mistake once, and what is said of them now."""
+ALIKE = {1054}
 """Seeds whose values are read as they were by luck: what was written behind the last field that is read is passed over."""
 
 
@@ -35,9 +37,12 @@ def kinds(given: Iterable[Record], flink: Any, java: Any) -> dict[int, str]:
 
 
 def test_a_sample(flink: Any, java: Any) -> None:
-    found = kinds(records(FLINK)[::ONE_IN], flink, java)
+    found = kinds(
+        [one for place, one in enumerate(records(FLINK)) if not place % ONE_IN or one.seed in TOLD], flink, java
+    )
     assert len(found) > 15
     assert "wrong" not in found.values()
+    assert {seed: kind for seed, kind in found.items() if seed in TOLD} == TOLD
 
 
 @pytest.mark.slow

@@ -1,7 +1,8 @@
 """Savepoints that Flink's planner restores in its own tests, each held against the compiled plan that wrote it.
 
 The jar of the planner's tests has them, with plans of Flink 1.19 and later; none is kept here. A plan does not tell how its
-tables were declared: that is made of their schemas. ``python -m tests.compat.test_planner_restores [STEP]`` tells figures.
+tables were declared: that is made of their schemas. ``python -m tests.compat.planner.test_planner_restores [STEP]`` tells
+figures.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 import tempfile
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -56,8 +57,8 @@ Plan = dict[str, Any]
 
 def jars() -> tuple[Path, ...]:
     """Flink with its planner as it is, and the tables of the planner's tests."""
-    artifacts = [Artifact(group=FLINK, name=name, version=VERSION) for name in RUN]
-    artifacts += [Artifact(group=FLINK, name=name, version=VERSION, classifier="tests", alone=True) for name in TESTS]
+    run = fetch(f"flink-planner-{VERSION}", [Artifact(group=FLINK, name=name, version=VERSION) for name in RUN])
+    artifacts = [Artifact(group=FLINK, name=name, version=VERSION, classifier="tests", alone=True) for name in TESTS]
     artifacts += [
         Artifact(group=FLINK, name="flink-test-utils", version=VERSION, alone=True),
         Artifact(group=FLINK, name="flink-test-utils-junit", version=VERSION, alone=True),
@@ -65,7 +66,7 @@ def jars() -> tuple[Path, ...]:
         Artifact(group="org.junit.jupiter", name="junit-jupiter-api", version="5.11.4", alone=True),
         Artifact(group="junit", name="junit", version="4.13.2", alone=True),
     ]
-    return fetch(f"flink-planner-tests-{VERSION}", artifacts)
+    return (*run, *fetch(f"flink-planner-tests-{VERSION}", artifacts))
 
 
 def spelled(kind: Any) -> str:
@@ -143,21 +144,34 @@ def script(path: Path) -> str:
     )
 
 
-def outcomes(folder: Path, step: int) -> Iterator[tuple[str, Report | Undecided]]:
-    """What is said of each ``step``-th savepoint and the plan that wrote it."""
-    found = jars()
-    tests = next(jar for jar in found if "planner" in jar.name and "tests" in jar.name)
+def cases(folder: Path) -> list[Path]:
+    """The folders of the planner's tests of restores, each with a plan and the savepoint that it wrote."""
+    tests = next(jar for jar in jars() if "planner" in jar.name and "tests" in jar.name)
     with zipfile.ZipFile(tests) as archive:
         archive.extractall(folder, [name for name in archive.namelist() if name.startswith("restore-tests/")])
-    load = LoadOptions(flink="2.3", timeout=120, jars=FlinkJars(classpath=tuple(map(str, found))))
+    return sorted(metadata.parents[1] for metadata in folder.glob("restore-tests/*/*/savepoint/_metadata"))
+
+
+def verdicts(folder: Path, asked: Iterable[tuple[Path, Path, Path]]) -> Iterator[Report | Undecided]:
+    """What is said of each savepoint, the plan that is to restore it, and the plan that wrote it."""
+    load = LoadOptions(flink="2.3", timeout=120, jars=FlinkJars(classpath=tuple(map(str, jars()))))
     with WarmJvms() as jvms:
-        for metadata in sorted(folder.glob("restore-tests/*/*/savepoint/_metadata"))[::step]:
-            case = metadata.parents[1]
-            program = folder / f"{case.parent.name}.{case.name}.sql"
-            program.write_text(script(next(case.glob("plan/*.json"))), encoding="utf-8")
-            given = Comparison(str(metadata.parent), str(program), load=load, names=str(program))
-            (outcome,) = compare(given, jvms=jvms).outcomes
-            yield f"{case.parent.name}/{case.name}", outcome
+        for number, (savepoint, plan, before) in enumerate(asked):
+            new, old = folder / f"new{number}.sql", folder / f"old{number}.sql"
+            for program, given in ((new, plan), (old, before)):
+                program.write_text(script(given), encoding="utf-8")
+            named = new if plan == before else old
+            (outcome,) = compare(Comparison(str(savepoint), str(new), load=load, names=str(named)), jvms=jvms).outcomes
+            yield outcome
+
+
+def outcomes(folder: Path, step: int) -> Iterator[tuple[str, Report | Undecided]]:
+    """What is said of each ``step``-th savepoint and the plan that wrote it."""
+    some = cases(folder)[::step]
+    plans = [next(case.glob("plan/*.json")) for case in some]
+    asked = ((case / "savepoint", plan, plan) for case, plan in zip(some, plans, strict=True))
+    for case, outcome in zip(some, verdicts(folder, asked), strict=True):
+        yield f"{case.parent.name}/{case.name}", outcome
 
 
 def says(outcome: Report | Undecided) -> str:
