@@ -159,10 +159,15 @@ class UserClasses:
 
     def on_class_path(self, root: str) -> Classes | None:
         """The same of a class that comes on Flink's own class path; None for one of Flink's, of a language or of a library."""
-        if root.startswith(_LIBRARIES):
+        if is_of_library(root):
             return None
         home = _home(root)
         return self._all.seen_from(lambda name: name.startswith(home) and not name.startswith(_LIBRARIES))
+
+
+def is_of_library(name: str) -> bool:
+    """True for a class of a well-known library, wherever it lies."""
+    return name.startswith(_LIBRARIES)
 
 
 def _home(name: str) -> str:
