@@ -11,7 +11,7 @@ import jpype
 import msgspec
 
 from compat.loader.jvm.asking import later_of, more_of
-from compat.loader.jvm.bridge import Java, bytes_of, causes, class_name, flink, is_a, java, member, members
+from compat.loader.jvm.bridge import Java, bytes_of, causes, class_name, fields_of, flink, is_a, java, member, members
 from compat.loader.jvm.classes import written_by
 from compat.loader.jvm.descriptors import is_stand_in
 from compat.loader.jvm.graphs import Configured
@@ -43,6 +43,8 @@ _DRAWN_ID = re.compile(rb"(?<=\x00\x24)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}
 _HANDLE = b"%08x-0000-0000-0000-000000000000"
 _STREAM_LIMIT = 32 << 20
 _ROWS = ".RowDataSerializer$RowDataSerializerSnapshot"
+_TYPES_OF_ROWS = ("types", "previousTypes")
+"""The field with the types of a row's fields, since Flink 1.19 and before."""
 COMPOSITE = "api.common.typeutils.CompositeTypeSerializerSnapshot"
 _TTL = "runtime.state.ttl.AbstractTtlDecorator"
 _WRAPPERS = ("runtime.state.heap.", "runtime.state.ttl.")
@@ -329,7 +331,8 @@ def serializer_of(snapshot: Java) -> Serializer:
 def _columns(snapshot: Java) -> tuple[str, ...]:
     """The types of the fields of rows, in a serializer of rows or in the first part of another one that has rows."""
     if (class_name(snapshot) or "").endswith(_ROWS):
-        return tuple(str(one) for one in member(snapshot, "types"))
+        names = {str(one.getName()) for one in fields_of(snapshot)}
+        return tuple(str(one) for one in member(snapshot, next(one for one in _TYPES_OF_ROWS if one in names)))
     if not is_a(snapshot, COMPOSITE):
         return ()
     delegate = member(snapshot, "nestedSerializersSnapshotDelegate")
