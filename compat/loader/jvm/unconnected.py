@@ -12,7 +12,8 @@ from contextlib import contextmanager
 import jpype
 
 from compat.loader.jvm.bridge import FLINK, Java, array_of, class_name, flink, is_a, java, member, set_member
-from compat.loader.jvm.usercode import classes_of, is_of_library
+from compat.loader.jvm.libraries import is_of_library
+from compat.loader.jvm.usercode import classes_of
 
 _SINKS = "streaming.runtime.operators.sink."
 _API = "api.connector.sink2."

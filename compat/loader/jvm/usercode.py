@@ -16,16 +16,9 @@ from msgspec import Struct
 from compat.loader.jvm.bridge import FLINK, Java, bytes_of, class_name, flink, is_a, java
 from compat.loader.jvm.bytecode import Classes, Walk
 from compat.loader.jvm.classfile import ClassFile, ClassFileError, Member
+from compat.loader.jvm.libraries import LIBRARIES, is_of_library
 from compat.state.model.code import Captured, UserCode
 
-_LIBRARIES = tuple(
-    (
-        "java/ javax/ jakarta/ jdk/ sun/ com/sun/ org/apache/ org/slf4j/ scala/ kotlin/ kotlinx/ com/google/ com/fasterxml/ "
-        "com/esotericsoftware/ com/twitter/ io/netty/ org/rocksdb/ org/json/ org/w3c/ org/xml/ ch/qos/ com/typesafe/ akka/ "
-        "io/confluent/ software/amazon/ com/amazonaws/ okhttp3/ okio/ reactor/ io/micrometer/ org/joda/ org/bouncycastle/"
-    ).split()
-)
-"""Where classes of well-known libraries stand, which a job without a package of its own may carry with it."""
 _OF_LANGUAGES = ("scala/", "kotlin/", "kotlinx/")
 """Classes of the libraries of languages: the same whether the job's jar has them or the class path."""
 _SHARED = frozenset({"org/apache", "com/google", "com/github", "io/github", "org/springframework"})
@@ -111,7 +104,7 @@ class UserClasses:
         for jar in _jars(self._loader):
             with zipfile.ZipFile(jar) as archive:
                 for entry in sorted(archive.infolist(), key=lambda one: one.filename):
-                    if entry.filename.endswith(".class") and not entry.filename.startswith(_LIBRARIES):
+                    if entry.filename.endswith(".class") and not entry.filename.startswith(LIBRARIES):
                         told.update(f"{entry.filename} {entry.CRC} {entry.file_size}\n".encode())
         return told.hexdigest()
 
@@ -139,7 +132,7 @@ class UserClasses:
             with zipfile.ZipFile(jar) as archive:
                 for entry in archive.namelist():
                     name = entry.removesuffix(".class")
-                    if name == entry or not (name.startswith(home) if home else not name.startswith(_LIBRARIES)):
+                    if name == entry or not (name.startswith(home) if home else not name.startswith(LIBRARIES)):
                         continue
                     count += 1
                     if count > _SCANNED:
@@ -155,19 +148,14 @@ class UserClasses:
         home = _home(root)
         if home:
             return self._all.seen_from(lambda name: name.startswith(home) and self.here(name))
-        return self._all.seen_from(lambda name: not name.startswith(_LIBRARIES) and self.here(name))
+        return self._all.seen_from(lambda name: not name.startswith(LIBRARIES) and self.here(name))
 
     def on_class_path(self, root: str) -> Classes | None:
         """The same of a class that comes on Flink's own class path; None for one of Flink's, of a language or of a library."""
         if is_of_library(root):
             return None
         home = _home(root)
-        return self._all.seen_from(lambda name: name.startswith(home) and not name.startswith(_LIBRARIES))
-
-
-def is_of_library(name: str) -> bool:
-    """True for a class of a well-known library, wherever it lies."""
-    return name.startswith(_LIBRARIES)
+        return self._all.seen_from(lambda name: name.startswith(home) and not name.startswith(LIBRARIES))
 
 
 def _home(name: str) -> str:
