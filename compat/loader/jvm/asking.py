@@ -15,7 +15,7 @@ from compat.loader.jvm.dataflow import TooLong
 from compat.loader.jvm.descriptors import ASKS, Asked, Askings, Below, hands_over, name_of, overriding
 from compat.loader.jvm.fielduses import FieldUses, calls
 from compat.loader.jvm.surely import CALLS_OF_ONE, surely_run
-from compat.loader.jvm.usercode import classes_of
+from compat.loader.jvm.usercode import classes_around, classes_of
 from compat.state.model.states import More
 
 _RAW = frozenset({"getRawKeyedOperatorStateOutput", "getRawOperatorStateOutput"})
@@ -24,6 +24,8 @@ _OPEN = "(Lorg/apache/flink/api/common/functions/OpenContext;)V"
 _RICH = "api.common.functions.RichFunction"
 _OLD_OPEN = "(Lorg/apache/flink/configuration/Configuration;)V"
 _TIMERS = frozenset({"getInternalTimerService"})
+_OPENS = frozenset({"setRuntimeContext", "setFunctionRuntimeContext", "openFunction"})
+"""Methods by which code opens a function that it holds."""
 _OPERATOR = "streaming.api.operators.StreamOperator"
 _WINDOWS = "streaming.runtime.operators.windowing.WindowOperator"
 _DESCRIPTOR_OF_ASYNCHRONOUS = "api.common.state.v2.StateDescriptor"
@@ -45,8 +47,14 @@ class Later(NamedTuple):
 def later_of(operator: Java, *, opened: bool = True) -> Later:
     """What an operator asks for once records come, and before in open() where that was not called."""
     in_windows = is_a(operator, _WINDOWS)
-    found = [_later(value, in_windows, opened) for value in _of_the_program(operator)]
+    values = list(_of_the_program(operator, nested=opened))
+    function = operator.getUserFunction() if not (opened or values) and hasattr(operator, "getUserFunction") else None
+    if function is not None and classes_around(function) is not None:
+        values.append(function)
+    found = [_later(value, in_windows, opened) for value in values]
     why = next((one.why for one in found if one.why is not None), None)
+    if why is None and not opened and len(list(_of_the_program(operator))) > len(values):
+        why = "a function that it holds may ask for state"
     return Later(tuple(asked for one in found for asked in one.asked), why)
 
 
@@ -126,13 +134,15 @@ def _alike(one: Asked, other: Asked) -> bool:
     )
 
 
-def _of_the_program(value: Java, depth: int = _DEPTH) -> Iterator[Java]:
-    """The objects of the program's own classes that an operator is, or carries in Flink's."""
+def _of_the_program(value: Java, depth: int = _DEPTH, *, nested: bool = True) -> Iterator[Java]:
+    """The objects of the program that an operator is, or carries in Flink's, and, ``nested``, those that they hold in turn."""
     if value is None or (loader := value.getClass().getClassLoader()) is None:
         return
     name = class_name(value) or ""
     if classes_of(loader).here(name.replace(".", "/")):
         yield value
+        if not nested:
+            return
     elif depth == 0 or not name.startswith(tuple(f"org.apache.flink.{one}" for one in _HOLDERS)):
         return
     for field in fields_of(value) if depth else ():
@@ -142,7 +152,7 @@ def _of_the_program(value: Java, depth: int = _DEPTH) -> Iterator[Java]:
         except jpype.JException:
             continue
         if is_a(inner, "api.common.functions.Function", _TRIGGER):
-            yield from _of_the_program(inner, depth - 1)
+            yield from _of_the_program(inner, depth - 1, nested=nested)
 
 
 def _later(value: Java, in_windows: bool, opened: bool = True) -> Later:
@@ -155,7 +165,8 @@ def _later(value: Java, in_windows: bool, opened: bool = True) -> Later:
 
 def _followed(value: Java, in_windows: bool, opened: bool) -> Later:
     name = (class_name(value) or "").replace(".", "/")
-    all_classes = classes_of(value.getClass().getClassLoader())
+    all_classes = classes_around(value)
+    assert all_classes is not None
     classes, below = all_classes.seen_from(name), all_classes.below
     entries = list(_called_by_flink(classes, name))
     coming = [one for one in entries if one.name not in _OPENING]
@@ -195,8 +206,12 @@ def _open_of(value: Java, classes: Classes, name: str) -> Method | None:
 def _beyond_reading(value: Java, classes: Classes, opening: Method | None, below: Below) -> str | None:
     """Why the states that open() asks for cannot be read from its code; None where they can."""
     name, above = (class_name(value) or "").replace(".", "/"), value.getClass().getSuperclass()
-    all_classes = classes_of(value.getClass().getClassLoader())
-    while above is not None and all_classes.here(parent := str(above.getName()).replace(".", "/")):
+    all_classes = classes_around(value)
+    while (
+        above is not None
+        and all_classes is not None
+        and all_classes.here(parent := str(above.getName()).replace(".", "/"))
+    ):
         if classes.own(parent) is None:
             return f"extends {above.getSimpleName()} of a library"
         above = above.getSuperclass()
@@ -206,6 +221,12 @@ def _beyond_reading(value: Java, classes: Classes, opening: Method | None, below
     for method in _reached(classes, [opening], below).values():
         if is_a(value, _OPERATOR) and _calls_one_of(classes, method, _TIMERS):
             return "asks for timers"
+        if any(
+            one.name in _OPENS and classes.own(one.owner) is None
+            for each in _instructions(method)
+            for one in calls(each)
+        ):
+            return f"opens another function in {method.name}()"
         for place, one in enumerate(_instructions(method)):
             asks = any(called.name in ASKS and classes.resolve(called) is None for called in calls(one))
             if asks and (method.member, place) not in sure:

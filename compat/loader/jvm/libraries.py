@@ -11,6 +11,12 @@ LIBRARIES = tuple(
 )
 """Where classes of well-known libraries stand, which a job without a package of its own may carry with it."""
 
+CONNECTORS = (
+    *("org/apache/flink/connector/", "org/apache/flink/streaming/connectors/", "org/apache/flink/cdc/connectors/"),
+    *("com/ververica/cdc/connectors/", "org/apache/bahir/connectors/"),
+)
+"""Where the classes of connectors stand, each in a package of its own."""
+
 
 def is_of_library(name: str) -> bool:
     """True for a class of a well-known library, wherever it lies."""

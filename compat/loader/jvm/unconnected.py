@@ -13,7 +13,7 @@ import jpype
 
 from compat.loader.jvm.bridge import FLINK, Java, array_of, class_name, flink, is_a, java, member, set_member
 from compat.loader.jvm.libraries import is_of_library
-from compat.loader.jvm.usercode import classes_of
+from compat.loader.jvm.usercode import classes_around, classes_of
 
 _SINKS = "streaming.runtime.operators.sink."
 _API = "api.connector.sink2."
@@ -69,8 +69,7 @@ def is_told_by_code(operator: Java) -> bool:
         function = function.getWrappedFunction()
     if not is_a(function, _RICH):
         return True
-    loader = function.getClass().getClassLoader()
-    return loader is not None and classes_of(loader).here((class_name(function) or "").replace(".", "/"))
+    return classes_around(function) is not None
 
 
 def replace_committer(factory: Java) -> None:

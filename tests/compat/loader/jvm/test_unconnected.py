@@ -1,18 +1,19 @@
 """Jobs whose outside world is not there: the states of their operators are known as if it were."""
 
 import pytest
+from msgspec.structs import replace
 
 from compat.check.findings import Verdict
 from compat.comparison import Comparison, decide
 from compat.loader.jvm.answers import answers_of
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.maven import Artifact, fetch
-from compat.loader.jvm.messages import JarProgram, Restore
+from compat.loader.jvm.messages import JarProgram, Restore, SqlScript
 from compat.loader.jvm.plans import plan_of
 from compat.loader.jvm.process import JvmOptions, build
 from tests import needs
 from tests.compat.loader.jvm.golden import JAVA
-from tests.compat.loader.jvm.support import built
+from tests.compat.loader.jvm.support import built, flink_of
 from tests.needs import Need
 
 JAR = str(JAVA / "unconnected" / "unconnected.jar")
@@ -81,6 +82,12 @@ def test_a_state_that_is_asked_for_on_a_condition_is_not_known(nodes):
     assert {one.name for one in nodes["up"]["Either"].states.states} == {"long"}
 
 
+def test_what_a_function_within_a_function_asks_for_is_not_known(nodes):
+    told = nodes["down"]["Nesting"].states.more.why
+    assert told == "Unconnected.Nesting opens another function in open() (IOException: the system is down)"
+    assert {one.name for one in nodes["up"]["Nesting"].states.states} == {"of-base"}
+
+
 def test_timers_that_an_operator_of_the_program_asks_for_are_not_known(nodes):
     assert nodes["down"]["Timed"].states.more.why.startswith("Unconnected.Timed asks for timers (IOException")
     assert any(one.scope == "timer" for one in nodes["up"]["Timed"].states.states)
@@ -99,7 +106,7 @@ def test_state_that_was_written_while_all_connected_is_restored(flink, java):
     before, after = plan_of(old.jobs[0], "a.jar"), plan_of(new.jobs[0], "a.jar")
     report = decide(before, after, Comparison("old", "new"), {}, found)
     lost = {one.old.uid for one in report.findings if one.level.rank <= 1}
-    assert lost == {"Named", "Either", "Timed"}, report.findings
+    assert lost == {"Named", "Either", "Nesting", "Timed"}, report.findings
     assert report.verdict is Verdict.UNKNOWN
 
 
@@ -154,3 +161,30 @@ def test_another_operator_beside_kafka_is_judged(flink, java, kafka, guarantee):
         )
     assert [one.verdict for one in reports] == [Verdict.COMPATIBLE, Verdict.INCOMPATIBLE]
     assert {one.old.uid for one in reports[1].findings if one.level.rank == 0} == {"last"}
+
+
+_JDBC = """
+CREATE TABLE orders (id BIGINT, price DOUBLE) WITH ('connector' = 'datagen');
+CREATE TABLE totals (id BIGINT, total DOUBLE, PRIMARY KEY (id) NOT ENFORCED) WITH ('connector' = 'jdbc',
+  'url' = 'jdbc:postgresql://db.invalid:5432/shop', 'table-name' = 'totals', 'username' = 'a', 'password' = 'b');
+INSERT INTO totals SELECT id, SUM(price) FROM orders GROUP BY id;
+"""
+
+
+def test_a_sink_that_opens_a_connection_needs_no_database(java):
+    """JDBC's sink is a function, whose open() connects; the connector's own code tells that it asks for no state."""
+    version = "1.20.0"
+    flink = flink_of(version)
+    wanted = [
+        Artifact(group="org.apache.flink", name="flink-connector-jdbc", version="3.3.0-1.20"),
+        Artifact(group="org.postgresql", name="postgresql", version="42.7.3"),
+    ]
+    try:
+        jars = fetch("jdbc-3.3.0-1.20", wanted)
+    except JvmError as error:
+        needs.without(Need.MAVEN, error)
+    flink = replace(flink, jars=(*flink.jars, *jars))
+    (job,) = build(SqlScript(path="totals.sql", text=_JDBC), flink, java, JvmOptions(options={})).jobs
+    sink = next(node for node in job.nodes if node.name.startswith("Sink"))
+    assert (sink.states.unknown, sink.states.more, sink.states.states) == ("", None, ())
+    assert {node.states.unknown for node in job.nodes} == {""}

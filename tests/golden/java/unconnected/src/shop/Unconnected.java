@@ -176,6 +176,22 @@ public class Unconnected {
         }
     }
 
+    static class Nesting extends RichFlatMapFunction<String, String> {
+        private final RichFlatMapFunction<String, String> inner = new Base();
+
+        @Override
+        public void open(OpenContext context) throws Exception {
+            Client.connect();
+            inner.setRuntimeContext(getRuntimeContext());
+            inner.open(context);
+        }
+
+        @Override
+        public void flatMap(String value, Collector<String> out) throws Exception {
+            inner.flatMap(value, out);
+        }
+    }
+
     static class Buffering extends RichFlatMapFunction<String, String> implements CheckpointedFunction {
         private transient ListState<String> buffered;
         private transient Client client;
@@ -325,6 +341,7 @@ public class Unconnected {
         keyed.flatMap(new Either()).uid("Either");
         keyed.flatMap(new Instead()).uid("Instead");
         keyed.flatMap(new Besides()).uid("Besides");
+        keyed.flatMap(new Nesting()).uid("Nesting");
         keyed.flatMap(new Buffering()).uid("Buffering");
         keyed.window(TumblingProcessingTimeWindows.of(java.time.Duration.ofMinutes(1))).process(new InWindows()).uid("InWindows");
         keyed.connect(environment.fromData("r").broadcast(RULES)).process(new Ruled()).uid("Ruled");
