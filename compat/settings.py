@@ -258,6 +258,7 @@ KEYS = (
     "flink-home",
     "flink-version",
     "main-class",
+    "runtime-properties",
     "pyflink",
     "exact",
     "jobs",
@@ -308,6 +309,9 @@ def _settings(table: _Table) -> Settings:
             home=table.get("flink-home", lambda value: str(folder / _text(value)), "the path of a folder"),
             version=table.get("flink-version", _text, 'a version such as "2.3.0"'),
             main_class=table.get("main-class", _text, "the name of a class"),
+            runtime_properties=table.get(
+                "runtime-properties", lambda value: str(folder / _text(value)), "the path of a file"
+            ),
             pyflink=table.get("pyflink", lambda value: _python(value, folder), "a Python interpreter"),
         ),
         exact=table.get("exact", _flag, "true or false"),

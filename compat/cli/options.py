@@ -71,6 +71,7 @@ def jars_of_old(function: F) -> F:
         ),
         click.option("--old-pyflink", metavar="PYTHON", help="--pyflink for OLD."),
         click.option("--old-main-class", metavar="CLASS", help="--main-class for OLD."),
+        click.option("--old-runtime-properties", metavar="FILE", help="--runtime-properties for OLD."),
         click.option("--old-flink-version", metavar="VERSION", help="--flink-version for OLD."),
         click.option("--old-flink-home", metavar="DIR", help="--flink-home for OLD."),
         click.option("--old-classpath", metavar="PATH", multiple=True, help="--classpath for OLD."),
@@ -85,6 +86,11 @@ def loading(function: F) -> F:
     """The options of how programs are loaded: -D, --flink, --timeout, --no-open, and where modules and jars come from."""
     for option in (
         click.option("--main-class", metavar="CLASS", help="The class of a jar to run (default: its manifest's)."),
+        click.option(
+            "--runtime-properties",
+            metavar="FILE",
+            help="For jars: the application_properties.json that AWS's Managed Service for Apache Flink would give.",
+        ),
         click.option("--flink-version", metavar="VERSION", help="For jars and SQL: the Flink to fetch, such as 2.3.0."),
         click.option(
             "--flink-home", metavar="DIR", help="For jars and SQL: where Flink is installed (default: FLINK_HOME)."
@@ -352,6 +358,7 @@ def jars(options: Mapping[str, Any], prefix: str = "") -> FlinkJars:
         version=options[f"{prefix}flink_version"],
         main_class=options[f"{prefix}main_class"],
         pyflink=options[f"{prefix}pyflink"],
+        runtime_properties=options[f"{prefix}runtime_properties"],
     )
 
 

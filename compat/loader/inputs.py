@@ -58,7 +58,8 @@ class FlinkJars(Struct, frozen=True, kw_only=True):
     """Where Flink's classes come from, for jobs that they build, and the class of a jar to run.
 
     ``classpath`` holds jars, folders and ``DIR/*``, ``home`` is an installation of Flink, ``version`` one to fetch.
-    ``pyflink`` is a Python that has PyFlink, for programs that need it, where this one has not.
+    ``pyflink`` is a Python that has PyFlink, for programs that need it, where this one has not. ``runtime_properties`` is the
+    file that AWS gives to a jar in its Managed Service for Apache Flink.
     """
 
     classpath: tuple[str, ...] = ()
@@ -66,6 +67,7 @@ class FlinkJars(Struct, frozen=True, kw_only=True):
     version: str | None = None
     main_class: str | None = None
     pyflink: str | None = None
+    runtime_properties: str | None = None
 
     def over(self, base: FlinkJars) -> FlinkJars:
         """These with what they leave open from ``base``. Whoever names a Flink of their own does not get another one."""
@@ -74,6 +76,7 @@ class FlinkJars(Struct, frozen=True, kw_only=True):
             base if not own else self,
             main_class=self.main_class or base.main_class,
             pyflink=self.pyflink or base.pyflink,
+            runtime_properties=self.runtime_properties or base.runtime_properties,
         )
 
 

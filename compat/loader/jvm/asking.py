@@ -14,11 +14,19 @@ from compat.loader.jvm.classfile import ABSTRACT, BRIDGE, Call, Instruction, Mem
 from compat.loader.jvm.dataflow import TooLong
 from compat.loader.jvm.descriptors import ASKS, Asked, Askings, Below, hands_over, name_of, overriding
 from compat.loader.jvm.fielduses import FieldUses, calls
-from compat.loader.jvm.usercode import classes_of
+from compat.loader.jvm.surely import CALLS_OF_ONE, surely_run
+from compat.loader.jvm.usercode import classes_around, classes_of
 from compat.state.model.states import More
 
 _RAW = frozenset({"getRawKeyedOperatorStateOutput", "getRawOperatorStateOutput"})
 _OPENING = frozenset({"<init>", "open", "setup", "setRuntimeContext", "initializeState"})
+_OPEN = "(Lorg/apache/flink/api/common/functions/OpenContext;)V"
+_RICH = "api.common.functions.RichFunction"
+_OLD_OPEN = "(Lorg/apache/flink/configuration/Configuration;)V"
+_TIMERS = frozenset({"getInternalTimerService"})
+_OPENS = frozenset({"setRuntimeContext", "setFunctionRuntimeContext", "openFunction"})
+"""Methods by which code opens a function that it holds."""
+_OPERATOR = "streaming.api.operators.StreamOperator"
 _WINDOWS = "streaming.runtime.operators.windowing.WindowOperator"
 _DESCRIPTOR_OF_ASYNCHRONOUS = "api.common.state.v2.StateDescriptor"
 _STATE = ("api.common.state.State", "api.common.state.v2.State")
@@ -36,20 +44,26 @@ class Later(NamedTuple):
     why: str | None = None
 
 
-def later_of(operator: Java) -> Later:
-    """What an open operator asks for once records come."""
+def later_of(operator: Java, *, opened: bool = True) -> Later:
+    """What an operator asks for once records come, and before in open() where that was not called."""
     in_windows = is_a(operator, _WINDOWS)
-    found = [_later(value, in_windows) for value in _of_the_program(operator)]
+    values = list(_of_the_program(operator, nested=opened))
+    function = operator.getUserFunction() if not (opened or values) and hasattr(operator, "getUserFunction") else None
+    if function is not None and classes_around(function) is not None:
+        values.append(function)
+    found = [_later(value, in_windows, opened) for value in values]
     why = next((one.why for one in found if one.why is not None), None)
+    if why is None and not opened and len(list(_of_the_program(operator))) > len(values):
+        why = "a function that it holds may ask for state"
     return Later(tuple(asked for one in found for asked in one.asked), why)
 
 
-def declare(operator: Java, config: Java) -> str | None:
-    """Have an open operator declare the state that it asks for once records come; gives why it may keep more.
+def declare(operator: Java, config: Java, *, opened: bool = True) -> str | None:
+    """Have an operator declare the state that it asks for once records come; gives why it may keep more.
 
-    Raises what Flink raises.
+    That of open() is declared too where it was not called. Raises what Flink raises.
     """
-    later = later_of(operator)
+    later = later_of(operator, opened=opened)
     by_name: dict[tuple[bool, str], list[Asked]] = {}
     for one in later.asked:
         if hasattr(one.descriptor, "initializeSerializerUnlessSet"):
@@ -120,13 +134,15 @@ def _alike(one: Asked, other: Asked) -> bool:
     )
 
 
-def _of_the_program(value: Java, depth: int = _DEPTH) -> Iterator[Java]:
-    """The objects of the program's own classes that an operator is, or carries in Flink's."""
+def _of_the_program(value: Java, depth: int = _DEPTH, *, nested: bool = True) -> Iterator[Java]:
+    """The objects of the program that an operator is, or carries in Flink's, and, ``nested``, those that they hold in turn."""
     if value is None or (loader := value.getClass().getClassLoader()) is None:
         return
     name = class_name(value) or ""
     if classes_of(loader).here(name.replace(".", "/")):
         yield value
+        if not nested:
+            return
     elif depth == 0 or not name.startswith(tuple(f"org.apache.flink.{one}" for one in _HOLDERS)):
         return
     for field in fields_of(value) if depth else ():
@@ -136,37 +152,86 @@ def _of_the_program(value: Java, depth: int = _DEPTH) -> Iterator[Java]:
         except jpype.JException:
             continue
         if is_a(inner, "api.common.functions.Function", _TRIGGER):
-            yield from _of_the_program(inner, depth - 1)
+            yield from _of_the_program(inner, depth - 1, nested=nested)
 
 
-def _later(value: Java, in_windows: bool) -> Later:
+def _later(value: Java, in_windows: bool, opened: bool = True) -> Later:
     """What the code of an object asks for behind its opening; not known where it comes to more code than is looked through."""
     try:
-        return _followed(value, in_windows)
+        return _followed(value, in_windows, opened)
     except TooLong:
         return Later(why=f"{class_name(value)} comes to more code than is looked through")
 
 
-def _followed(value: Java, in_windows: bool) -> Later:
+def _followed(value: Java, in_windows: bool, opened: bool) -> Later:
     name = (class_name(value) or "").replace(".", "/")
-    all_classes = classes_of(value.getClass().getClassLoader())
+    all_classes = classes_around(value)
+    assert all_classes is not None
     classes, below = all_classes.seen_from(name), all_classes.below
     entries = list(_called_by_flink(classes, name))
-    later = _reached(classes, (one for one in entries if one.name not in _OPENING))
-    opening = _reached(classes, (one for one in entries if one.name in _OPENING))
+    coming = [one for one in entries if one.name not in _OPENING]
+    done = [one for one in entries if one.name in _OPENING]
+    opening = None if opened else _open_of(value, classes, name)
+    if not opened:
+        done = [one for one in done if one.name != "open"]
+        coming += () if opening is None else (opening,)
+    later, before = _reached(classes, coming), _reached(classes, done)
     short = name.rpartition("/")[2].replace("$", ".")
-    for method in {**opening, **later}.values():
+    for method in {**before, **later}.values():
         if _calls_one_of(classes, method, _RAW):
             return Later(why=f"{short} writes raw state of its own in {method.name}()")
-    anywhere = _reached(classes, (one for one in entries if one.name not in _OPENING), below)
+    anywhere = _reached(classes, coming, below)
+    if not opened and (why := _beyond_reading(value, classes, opening, below)) is not None:
+        return Later(why=f"{short} {why}")
     if not any(
-        _asks(classes, method) and (member not in opening or not member.descriptor.startswith("()") or _waits(value))
+        _asks(classes, method) and (member not in before or not member.descriptor.startswith("()") or _waits(value))
         for member, method in anywhere.items()
     ):
         return Later()
-    askings = Askings(classes, below, value, in_windows)
-    asked, lost = askings.of((one for one in entries if one.name not in _OPENING), later.values())
-    return Later(asked, None if lost is None else f"{short} asks for state in {lost}(), when records come")
+    asked, lost = Askings(classes, below, value, in_windows).of(coming, later.values())
+    when = ", when records come" if opened else ""
+    return Later(asked, None if lost is None else f"{short} asks for state in {lost}(){when}")
+
+
+def _open_of(value: Java, classes: Classes, name: str) -> Method | None:
+    """The method of the program that Flink calls to open an object, as this version of Flink and the kind of object have it."""
+    descriptors = ["()V"] if is_a(value, _OPERATOR) else [_OPEN]
+    opens = [one for one in flink(_RICH).class_.getMethods() if str(one.getName()) == "open"]
+    if any("Configuration" in str(kind.getName()) for one in opens for kind in one.getParameterTypes()):
+        descriptors.append(_OLD_OPEN)
+    found = (classes.resolve(Member(name, "open", one)) for one in descriptors)
+    return next((one for one in found if one is not None and one.code is not None), None)
+
+
+def _beyond_reading(value: Java, classes: Classes, opening: Method | None, below: Below) -> str | None:
+    """Why the states that open() asks for cannot be read from its code; None where they can."""
+    name, above = (class_name(value) or "").replace(".", "/"), value.getClass().getSuperclass()
+    all_classes = classes_around(value)
+    while (
+        above is not None
+        and all_classes is not None
+        and all_classes.here(parent := str(above.getName()).replace(".", "/"))
+    ):
+        if classes.own(parent) is None:
+            return f"extends {above.getSimpleName()} of a library"
+        above = above.getSuperclass()
+    if opening is None:
+        return None
+    sure = surely_run(classes, name, opening)
+    for method in _reached(classes, [opening], below).values():
+        if is_a(value, _OPERATOR) and _calls_one_of(classes, method, _TIMERS):
+            return "asks for timers"
+        if any(
+            one.name in _OPENS and classes.own(one.owner) is None
+            for each in _instructions(method)
+            for one in calls(each)
+        ):
+            return f"opens another function in {method.name}()"
+        for place, one in enumerate(_instructions(method)):
+            asks = any(called.name in ASKS and classes.resolve(called) is None for called in calls(one))
+            if asks and (method.member, place) not in sure:
+                return f"asks for state in {method.name}() on a condition"
+    return None
 
 
 def _called_by_flink(classes: Classes, name: str) -> Iterator[Method]:
@@ -186,7 +251,7 @@ def _called_by_flink(classes: Classes, name: str) -> Iterator[Method]:
 def _reached(classes: Classes, entries: Iterable[Method], below: Below | None = None) -> Mapping[Member, Method]:
     """The program's methods that code comes to, with all methods of the objects that it makes.
 
-    With ``below``, methods that others override are those, too: which of them is called depends on the object. Raises TooLong.
+    With ``below``, methods that others override are those, too, where the object decides which is called. Raises TooLong.
     """
     found: dict[Member, Method] = {}
     todo = list(entries)
@@ -194,16 +259,18 @@ def _reached(classes: Classes, entries: Iterable[Method], below: Below | None = 
         if len(found) == _MOST_METHODS:
             raise TooLong
         method = todo.pop()
-        todo += () if below is None or method.member in found else overriding(classes, below, method)
         if method.member in found or method.code is None:
             continue
         found[method.member] = method
-        for called in (called for one in method.code.instructions for called in calls(one)):
-            cls = classes.own(called.owner)
-            if called.name == "<init>" and cls is not None and cls.name != method.owner.name:
-                todo += cls.methods
-            elif cls is not None and (resolved := classes.resolve(called)) is not None:
-                todo.append(resolved)
+        for one in method.code.instructions:
+            by_object = below is not None and not (isinstance(one, Call) and one.opcode in CALLS_OF_ONE)
+            for called in calls(one):
+                cls = classes.own(called.owner)
+                if called.name == "<init>" and cls is not None and cls.name != method.owner.name:
+                    todo += cls.methods
+                elif cls is not None and (resolved := classes.resolve(called)) is not None:
+                    todo.append(resolved)
+                    todo += overriding(classes, below, resolved) if by_object and below is not None else ()
     return found
 
 

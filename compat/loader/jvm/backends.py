@@ -81,7 +81,7 @@ def on_hashmap(operator: Configured, given: Given, loader: Java) -> Java:
     """An operator restored and opened, with its state on the heap, where all values are read at once."""
     made = harness(operator, loader, given.max_parallelism, flink(_HASHMAP)())
     made.initializeState(given.subtask)
-    open_operator(made)
+    open_operator(made, unconnected=operator.unconnected)
     check_matches(operator_of(made))
     return made
 
@@ -91,10 +91,10 @@ def on_rocksdb(operator: Configured, given: Given, loader: Java, backend: Java) 
     made = harness(operator, loader, given.max_parallelism, backend())
     try:
         made.initializeState(given.subtask)
-        open_operator(made)
+        open_operator(made, unconnected=operator.unconnected)
         check_matches(operator_of(made))
         try:
-            return Given(canonical_snapshot(made), given.max_parallelism)
+            return Given(canonical_snapshot(operator, made), given.max_parallelism)
         except jpype.JException as error:
             if is_unsupported(error):
                 return None

@@ -330,7 +330,7 @@ class Askings:
         values = given[len(given) - len(kinds) :]
         terms = None if place is None else values[place].terms
         windows = self._of_window(one, given)
-        if terms is None or windows is None:
+        if terms is None or windows is None or terms == {_NULL}:
             site.lost = True
             return
         namespaces = [value for value, kind in zip(values, kinds, strict=True) if kind.endswith("/TypeSerializer;")]

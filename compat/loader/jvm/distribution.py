@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,6 +20,8 @@ FLINK = "org.apache.flink"
 _CORE = "org/apache/flink/api/common/ExecutionConfig.class"
 _HARNESS = "org/apache/flink/streaming/util/AbstractStreamOperatorTestHarness.class"
 _NEW_HARNESS = (2, 0)
+_OLDEST = (1, 17)
+_RELEASE = re.compile(r"\d+\.\d+\.\d+\S*")
 _ARTIFACTS = (
     "flink-clients",
     "flink-streaming-java",
@@ -74,6 +77,7 @@ def find_flink(places: FlinkPlaces) -> FlinkDistribution:
     elif home:
         jars = (*given, *_home_jars(Path(home)))
     elif places.version:
+        _refuse_other_releases(places.version)
         jars = (
             *given,
             *fetch(
@@ -87,6 +91,7 @@ def find_flink(places: FlinkPlaces) -> FlinkDistribution:
             "Give --classpath 'DIR/*', --flink-home DIR (or FLINK_HOME), or --flink-version 2.3.0, which fetches them.",
         )
     version = flink_version(jars)
+    _refuse_old(version)
     found = FlinkDistribution(version=version, jars=jars, configuration=_configuration(home))
     if _first_with(jars, _HARNESS) is not None:
         return found
@@ -96,6 +101,25 @@ def find_flink(places: FlinkPlaces) -> FlinkDistribution:
         return replace(found, harness_jars=fetch(f"flink-harness-{version}", harness_artifacts(version)))
     except JvmError as error:
         return replace(found, note=f"{_without_harness(version)} {error}")
+
+
+def _refuse_other_releases(version: str) -> None:
+    """Raises JvmError for what is no release of Flink that can be fetched, before anything is."""
+    if _RELEASE.fullmatch(version) is None:
+        raise JvmError(
+            f"{version!r} names no release of Flink: that has three numbers, such as 1.20.1.",
+            f"Write --flink-version {version}.0." if re.fullmatch(r"\d+\.\d+", version) else "",
+        )
+    _refuse_old(version)
+
+
+def _refuse_old(version: str) -> None:
+    """Raises JvmError for a Flink that is older than those that are known here."""
+    if parsed(version) < _OLDEST:
+        raise JvmError(
+            f"Flink {version} is too old: jobs are built with Flink 1.17 to 2.3.",
+            "Name a version from 1.17 on, such as --flink-version 1.17.2.",
+        )
 
 
 def _configuration(home: str | None) -> Path | None:

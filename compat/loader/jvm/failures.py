@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.jvm.classfile import ClassFile, ClassFileError
 from compat.loader.jvm.errors import JvmError
+from compat.loader.jvm.libraries import is_of_library
 from compat.loader.jvm.messages import CompiledPlan, Crash, JarProgram, JavaFrame, Program, PyFlinkProgram, SqlScript
 from compat.loader.jvm.process import JvmOptions, JvmOutcome
 from compat.state.model.source_line import SourceLine
@@ -68,8 +69,11 @@ def failed(
 ) -> Failure | None:
     """Why a program gave no job that can be checked; None if it did. ``show_path`` gives what reports call a file."""
     if outcome.timed_out:
-        frame = outcome.stuck[0] if outcome.stuck else None
-        where = "" if frame is None else f" It was at {frame}."
+        own = [at for at in outcome.stuck if not is_of_library(at.class_name.replace(".", "/"))]
+        frame = (own or outcome.stuck or (None,))[0]
+        place = outcome.stuck.index(frame) if frame is not None else 0
+        waits = f", in {outcome.stuck[place - 1]}" if place else ""
+        where = "" if frame is None else f" It was at {frame}{waits}."
         return Failure(
             rule=Undecidable.PROGRAM_TIMEOUT,
             message=f"The program did not end within {options.timeout:g} seconds.{where}",

@@ -23,12 +23,16 @@ _YIELDING = (
 
 
 class Configured(msgspec.Struct, frozen=True, kw_only=True):
-    """An operator in the JobGraph: the StreamConfig that a task would get, its vertex, and the job's ExecutionConfig."""
+    """An operator in the JobGraph: the StreamConfig that a task would get, its vertex, and the job's ExecutionConfig.
+
+    One that is ``unconnected`` is set up without what may connect to the outside world.
+    """
 
     node: int
     config: Java
     vertex: Java
     execution: Java
+    unconnected: bool = False
 
 
 def job_graph(stream_graph: Java, loader: Java) -> Java:

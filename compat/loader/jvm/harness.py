@@ -12,12 +12,11 @@ from msgspec import Struct
 from compat.loader.jvm.asking import declare
 from compat.loader.jvm.bridge import FLINK, Java, class_name, described, flink, is_a, java, member, members, user_frames
 from compat.loader.jvm.graphs import Configured
+from compat.loader.jvm.patience import Account, Patience, account_of
 from compat.loader.jvm.pyflink.operators import runs_python
+from compat.loader.jvm.unconnected import open_flinks_part, replace_committer, replace_writer
 
 T = TypeVar("T")
-_PATIENCE = 4
-"""How often the time is given again to one that is at work, as the reflection of Scala's library is when it is first used."""
-_AT_WORK = 0.1
 _MOST_STATE = (1 << 31) - 1
 _MANAGED_MEMORY = 32 << 20
 _KEYED_BACKEND = "runtime.state.AbstractKeyedStateBackend"
@@ -58,7 +57,8 @@ class Bounds(Struct, frozen=True, kw_only=True):
 def bounded(work: Callable[[], T], bounds: Bounds, what: str) -> T:
     """The result of ``work``, done in a thread that is left behind when it takes too long. Raises OperatorFailed.
 
-    The time is for one that waits for something; one that computes gets it a few times.
+    The time is for one that waits for something: one that computes gets more of it, and one that waits for a processor
+    is waited for.
     """
     result: list[T] = []
     failure: list[BaseException] = []
@@ -75,15 +75,14 @@ def bounded(work: Callable[[], T], bounds: Bounds, what: str) -> T:
 
     worker = threading.Thread(target=run, daemon=True)
     worker.start()
-    worker.join(bounds.timeout)
-    waited, before, worked = 1, 0.0, _worked(started)
-    while worker.is_alive() and waited < _PATIENCE and worked - before > _AT_WORK * bounds.timeout:
-        worker.join(bounds.timeout)
-        waited, before, worked = waited + 1, worked, _worked(started)
+    patience = Patience(bounds.timeout, lambda: account_of(worker.native_id or 0) or Account(_worked(started)))
+    worker.join(patience.tick)
+    while worker.is_alive() and not patience.is_over():
+        worker.join(patience.tick)
     if worker.is_alive():
         frames = list(user_frames(started[0].getStackTrace())) if started else []
         where = f", it was at {frames[0]}" if frames else ""
-        raise OperatorFailed(f"{what} did not end within {waited * bounds.timeout:g} seconds{where}")
+        raise OperatorFailed(f"{what} did not end within {patience}{where}")
     if failure:
         if isinstance(failure[0], jpype.JException):
             raise OperatorFailed(described(failure[0]), failure[0])
@@ -129,13 +128,16 @@ def harness(operator: Configured, loader: Java, max_parallelism: int, backend: J
     builder.setManagedMemorySize(_MANAGED_MEMORY).setSubtaskIndex(0).setParallelism(1).setMaxParallelism(
         max_parallelism
     )
-    made = flink("streaming.util.AbstractStreamOperatorTestHarness")(
-        config.getStreamOperatorFactory(loader), builder.build()
-    )
+    factory = config.getStreamOperatorFactory(loader)
+    if operator.unconnected:
+        replace_committer(factory)
+    made = flink("streaming.util.AbstractStreamOperatorTestHarness")(factory, builder.build())
     if backend is not None:
         made.setStateBackend(backend)
     made.setCheckpointStorage(flink("runtime.state.storage.JobManagerCheckpointStorage")(_MOST_STATE))
     made.setup()
+    if operator.unconnected:
+        replace_writer(operator_of(made))
     return made
 
 
@@ -143,20 +145,24 @@ class FailedAtFirstRead(OperatorFailed):
     """An operator that was restored and fails as soon as a record comes."""
 
 
-def open_operator(made: Java) -> str | None:
+def open_operator(made: Java, *, unconnected: bool = False) -> str | None:
     """Open an operator, and have it declare what waits for the first record: its trigger's state, and the functions'.
 
     Gives why it may keep more than that. A source is left closed: its reader would connect to the outside world. So is what
-    would start a Python process. Raises FailedAtFirstRead.
+    would start a Python process, and the function of one that is ``unconnected``: what it asks for is read from its code.
+    Raises FailedAtFirstRead.
     """
-    if is_source(made) or runs_python(operator_of(made)):
-        return None
-    made.open()
     operator = operator_of(made)
+    if is_source(made) or runs_python(operator):
+        return None
+    if unconnected:
+        open_flinks_part(made, operator)
+    else:
+        made.open()
     if is_a(operator, _WINDOWS):
         _declare_triggers_state(made, operator)
     try:
-        return declare(operator, made.getExecutionConfig())
+        return declare(operator, made.getExecutionConfig(), opened=not unconnected)
     except jpype.JException as error:
         raise FailedAtFirstRead(described(error), error) from error
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from compat.compiler.configuration import PARALLELISM
 from compat.loader.jvm.bridge import Java, flink, java, text_or_none
 from compat.loader.jvm.call_sites import Places
@@ -12,7 +14,6 @@ from compat.loader.jvm.restore import Built
 from compat.loader.jvm.states import Snapshot, empty_savepoint, snapshots
 from compat.loader.jvm.upstream import Upstream
 
-NOT_OPENED = "open() is not called, as --no-open asks"
 NO_HARNESS = "Flink's test harness is not on the class path"
 
 
@@ -29,11 +30,12 @@ def build_job(pipeline: Java, request: Request, loader: Java, places: Places) ->
         raise NoStreamGraph(str(pipeline.getClass().getName()))
     graph = job_graph(pipeline, loader)
     operators = list(configured(graph, loader))
-    why = NO_HARNESS if not request.harness else "" if request.call_open else NOT_OPENED
-    if why:
-        found = {one.node: Snapshot(states=DeclaredStates(unknown=why)) for one in operators}
+    if request.harness:
+        bounds = Bounds(loader=loader, timeout=request.open_timeout)
+        found = snapshots(operators, Upstream(pipeline, loader), bounds, call_open=request.call_open)
+        operators = [replace(one, unconnected=found[one.node].unconnected) for one in operators]
     else:
-        found = snapshots(operators, Upstream(pipeline, loader), Bounds(loader=loader, timeout=request.open_timeout))
+        found = {one.node: Snapshot(states=DeclaredStates(unknown=NO_HARNESS)) for one in operators}
     built = Built(
         operators=operators,
         found=found,
@@ -50,7 +52,7 @@ def build_job(pipeline: Java, request: Request, loader: Java, places: Places) ->
         vertices=vertices(graph),
         graph=graph_settings(pipeline),
         options=_options(pipeline),
-        savepoint=b"" if why else empty_savepoint(operators, found),
+        savepoint=empty_savepoint(operators, found) if request.harness else b"",
         samples=tuple(sample for one in found.values() for sample in one.samples),
         parallelism_given=places.parallelism_given or PARALLELISM in request.options,
     )

@@ -476,11 +476,15 @@ Message = Restored | Submitted | Stuck | Ended
 
 
 class JarProgram(Struct, frozen=True, kw_only=True, tag="jar"):
-    """A jar with the class whose ``main`` is to be run; the manifest names it if ``main_class`` is None."""
+    """A jar with the class whose ``main`` is to be run; the manifest names it if ``main_class`` is None.
+
+    ``before`` is a folder whose files are found before those in the jar.
+    """
 
     path: str
     main_class: str | None = None
     arguments: tuple[str, ...] = ()
+    before: str = ""
 
 
 class SqlScript(Struct, frozen=True, kw_only=True, tag="sql"):

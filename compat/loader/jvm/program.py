@@ -5,8 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 import jpype
+import msgspec
 
-from compat.loader.jvm.bridge import Java, array_of, causes, crash, flink, java
+from compat.loader.jvm.bridge import (
+    Java,
+    array_of,
+    causes,
+    class_name,
+    crash,
+    described,
+    flink,
+    java,
+    member,
+    user_frames,
+)
+from compat.loader.jvm.libraries import is_of_library
 from compat.loader.jvm.messages import Crash, JarProgram, Program, Request
 
 _WRAPPERS = (
@@ -14,22 +27,51 @@ _WRAPPERS = (
     "java.lang.reflect.InvocationTargetException",
     "java.util.concurrent.ExecutionException",
 )
+_PROPERTIES = "application_properties.json"
+_RUNTIME = "com.amazonaws.services.kinesisanalytics.runtime.KinesisAnalyticsRuntime"
+_NO_BROKER = "No resolvable bootstrap urls"
+_OUTSIDE = frozenset(
+    {
+        *("java.net.ConnectException", "java.net.UnknownHostException", "java.net.NoRouteToHostException"),
+        *("java.net.SocketTimeoutException", "java.net.http.HttpTimeoutException"),
+        *("java.net.http.HttpConnectTimeoutException", "java.nio.channels.UnresolvedAddressException"),
+        *("java.sql.SQLTransientConnectionException", "java.sql.SQLNonTransientConnectionException"),
+        *("software.amazon.awssdk.core.exception.SdkClientException", "com.amazonaws.SdkClientException"),
+        *("org.apache.kafka.common.errors.TimeoutException", "com.mysql.cj.jdbc.exceptions.CommunicationsException"),
+    }
+)
+"""What libraries throw where they cannot reach a system, or have no credentials for it."""
 _CLASS_FILES = 44  # a class file of version 61 needs Java 17
 
 
 def packaged(program: JarProgram, request: Request) -> Java:
     """Flink's ``PackagedProgram`` of a jar, with the libraries that lie in it."""
-    builder = flink("client.program.PackagedProgram").newBuilder()
+    builder = _builder(program, request, [java("java.io.File")(path) for path in request.user_classpath])
     builder.setJarFile(java("java.io.File")(program.path))
+    if program.main_class is not None:
+        builder.setEntryPointClassName(program.main_class)
+    made = builder.build()
+    if not program.before:
+        return made
+    # Flink puts the jar first: here it is one of those that follow.
+    jar = java("java.io.File")(program.path)
+    libraries = flink("client.program.PackagedProgram").extractContainedLibraries(jar.toURI().toURL())
+    after = [jar, *libraries, *(java("java.io.File")(path) for path in request.user_classpath)]
+    builder = _builder(program, request, [java("java.io.File")(program.before), *after])
+    builder.setEntryPointClassName(made.getMainClassName())
+    return builder.build()
+
+
+def _builder(program: JarProgram, request: Request, classpath: list[Java]) -> Java:
+    """A program of these files with the options and arguments of a job."""
+    builder = flink("client.program.PackagedProgram").newBuilder()
     builder.setConfiguration(flink("configuration.Configuration").fromMap(java("java.util.HashMap")(request.options)))
     builder.setArguments(array_of(jpype.JString)(list(program.arguments)))
     urls = java("java.util.ArrayList")()
-    for path in request.user_classpath:
-        urls.add(java("java.io.File")(path).toURI().toURL())
+    for file in classpath:
+        urls.add(file.toURI().toURL())
     builder.setUserClassPaths(urls)
-    if program.main_class is not None:
-        builder.setEntryPointClassName(program.main_class)
-    return builder.build()
+    return builder
 
 
 def crash_of(error: Java, program: Program | None, version: str) -> Crash:
@@ -49,7 +91,70 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
         if kind == "java.lang.NoSuchMethodError":
             hint = f"The program was compiled for another version of a library; this is Flink {version}."
             return Crash(type=kind, message=said, frames=found.frames, hint=hint)
-    return found
+    if (outside := _outside(error, found)) is not None:
+        return outside
+    of_platform = _of_platform(error, found, program) if isinstance(program, JarProgram) else None
+    return of_platform or found
+
+
+def _of_platform(error: Java, found: Crash, program: JarProgram) -> Crash | None:
+    """The crash of a job that reads properties which AWS's Managed Service for Apache Flink gives; None for any other.
+
+    Its library gives no properties where there is no file, and the job fails when it uses them.
+    """
+    reads = any(_PROPERTIES in str(one.getMessage() or "") for one in causes(error))
+    if not reads and not _is_loaded(_RUNTIME):
+        return None
+    if program.before:
+        hint = "Look whether the file of --runtime-properties has every group and key that the job asks for."
+        return msgspec.structs.replace(found, hint=hint)
+    said = "The job reads properties that AWS's Managed Service for Apache Flink gives, and has none here."
+    hint = (
+        "Give them with --runtime-properties FILE, a list of groups as the service has it: "
+        '[{"PropertyGroupId": "NAME", "PropertyMap": {"KEY": "VALUE"}}].'
+    )
+    return msgspec.structs.replace(found, message=f"{found.message} {said}", hint=hint)
+
+
+def _is_loaded(name: str) -> bool:
+    """Whether the program has come to a class."""
+    find = java("java.lang.ClassLoader").class_.getDeclaredMethod("findLoadedClass", java("java.lang.String").class_)
+    find.setAccessible(True)
+    loader = java("java.lang.Thread").currentThread().getContextClassLoader()
+    while loader is not None:
+        # What Flink's wrapper of a loader has loaded is in the wrapped one.
+        held = member(loader, "inner") if "SafetyNet" in (class_name(loader) or "") else loader
+        if find.invoke(held, name) is not None:
+            return True
+        loader = held.getParent()
+    return False
+
+
+def _outside(error: Java, found: Crash) -> Crash | None:
+    """The crash of a program that asks the outside world while it builds its job: which call, and which line; else None."""
+    chain = list(causes(error))
+    if not any(str(one.getClass().getName()) in _OUTSIDE or _NO_BROKER in str(one.getMessage() or "") for one in chain):
+        return None
+    for one in chain:
+        trace = list(one.getStackTrace())
+        own = [at for at in user_frames(trace) if not is_of_library(at.class_name.replace(".", "/"))]
+        if own:
+            place = next(place for place, at in enumerate(trace) if str(at.getClassName()) == own[0].class_name)
+            before = trace[place - 1] if place else None
+            call = (
+                ""
+                if before is None
+                else f" with {str(before.getClassName()).rpartition('.')[2]}.{before.getMethodName()}()"
+            )
+            message = (
+                f"The program asks the outside world while it builds its job{call} at {own[0]}: {described(error)}"
+            )
+            hint = (
+                "Make that reachable from here, give what it answers with --args, or ask for it in open() of a function: "
+                "building a job should not."
+            )
+            return msgspec.structs.replace(found, message=message, frames=tuple(own), hint=hint)
+    return None
 
 
 def _too_new(found: Crash, said: str) -> Crash:

@@ -105,7 +105,9 @@ class Reading(Struct, frozen=True):
             return self._timed("checkpoint", lambda: self._written_again(sample.state, read))
         if backend == "hashmap":
             made = self._timed("restore", lambda: on_hashmap(self.operator, given, self.bounds.loader))
-            again = self._timed("checkpoint", lambda: Given(canonical_snapshot(made), given.max_parallelism))
+            again = self._timed(
+                "checkpoint", lambda: Given(canonical_snapshot(self.operator, made), given.max_parallelism)
+            )
         else:
             written = self._timed("restore", lambda: on_rocksdb(self.operator, given, self.bounds.loader, made_by))
             if written is None:

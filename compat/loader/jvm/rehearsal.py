@@ -317,7 +317,7 @@ class Rehearsing(Struct, frozen=True):
         made = bounded(lambda: on_hashmap(self.operator, given, self.bounds.loader), self.bounds, "The restore")
         found = held(made)
         try:
-            bounded(lambda: canonical_snapshot(made), self.bounds, "Writing the state")
+            bounded(lambda: canonical_snapshot(self.operator, made), self.bounds, "Writing the state")
         except OperatorFailed as error:
             if not is_unsupported(error.error):
                 raise _WriteFailed(str(error), error.error) from error

@@ -73,7 +73,7 @@ class Sampling(Struct, frozen=True):
             if backend == "hashmap":
                 made = bounded(lambda: on_hashmap(self.operator, given, self.bounds.loader), self.bounds, "The restore")
                 moment = "checkpoint"
-                written = bounded(lambda: canonical_snapshot(made), self.bounds, "Writing the state")
+                written = bounded(lambda: canonical_snapshot(self.operator, made), self.bounds, "Writing the state")
                 again: Given | None = Given(written, given.max_parallelism)
             else:
                 again = bounded(

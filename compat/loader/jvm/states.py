@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import nullcontext
 from functools import cache
 
 import jpype
 import msgspec
 
 from compat.loader.jvm.asking import later_of, more_of
-from compat.loader.jvm.bridge import Java, bytes_of, causes, class_name, flink, is_a, java, member, members
+from compat.loader.jvm.bridge import Java, bytes_of, causes, class_name, fields_of, flink, is_a, java, member, members
 from compat.loader.jvm.classes import Values, written_by
 from compat.loader.jvm.descriptors import is_stand_in
 from compat.loader.jvm.graphs import Configured
@@ -30,17 +31,21 @@ from compat.loader.jvm.holding import holding_of
 from compat.loader.jvm.keys import key_of
 from compat.loader.jvm.messages import DeclaredState, DeclaredStates, Scope, Serializer, StateUse
 from compat.loader.jvm.pyflink.operators import runs_python, unknown_states
+from compat.loader.jvm.unconnected import function_aside, is_connector, is_sink, is_told_by_code
 from compat.loader.jvm.upstream import Upstream
 from compat.loader.jvm.usercode import code_of, reached
 from compat.loader.jvm.versioned import versioned
 from compat.loader.jvm.writing import raw_samples, samples_of, versioned_samples
 from compat.state.model.samples import Sample, SampleOf
 
+NOT_OPENED = "open() is not called, as --no-open asks"
 _CHECKPOINT = 1
 _DRAWN_ID = re.compile(rb"(?<=\x00\x24)[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _HANDLE = b"%08x-0000-0000-0000-000000000000"
 _STREAM_LIMIT = 32 << 20
 _ROWS = ".RowDataSerializer$RowDataSerializerSnapshot"
+_TYPES_OF_ROWS = ("types", "previousTypes")
+"""The field with the types of a row's fields, since Flink 1.19 and before."""
 COMPOSITE = "api.common.typeutils.CompositeTypeSerializerSnapshot"
 _TTL = "runtime.state.ttl.AbstractTtlDecorator"
 _WRAPPERS = ("runtime.state.heap.", "runtime.state.ttl.")
@@ -57,29 +62,55 @@ _SCOPES: dict[str, Scope] = {
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
     """An operator's states, and the ``OperatorSubtaskState`` of Flink that holds them; None where it could not be made.
 
-    ``samples`` are made-up values of those that code of the program writes.
+    ``samples`` are made-up values of those that code of the program writes. ``unconnected`` tells that it was set up without
+    what may connect to the outside world.
     """
 
     states: DeclaredStates
     subtask: Java = None
     samples: tuple[Sample, ...] = ()
+    unconnected: bool = False
 
 
-def snapshots(operators: Iterable[Configured], upstream: Upstream, bounds: Bounds) -> dict[int, Snapshot]:
-    """The empty snapshot of every operator, by node id. One that fails leaves the others alone."""
-    found = {}
-    for operator in operators:
+def snapshots(
+    operators: Iterable[Configured], upstream: Upstream, bounds: Bounds, *, call_open: bool = True
+) -> dict[int, Snapshot]:
+    """The empty snapshot of every operator, by node id. One that fails leaves the others alone.
+
+    A connector of a library is not asked to connect, and what fails is tried without what may connect.
+    """
+    return {one.node: _snapshot_of(one, upstream, bounds, call_open) for one in operators}
+
+
+def _snapshot_of(operator: Configured, upstream: Upstream, bounds: Bounds, call_open: bool) -> Snapshot:
+    why = NOT_OPENED
+    if call_open and not is_connector(operator.config.getStreamOperatorFactory(bounds.loader)):
         try:
-            found[operator.node] = bounded(lambda one=operator: _empty(one, upstream, bounds.loader), bounds, "open()")  # type: ignore[misc]
+            return bounded(lambda: _empty(operator, upstream, bounds.loader), bounds, "open()")
         except OperatorFailed as error:
-            found[operator.node] = Snapshot(states=DeclaredStates(unknown=str(error)))
-    return found
+            why = str(error)
+    unconnected = msgspec.structs.replace(operator, unconnected=True)
+    try:
+        found = bounded(lambda: _empty(unconnected, upstream, bounds.loader), bounds, "open()")
+    except OperatorFailed as error:
+        return Snapshot(states=DeclaredStates(unknown=str(error) if why is NOT_OPENED and call_open else why))
+    if found.states.more is None:
+        return found
+    more = msgspec.structs.replace(found.states.more, why=f"{found.states.more.why} ({why})")
+    return msgspec.structs.replace(found, states=msgspec.structs.replace(found.states, more=more))
 
 
 def _empty(operator: Configured, upstream: Upstream, loader: Java) -> Snapshot:
-    """The snapshot of an operator that has seen nothing, in the canonical format where Flink has one."""
+    """The snapshot of an operator that has seen nothing, in the canonical format where Flink has one.
+
+    Raises OperatorFailed for one that is unconnected where its code does not tell its states.
+    """
     task = harness(operator, loader, default_max_parallelism(operator))
     task.initializeEmptyState()
+    if operator.unconnected and not (
+        is_source(task) or is_sink(task.getOperatorFactory()) or is_told_by_code(operator_of(task))
+    ):
+        raise OperatorFailed("what it asks for when it is opened is not known")
     if runs_python(operator_of(task)):
         return Snapshot(states=_of_python(operator, operator_of(task), loader))
     why: str | None = None
@@ -89,10 +120,10 @@ def _empty(operator: Configured, upstream: Upstream, loader: Java) -> Snapshot:
         why = later.why or ("it asks for state when records come" if later.asked else None)
     else:
         try:
-            why = open_operator(task)
+            why = open_operator(task, unconnected=operator.unconnected)
         except FailedAtFirstRead as error:
             why = f"what it asks for when records come cannot be declared: {error}"
-        subtask, uses = _snapshot(task), dict(_uses(operator_of(task)))
+        subtask, uses = _snapshot(operator, task), dict(_uses(operator_of(task)))
         holding = holding_of(operator_of(task))
     found = infos(subtask, loader)
     told = _told(found)
@@ -111,6 +142,7 @@ def _empty(operator: Configured, upstream: Upstream, loader: Java) -> Snapshot:
         states=msgspec.structs.replace(told, states=states, holding=holding, key=key, more=more),
         subtask=subtask,
         samples=_samples(operator, task, states),
+        unconnected=operator.unconnected,
     )
 
 
@@ -122,7 +154,7 @@ def _samples(operator: Configured, task: Java, states: Iterable[DeclaredState]) 
         return kept
 
     def take(of: SampleOf) -> bytes:
-        subtask = canonical_snapshot(task) if of is SampleOf.KEYED else _operator_state(made)
+        subtask = canonical_snapshot(operator, task) if of is SampleOf.KEYED else _operator_state(made)
         return empty_savepoint((operator,), {operator.node: Snapshot(states=DeclaredStates(), subtask=subtask)})
 
     return (*kept, *samples_of(id, made, states, take), *raw_samples(id, made, task.getExecutionConfig()))
@@ -171,21 +203,27 @@ def _folds(value: Java, depth: int = 0) -> Java:
     return None
 
 
-def canonical_snapshot(made: Java) -> Java:
-    """The snapshot of an open operator in the format of canonical savepoints. Raises what Flink raises where it has none."""
+def canonical_snapshot(operator: Configured, made: Java) -> Java:
+    """The snapshot of an operator that was opened, in the format of canonical savepoints.
+
+    Raises what Flink raises where it has none.
+    """
     kind = flink("runtime.checkpoint.SavepointType")
     canonical = kind.savepoint(flink("core.execution.SavepointFormatType").CANONICAL)
-    return made.snapshotWithLocalState(_CHECKPOINT, _CHECKPOINT, canonical).getJobManagerOwnedState()
+    # A function that was not opened has nothing to write.
+    with function_aside(operator_of(made)) if operator.unconnected else nullcontext():
+        return made.snapshotWithLocalState(_CHECKPOINT, _CHECKPOINT, canonical).getJobManagerOwnedState()
 
 
-def _snapshot(made: Java) -> Java:
-    """The snapshot of an open operator: canonical, or a checkpoint's where Flink has no canonical one (asynchronous state)."""
+def _snapshot(operator: Configured, made: Java) -> Java:
+    """The snapshot of an operator: canonical, or a checkpoint's where Flink has no canonical one (asynchronous state)."""
     try:
-        return canonical_snapshot(made)
+        return canonical_snapshot(operator, made)
     except jpype.JException as error:
         if not is_unsupported(error):
             raise
-        return made.snapshot(_CHECKPOINT, _CHECKPOINT)
+        with function_aside(operator_of(made)) if operator.unconnected else nullcontext():
+            return made.snapshot(_CHECKPOINT, _CHECKPOINT)
 
 
 def is_unsupported(error: Java) -> bool:
@@ -296,7 +334,8 @@ def serializer_of(snapshot: Java) -> Serializer:
 def _columns(snapshot: Java) -> tuple[str, ...]:
     """The types of the fields of rows, in a serializer of rows or in the first part of another one that has rows."""
     if (class_name(snapshot) or "").endswith(_ROWS):
-        return tuple(str(one) for one in member(snapshot, "types"))
+        names = {str(one.getName()) for one in fields_of(snapshot)}
+        return tuple(str(one) for one in member(snapshot, next(one for one in _TYPES_OF_ROWS if one in names)))
     if not is_a(snapshot, COMPOSITE):
         return ()
     delegate = member(snapshot, "nestedSerializersSnapshotDelegate")

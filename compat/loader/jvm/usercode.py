@@ -16,16 +16,9 @@ from msgspec import Struct
 from compat.loader.jvm.bridge import FLINK, Java, bytes_of, class_name, flink, is_a, java
 from compat.loader.jvm.bytecode import Classes, Walk
 from compat.loader.jvm.classfile import ClassFile, ClassFileError, Member
+from compat.loader.jvm.libraries import CONNECTORS, LIBRARIES, is_of_library
 from compat.state.model.code import Captured, UserCode
 
-_LIBRARIES = tuple(
-    (
-        "java/ javax/ jakarta/ jdk/ sun/ com/sun/ org/apache/ org/slf4j/ scala/ kotlin/ kotlinx/ com/google/ com/fasterxml/ "
-        "com/esotericsoftware/ com/twitter/ io/netty/ org/rocksdb/ org/json/ org/w3c/ org/xml/ ch/qos/ com/typesafe/ akka/ "
-        "io/confluent/ software/amazon/ com/amazonaws/ okhttp3/ okio/ reactor/ io/micrometer/ org/joda/ org/bouncycastle/"
-    ).split()
-)
-"""Where classes of well-known libraries stand, which a job without a package of its own may carry with it."""
 _OF_LANGUAGES = ("scala/", "kotlin/", "kotlinx/")
 """Classes of the libraries of languages: the same whether the job's jar has them or the class path."""
 _SHARED = frozenset({"org/apache", "com/google", "com/github", "io/github", "org/springframework"})
@@ -79,6 +72,10 @@ class UserClasses:
         finally:
             stream.close()
 
+    def jars(self) -> Iterator[Path]:
+        """The jars that the classes are in."""
+        return _jars(self._loader)
+
     def here(self, name: str) -> bool:
         """True for a class that comes with the job, and neither with Flink nor with a language."""
         known = self._here.get(name)
@@ -112,10 +109,10 @@ class UserClasses:
     def digest(self) -> str:
         """A digest of all classes of the job's jars but those of well-known libraries, byte for byte."""
         told = hashlib.sha256()
-        for jar in _jars(self._loader):
+        for jar in self.jars():
             with zipfile.ZipFile(jar) as archive:
                 for entry in sorted(archive.infolist(), key=lambda one: one.filename):
-                    if entry.filename.endswith(".class") and not entry.filename.startswith(_LIBRARIES):
+                    if entry.filename.endswith(".class") and not entry.filename.startswith(LIBRARIES):
                         told.update(f"{entry.filename} {entry.CRC} {entry.file_size}\n".encode())
         return told.hexdigest()
 
@@ -139,11 +136,11 @@ class UserClasses:
     def _direct(self, home: str) -> Iterator[tuple[str, tuple[str, ...]]]:
         """The classes of a house in the job's jars, each with those directly above it."""
         count = 0
-        for jar in _jars(self._loader):
+        for jar in self.jars():
             with zipfile.ZipFile(jar) as archive:
                 for entry in archive.namelist():
                     name = entry.removesuffix(".class")
-                    if name == entry or not (name.startswith(home) if home else not name.startswith(_LIBRARIES)):
+                    if name == entry or not (name.startswith(home) if home else not name.startswith(LIBRARIES)):
                         continue
                     count += 1
                     if count > _SCANNED:
@@ -159,14 +156,45 @@ class UserClasses:
         home = _home(root)
         if home:
             return self._all.seen_from(lambda name: name.startswith(home) and self.here(name))
-        return self._all.seen_from(lambda name: not name.startswith(_LIBRARIES) and self.here(name))
+        return self._all.seen_from(lambda name: not name.startswith(LIBRARIES) and self.here(name))
 
     def on_class_path(self, root: str) -> Classes | None:
         """The same of a class that comes on Flink's own class path; None for one of Flink's, of a language or of a library."""
-        if root.startswith(_LIBRARIES):
+        if is_of_library(root):
             return None
         home = _home(root)
-        return self._all.seen_from(lambda name: name.startswith(home) and not name.startswith(_LIBRARIES))
+        return self._all.seen_from(lambda name: name.startswith(home) and not name.startswith(LIBRARIES))
+
+
+class ConnectorClasses(UserClasses):
+    """The classes of the connector that a class on Flink's class path is of: they are in its jar, in one package with it."""
+
+    def __init__(self, cls: Java) -> None:
+        super().__init__(cls.getClassLoader())
+        self._package = "".join(f"{part}/" for part in str(cls.getName()).split(".")[:5])
+        self._jar = Path(
+            str(java("java.nio.file.Paths").get(cls.getProtectionDomain().getCodeSource().getLocation().toURI()))
+        )
+
+    def jars(self) -> Iterator[Path]:
+        yield self._jar
+
+    def here(self, name: str) -> bool:
+        return name.startswith(self._package)
+
+    def seen_from(self, root: str) -> Classes:
+        return self._all.seen_from(self.here)
+
+
+def classes_around(value: Java) -> UserClasses | None:
+    """The classes that an object's own code is in: those of the user's jar, or of a connector; None for Flink's own objects."""
+    cls = value.getClass()
+    if cls.getClassLoader() is None:
+        return None
+    name = str(cls.getName()).replace(".", "/")
+    if classes_of(cls.getClassLoader()).here(name):
+        return classes_of(cls.getClassLoader())
+    return ConnectorClasses(cls) if name.startswith(CONNECTORS) else None
 
 
 def _home(name: str) -> str:

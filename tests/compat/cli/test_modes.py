@@ -63,6 +63,7 @@ VALUES = {
     "old-main-class": "Job",
     "old-pyfiles": "all",
     "old-pyflink": "python3.11",
+    "old-runtime-properties": "given.json",
     "output": "json",
     "format": "json",
     "token-file": "new.py",
@@ -72,7 +73,7 @@ VALUES = {
 COMMON = {
     "allow_non_restored_state", "outputs", "form", "verbose", "color", "fail_on", "allow_unknown", "baseline", "explain",
     "args", "new_args", "job", "definitions", "flink", "timeout", "no_open", "classpath", "flink_home", "flink_version",
-    "main_class", "pyflink", "exact", "env", "pyfiles", "strict_imports", "deployment", "old_deployment",
+    "main_class", "runtime_properties", "pyflink", "exact", "env", "pyfiles", "strict_imports", "deployment", "old_deployment",
 }  # fmt: skip
 REHEARSAL = {"rehearse", "limit"}
 OF_OLD = {
@@ -83,6 +84,7 @@ OF_OLD = {
     "old_flink_home",
     "old_flink_version",
     "old_main_class",
+    "old_runtime_properties",
     "old_pyfiles",
     "old_pyflink",
 }

@@ -54,6 +54,29 @@ def test_the_version_is_what_the_jar_with_the_core_says(tmp_path):
     assert [one.name for one in found.jars] == ["a-1.0.jar", "flink-dist.jar"]
 
 
+@pytest.mark.parametrize(
+    ("version", "said", "hint"),
+    [
+        ("1.16.3", "Flink 1.16.3 is too old: jobs are built with Flink 1.17 to 2.3.", "from 1.17 on"),
+        ("1.2.0", "Flink 1.2.0 is too old: jobs are built with Flink 1.17 to 2.3.", "from 1.17 on"),
+        ("1.20", "'1.20' names no release of Flink: that has three numbers, such as 1.20.1.", "--flink-version 1.20.0"),
+        ("newest", "'newest' names no release of Flink: that has three numbers, such as 1.20.1.", ""),
+    ],
+)
+def test_other_versions_are_refused_before_anything_is_fetched(fetched, version, said, hint):
+    with pytest.raises(JvmError) as raised:
+        find_flink(places(version=version))
+    assert str(raised.value) == said
+    assert hint in raised.value.hint
+    assert fetched == []
+
+
+def test_jars_of_an_older_flink_are_refused(tmp_path):
+    jar(tmp_path / "lib" / "flink-dist.jar", "1.15.4")
+    with pytest.raises(JvmError, match=r"Flink 1\.15\.4 is too old"):
+        find_flink(places(home=str(tmp_path)))
+
+
 def test_the_class_path_comes_before_the_home_and_the_home_before_the_version(tmp_path, monkeypatch, fetched):
     jar(tmp_path / "lib" / "flink-dist.jar", "1.20.0")
     on_path = str(jar(tmp_path / "own.jar", "2.3.0"))

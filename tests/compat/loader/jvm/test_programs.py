@@ -87,18 +87,27 @@ def test_the_lines_of_a_failure_are_the_programs_own(outcomes):
     assert "org.apache.flink" not in failure.traceback
 
 
-def test_an_open_that_fails_or_hangs_is_unknown_alone(outcomes):
+def test_the_states_of_an_open_that_fails_or_hangs_are_read_from_its_code(outcomes):
     (job,) = outcomes["open-fails"].jobs
     states = {node.uid: node.states for node in job.nodes if node.uid}
-    assert states["fails"].unknown == "IllegalStateException: no connection to db:5432"
-    assert "did not end within 3 seconds, it was at Programs.sleep(Programs.java:" in states["blocks"].unknown
-    assert [one.name for one in states["counts"].states][:1] == ["n"]
+    assert {uid: (one.unknown, one.more) for uid, one in states.items()} == dict.fromkeys(states, ("", None))
+    timers = {"_timer_state/processing_user-timers", "_timer_state/event_user-timers"}
+    names = {uid: {state.name for state in one.states} for uid, one in states.items()}
+    # Of the class above them they have a method that asks for a state, which is not called.
+    assert names == {
+        "numbers": {"SourceReaderState"},
+        "fails": timers,
+        "blocks": timers,
+        "counts": {"n", *timers},
+    }
 
 
-def test_no_open(flink, java):
+def test_no_open(outcomes, flink, java):
     options = JvmOptions(options={"parallelism.default": "2"}, call_open=False)
     (job,) = build(jar("prints"), flink, java, options).jobs
-    assert {node.states.unknown for node in job.nodes} == {"open() is not called, as --no-open asks"}
+    assert {node.states.unknown for node in job.nodes} == {""}
+    told = {node.uid: {one.name for one in node.states.states} for node in job.nodes}
+    assert told == {node.uid: {one.name for one in node.states.states} for node in outcomes["prints"].jobs[0].nodes}
     assert {node.parallelism for node in job.nodes} == {2}
 
 

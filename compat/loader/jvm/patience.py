@@ -1,0 +1,67 @@
+"""How long a thread is waited for: the seconds in which it waits for something count, those without a processor do not."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+
+_COMPUTING = 4
+"""How often its time a thread gets that computes, as the reflection of Scala's library does when it is first used."""
+_AT_WORK = ("R", "D")
+"""The states of Linux in which a thread runs, waits for a processor, or waits for a disk."""
+
+
+class Account(Struct, frozen=True):
+    """Of a thread until now: the seconds that it had of a processor, those that it waited for one, whether it does either."""
+
+    ran: float
+    kept: float = 0.0
+    at_work: bool = False
+
+
+class Patience:
+    """What is left of the time of a thread whose ``account`` is asked each tick: ``seconds`` to wait, and more to compute."""
+
+    def __init__(
+        self, seconds: float, account: Callable[[], Account], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._seconds, self._account, self._clock = seconds, account, clock
+        self._time, self._last = clock(), account()
+        self._begun = self._last.ran
+        self.waited = 0.0
+        self.tick = min(seconds / 10, 0.1)
+        """How long to wait for the thread before it is asked again."""
+
+    @property
+    def computed(self) -> float:
+        """The seconds of a processor that it had."""
+        return self._last.ran - self._begun
+
+    def is_over(self) -> bool:
+        """Whether the time is up; asked once a tick."""
+        now, account = self._clock(), self._account()
+        worked = account.ran - self._last.ran + account.kept - self._last.kept
+        if not account.at_work:
+            # Where a tick took longer, it was this machine that stood still.
+            self.waited += max(min(now - self._time, 2 * self.tick) - worked, 0.0)
+        self._time, self._last = now, account
+        return self.waited >= self._seconds or self.computed >= _COMPUTING * self._seconds
+
+    def __str__(self) -> str:
+        if self.waited >= self._seconds:
+            return f"{self._seconds:g} seconds"
+        return f"{_COMPUTING * self._seconds:g} seconds of computing"
+
+
+def account_of(thread: int) -> Account | None:
+    """The account of a thread of this process by its native id; None where the system does not keep one."""
+    try:
+        folder = Path("/proc/self/task", str(thread))
+        ran, kept, _ = map(int, (folder / "schedstat").read_text(encoding="ascii").split())
+        state = (folder / "stat").read_bytes().rpartition(b") ")[2][:1].decode()
+    except (OSError, ValueError):
+        return None
+    return Account(ran / 1e9, kept / 1e9, state in _AT_WORK)
