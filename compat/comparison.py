@@ -20,6 +20,8 @@ from compat.loader.inputs import (
     InputKind,
     Limit,
     LoadOptions,
+    following,
+    following_api,
     is_snapshot,
     needs_pyflink,
     notes_of,
@@ -139,8 +141,11 @@ def compare(
             return Outcomes((past or _undecided(comparison, failures),), {})
         if (unfit := _unfit(inputs, comparison)) is not None:
             return Outcomes((_undecided(comparison, [unfit]),), {})
+        comparison = _of_pinned_versions(comparison, inputs)
         sides, answers = _load_all(inputs, comparison, failures, jvms, meanwhile)
         if failures:
+            if (other := _of_the_api(comparison, failures)) is not None:
+                return compare(other, None, jvms)
             passed_over = _without_job(comparison, inputs, failures)
             return Outcomes((passed_over or _undecided(comparison, failures),), _sources(inputs))
         sources = _sources(inputs)
@@ -156,6 +161,37 @@ def compare(
             tuple((plan_of(old, job), plan_of(new, job)) for job in jobs),
             new.loads if isinstance(new, Jobs) else None,
         )
+
+
+def _of_pinned_versions(comparison: Comparison, inputs: Mapping[Side, Input]) -> Comparison:
+    """The comparison with the versions of Flink that the projects of programs pin."""
+    for side in Side:
+        load = following(inputs[side], comparison.loading(side))
+        if load is not comparison.loading(side):
+            comparison = _loading(comparison, side, load)
+    return comparison
+
+
+def _of_the_api(comparison: Comparison, failures: Sequence[Failure]) -> Comparison | None:
+    """The comparison with the version of Flink whose API a program uses that failed; None where none failed for that."""
+    for failure in failures:
+        if failure.side is not None:
+            load = following_api(failure, comparison.loading(failure.side))
+            if load is not None:
+                return _loading(comparison, failure.side, load)
+    return None
+
+
+def _loading(comparison: Comparison, side: Side, load: LoadOptions) -> Comparison:
+    """The comparison with another version of Flink for a side. Nothing tells that the job changes its version at the same time,
+    so that it holds for the other side too, where nobody names one."""
+    of = {one: comparison.loading(one) for one in Side}
+    for one, other in of.items():
+        if one is side:
+            of[one] = load
+        elif other.flink_assumed:
+            of[one] = replace(other, flink=load.flink, flink_because=load.flink_because)
+    return replace(comparison, load=of[Side.NEW], load_old=of[Side.OLD])
 
 
 def _of_another_name(comparison: Comparison, refused: Mapping[Side, InputError]) -> Comparison | Undecided | None:
@@ -561,7 +597,8 @@ def _judged(old: Old, new: Old, job: int, comparison: Comparison, answers: Answe
         if (second := rebuilt(given, job)) is not None
     }
     report = check(before, after, options, again, answers)
-    report = replace(report, notes=(*report.notes, *said_of(old, new)))
+    because = dict.fromkeys(comparison.loading(side).flink_because for side in Side)
+    report = replace(report, notes=(*report.notes, *said_of(old, new), *filter(None, because)))
     writer = old.recorded.names.program if isinstance(old, Savepoint) else None
     if writer is not None:
         report = with_queries(report, check(writer, after, options))

@@ -367,6 +367,7 @@ def load_options_of_old(options: Mapping[str, Any], new: LoadOptions) -> LoadOpt
     return replace(
         new,
         flink=options["old_flink"] or new.flink,
+        flink_assumed=new.flink_assumed and options["old_flink"] is None,
         jars=jars(options, "old_").over(new.jars),
         pyfiles=parse_pyfiles(options["old_pyfiles"], "--old-pyfiles") or new.pyfiles,
         environment={**new.environment, **parse_environment(options["old_env"], "--old-env")},

@@ -9,7 +9,13 @@ import sys
 from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 
-from compat.compiler.datastream.served import Served, in_programs_words, versions_with
+from compat.compiler.datastream.served import (
+    Served,
+    homes_of,
+    in_programs_words,
+    versions_with,
+    versions_with_member,
+)
 from compat.compiler.own_code import (
     is_api_file,
     is_library,
@@ -45,13 +51,13 @@ def crash_of(
     if isinstance(error, SyntaxError) and error.filename is not None:
         text = clipped((error.text or "").rstrip("\n"), MOST_OF_A_LINE)
         frames.append(Frame(file=show_path(error.filename), line=error.lineno or 1, function="<module>", text=text))
+    other, version_hint = _of_another_version(error, flink)
     return Crash(
         type=_type(error),
         message=clipped(in_programs_words(error, _message(error))),
         frames=tuple(frames[-_MOST:]),
-        hint=_version_hint(error, flink)
-        or _namesake_hint(error, show_path)
-        or (_IN_API if _broke_in_api(traceback) else None),
+        flink=other,
+        hint=version_hint or _namesake_hint(error, show_path) or (_IN_API if _broke_in_api(traceback) else None),
         lacks=_lack(error, traceback, frames, show_path, layout),
     )
 
@@ -188,15 +194,28 @@ def _namesake_hint(error: BaseException, show_path: Callable[[str], str]) -> str
     return f"Rename {show_path(path)}, or move it into a package: in a program that compat loads, 'compat' is its own package."
 
 
-def _version_hint(error: BaseException, flink: str) -> str | None:
-    """Advice for a program that imports what only the PyFlink of another version has, or names it as part of a module."""
+def _of_another_version(error: BaseException, flink: str) -> tuple[str | None, str | None]:
+    """The version whose PyFlink has what a program lacks, with advice; for what none has, advice alone."""
     module, name = _lacked(error)
-    if not _is_pyflinks(module):
-        return None
-    others = [other for other in versions_with(module, name) or versions_with(f"{module}.{name}") if other != flink]
-    if not others:
-        return f"PyFlink {flink} has no such name."
-    return f"PyFlink {others[0]} has it, and {flink} has not: say --flink {others[0]} if that is what the job runs on."
+    if isinstance(error, AttributeError) and _is_pyflinks(type(error.obj).__module__):
+        having = versions_with_member(type(error.obj).__name__, error.name or "")
+        if not having or flink in having:
+            return None, None
+    elif _is_pyflinks(module):
+        having = versions_with(module, name) or versions_with(f"{module}.{name}")
+    else:
+        return None, None
+    others = [other for other in having if other != flink]
+    if others:
+        advice = (
+            f"PyFlink {others[0]} has it, and {flink} has not: say --flink {others[0]} if that is what the job runs on."
+        )
+        return others[0], advice
+    moved = homes_of(name)
+    if moved:
+        known = flink if flink in moved else next(iter(moved))
+        return None, f"PyFlink {known} has it in another place: from {moved[known]} import {name}."
+    return None, f"PyFlink {flink} has no such name."
 
 
 def _is_pyflinks(module: str) -> bool:

@@ -32,7 +32,8 @@ class Failure(Struct, frozen=True, kw_only=True):
     """Why a program or snapshot gave no facts to check.
 
     ``rule`` tells the kind of failure, ``name`` what the user calls the program. ``side`` is None where
-    one program alone was looked at. ``traceback`` is the program's own, cut to its own frames; ``hint`` what to do.
+    one program alone was looked at. ``traceback`` is the program's own, cut to its own frames; ``hint`` what to do; ``flink``
+    a version of Flink that has what the program lacked.
     """
 
     rule: Undecidable
@@ -42,3 +43,4 @@ class Failure(Struct, frozen=True, kw_only=True):
     source: SourceLine | None = None
     traceback: str | None = None
     hint: str | None = None
+    flink: str | None = None

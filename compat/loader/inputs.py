@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from compat.compiler.versions import LATEST_FLINK
 from compat.loader.advice import REPORT, advice, report_of
 from compat.loader.failure import Failure, Side, Undecidable
+from compat.loader.flink_version import pin_of
 from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS, Outcome, TimedOut, load_one
 from compat.loader.request import Crash, Loaded, Request, clipped
 from compat.plan.reading import LARGEST, PlanError, read
@@ -90,7 +91,7 @@ class Limit(Struct, frozen=True, kw_only=True):
 class LoadOptions(Struct, frozen=True, kw_only=True):
     """How to load programs: options of ``-D``, the version of Flink, the time they get, and whether to call open().
 
-    ``flink_assumed`` marks the version that holds where nobody named one.
+    ``flink_assumed`` marks the version that holds where nobody named one; ``flink_because`` tells why it is another than usual.
     ``jars`` is for jobs that Flink's own classes build. ``exact`` has PyFlink itself build every program in Python too.
     ``pyfiles`` are modules, folders and archives that programs in Python import from, as absolute paths, and ``environment``
     variables that they get; with ``strict_imports`` nothing stands for a module that is not installed. ``watched`` is the
@@ -100,6 +101,7 @@ class LoadOptions(Struct, frozen=True, kw_only=True):
     options: Mapping[str, str] = field(default_factory=dict)
     flink: str = LATEST_FLINK
     flink_assumed: bool = False
+    flink_because: str = ""
     timeout: float = DEFAULT_TIMEOUT
     call_open: bool = True
     jars: FlinkJars = field(default_factory=FlinkJars)
@@ -318,13 +320,46 @@ def is_snapshot(given: Input) -> bool:
     return _plan_of_snapshot(given.argument) == given.path
 
 
+def following(given: Input, options: LoadOptions) -> LoadOptions:
+    """The options for a program, with the version of Flink that its project pins where nobody named one."""
+    if given.kind is not InputKind.PROGRAM or not options.flink_assumed or (pin := pin_of(given.path)) is None:
+        return options
+    because = "" if pin.flink == LATEST_FLINK else f"Judged as Flink {pin.flink}: {pin}."
+    return replace(options, flink=pin.flink, flink_assumed=False, flink_because=because)
+
+
+def following_api(failure: Failure, options: LoadOptions) -> LoadOptions | None:
+    """The options for a program that failed for want of what another version of PyFlink has; None where that is no reason."""
+    if failure.flink is None or not options.flink_assumed:
+        return None
+    where = "" if failure.source is None else f" ({failure.source})"
+    because = f"Judged as Flink {failure.flink}: PyFlink {options.flink} lacks what a program uses{where}."
+    return replace(options, flink=failure.flink, flink_assumed=False, flink_because=because)
+
+
 def load(
     given: Input, options: LoadOptions, side: Side | None = None, notes: list[str] | None = None
 ) -> tuple[Plan | Refused, ...]:
-    """The plans of an input, one for each job. Raises InputError, also for a savepoint: it has no graphs.
+    """The plans of an input, one for each job, with the version of Flink that its project pins or its API needs.
 
-    ``notes`` takes what is to be said besides.
+    Raises InputError, also for a savepoint: it has no graphs. ``notes`` takes what is to be said besides.
     """
+    options = following(given, options)
+    try:
+        plans = _loaded(given, options, side, notes)
+    except InputError as error:
+        other = following_api(error.failure, options)
+        if other is None:
+            raise
+        options, plans = other, _loaded(given, other, side, notes)
+    if notes is not None and options.flink_because:
+        notes.append(options.flink_because)
+    return plans
+
+
+def _loaded(
+    given: Input, options: LoadOptions, side: Side | None, notes: list[str] | None
+) -> tuple[Plan | Refused, ...]:
     if given.kind is InputKind.SAVEPOINT:
         raise InputError(
             Failure(
@@ -418,6 +453,7 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
         source=None if last is None else SourceLine(last.file, last.line),
         traceback="\n".join(lines),
         hint=advice(crash, side),
+        flink=crash.flink,
     )
 
 

@@ -92,6 +92,7 @@ class Crash(Record, frozen=True, kw_only=True):
     """A program that ended in an exception: its type and message, and the program's own frames, outermost first.
 
     ``fault`` marks one that is ours: its frames are then our own. ``said`` is the end of what it said on standard error.
+    ``flink`` is a version of Flink that has what the program lacked.
     """
 
     type: str
@@ -99,6 +100,7 @@ class Crash(Record, frozen=True, kw_only=True):
     frames: tuple[Frame, ...]
     hint: str | None = None
     lacks: Lack | None = None
+    flink: str | None = None
     fault: bool = False
     said: str = ""
 

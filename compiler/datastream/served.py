@@ -73,6 +73,34 @@ def versions_with(module: str, name: str = "") -> list[str]:
     return [flink for flink, names in known.items() if names is not None and (not name or name in names.homes)]
 
 
+def versions_with_member(cls: str, name: str) -> list[str]:
+    """The versions of Flink in whose PyFlink a class of a program's API has a method or field of this name."""
+    return [flink for flink in FLINK_VERSIONS if name in _members(flink).get(cls, ())]
+
+
+@cache
+def _members(flink: str) -> Mapping[str, frozenset[str]]:
+    """The members of the classes in a version of PyFlink, by the class's name."""
+    with open(os.path.join(_RECORDS, f"pyflink-{flink}.txt"), encoding="utf-8") as file:
+        classes = re.split(r"\n  (?:class|enum) (?=\w)", file.read())[1:]
+    found: dict[str, frozenset[str]] = {}
+    for text in classes:
+        name = re.match(r"\w+", text)
+        assert name is not None
+        found[name[0]] = found.get(name[0], frozenset()) | frozenset(re.findall(r"\n    (\w+)", text))
+    return found
+
+
+def homes_of(name: str) -> Mapping[str, str]:
+    """The modules in which versions of PyFlink have a name, by version: where another one had it once."""
+    found: dict[str, str] = {}
+    for flink in FLINK_VERSIONS:
+        homes = {names.homes[name] for names in recorded(flink).values() if name in names.homes}
+        if homes:
+            found[flink] = min(homes, key=len)
+    return found
+
+
 def ours(module: str) -> str:
     """The module of ours behind one of PyFlink's; any other module is its own."""
     for root, behind in _ROOTS.items():

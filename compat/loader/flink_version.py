@@ -1,0 +1,79 @@
+"""The version of Flink that a program in Python is for, where nobody names one: what its project pins."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from compat.compiler.versions import FLINK_VERSIONS
+from compat.state.safe_open import open_regular
+
+_FILES = re.compile(
+    r"requirements[\w.-]*\.(?:txt|in)|pyproject\.toml|setup\.(?:py|cfg)|Pipfile|environment\.ya?ml|pom\.xml|Dockerfile[\w.-]*"
+)
+_PINS = re.compile(
+    r"""apache[-_]flink(?:\[[\w,-]+\])?["']?\s*(?:===?|~=|=|:)\s*["']?\s*[\^~=]*\s*(\d+)\.(\d+)"""
+    r"""|<flink\.version>\s*(\d+)\.(\d+)|^FROM\s+(?:\S+/)?flink:(\d+)\.(\d+)""",
+    re.IGNORECASE | re.MULTILINE,
+)
+_LARGEST = 200_000
+_FOLDERS, _IN_FOLDER = 6, 1000
+
+
+class Pin(Struct, frozen=True):
+    """The version that a project's file names, and the one of those known here that stands for it."""
+
+    named: str
+    file: str
+    flink: str
+
+    def __str__(self) -> str:
+        return f"{self.file} names Flink {self.named}"
+
+
+def pin_of(path: str) -> Pin | None:
+    """What the project of a program pins: the nearest file that names a version, up to the root of its repository."""
+    for folder in _folders(os.path.dirname(os.path.abspath(path))):
+        for name in sorted(_names(folder)):
+            if (found := _pinned(os.path.join(folder, name))) is not None:
+                major, minor = found
+                stands_for = next((one for one in FLINK_VERSIONS if one.startswith(f"{major}.")), None)
+                return None if stands_for is None else Pin(f"{major}.{minor}", name, stands_for)
+    return None
+
+
+def _folders(folder: str) -> Iterator[str]:
+    for _ in range(_FOLDERS):
+        yield folder
+        above = os.path.dirname(folder)
+        if above == folder or os.path.exists(os.path.join(folder, ".git")):
+            return
+        folder = above
+
+
+def _names(folder: str) -> Iterator[str]:
+    try:
+        with os.scandir(folder) as found:
+            for number, entry in enumerate(found):
+                if number > _IN_FOLDER:
+                    return
+                if _FILES.fullmatch(entry.name):
+                    yield entry.name
+    except OSError:
+        return
+
+
+def _pinned(path: str) -> tuple[str, str] | None:
+    try:
+        with open_regular(path) as file:
+            text = file.read(_LARGEST).decode("utf-8", "replace")
+    except OSError:
+        return None
+    found = _PINS.search(text)
+    if found is None:
+        return None
+    major, minor = filter(None, found.groups())
+    return major, minor

@@ -1,0 +1,102 @@
+"""The version of Flink that a program is for, by what its project pins and by the API that it uses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compat.comparison import Comparison, compare
+from compat.loader.flink_version import pin_of
+from compat.loader.inputs import LoadOptions
+
+BEFORE_2 = "from pyflink.datastream import TimeCharacteristic"
+SINCE_2 = "from pyflink.datastream import AsyncDataStream"
+JOB = """
+from pyflink.datastream import StreamExecutionEnvironment
+env = StreamExecutionEnvironment.get_execution_environment()
+env.from_collection([1]).map(lambda one: one).print()
+env.execute()
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "named", "flink"),
+    [
+        ("requirements.txt", "requests\napache-flink==1.18.1\n", "1.18", "1.20"),
+        ("requirements-dev.txt", "apache_flink ~= 2.1", "2.1", "2.3"),
+        ("pyproject.toml", 'dependencies = ["apache-flink[x]==1.20.0"]', "1.20", "1.20"),
+        ("pyproject.toml", 'apache-flink = "^1.17"', "1.17", "1.20"),
+        ("Pipfile", 'apache-flink = "==1.19.*"', "1.19", "1.20"),
+        ("pom.xml", "<flink.version>2.0.1</flink.version>", "2.0", "2.3"),
+        ("Dockerfile", "FROM docker.io/library/flink:1.17.2-scala_2.12\n", "1.17", "1.20"),
+        ("environment.yml", "  - apache-flink=1.20.1", "1.20", "1.20"),
+    ],
+)
+def test_a_pin(tmp_path: Path, file: str, text: str, named: str, flink: str) -> None:
+    (tmp_path / file).write_text(text, encoding="utf-8")
+    (tmp_path / "jobs").mkdir()
+    pin = pin_of(str(tmp_path / "jobs" / "job.py"))
+    assert pin is not None
+    assert (pin.named, pin.flink, pin.file) == (named, flink, file)
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("requirements.txt", "apache-flink>=1.16\n"),
+        ("requirements.txt", "apache-flink-libraries==1.18.1\n"),
+        ("requirements.txt", "apache-flink==0.9\n"),
+        ("notes.txt", "apache-flink==1.18.1\n"),
+        ("Dockerfile", "FROM acme/flinkless:1.17\n"),
+    ],
+)
+def test_no_pin(tmp_path: Path, file: str, text: str) -> None:
+    (tmp_path / file).write_text(text, encoding="utf-8")
+    assert pin_of(str(tmp_path / "job.py")) is None
+
+
+def test_a_pin_outside_of_the_repository_is_not_the_programs(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("apache-flink==1.18.1\n", encoding="utf-8")
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    assert pin_of(str(tmp_path / "project" / "job.py")) is None
+
+
+def judged(folder: Path, old: str, new: str, **load: object) -> tuple[str, set[str], str]:
+    """The verdict, the rules on versions, and the notes."""
+    for name, text in (("old", old), ("new", new)):
+        (folder / f"{name}.py").write_text(f"{text}\n{JOB}", encoding="utf-8")
+    given = Comparison(str(folder / "old.py"), str(folder / "new.py"), load=LoadOptions.given({}, **load))  # type: ignore[arg-type]
+    (report,) = compare(given).outcomes
+    rules = (
+        {one.rule for one in report.findings if one.rule.startswith("CMP6")} if hasattr(report, "findings") else set()
+    )
+    return report.verdict.value, rules, " ".join(getattr(report, "notes", ()))
+
+
+def test_both_programs_are_of_the_version_whose_api_one_uses(tmp_path: Path) -> None:
+    verdict, rules, notes = judged(tmp_path, BEFORE_2, "")
+    assert (verdict, rules) == ("compatible", set())
+    assert "Judged as Flink 1.20: PyFlink 2.3 lacks what a program uses" in notes
+    assert "old.py:1" in notes
+
+
+def test_apis_of_two_versions_are_a_change_of_the_version(tmp_path: Path) -> None:
+    assert judged(tmp_path, BEFORE_2, SINCE_2)[0] == "compatible"
+    verdict, rules, _ = judged(tmp_path, SINCE_2, BEFORE_2)
+    assert (verdict, rules) == ("incompatible", {"CMP604"})  # Flink 1.20 does not read what 2.3 wrote
+
+
+def test_a_version_that_somebody_names_holds(tmp_path: Path) -> None:
+    verdict, _, notes = judged(tmp_path, BEFORE_2, "", flink="2.3")
+    assert (verdict, notes) == ("unknown", "")
+
+
+def test_a_program_for_no_version_fails(tmp_path: Path) -> None:
+    assert judged(tmp_path, f"{BEFORE_2}\n{SINCE_2}", "")[0] == "unknown"
+
+
+def test_the_project_tells(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("apache-flink==1.19.0\n", encoding="utf-8")
+    verdict, rules, notes = judged(tmp_path, "", "")
+    assert (verdict, rules, notes) == ("compatible", set(), "Judged as Flink 1.20: requirements.txt names Flink 1.19.")
