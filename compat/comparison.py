@@ -504,6 +504,7 @@ def _jobs(old: Old, new: Old, comparison: Comparison) -> Sequence[int]:
             name=comparison.new,
             side=Side.NEW,
             hint="Say which with --job N, counted from 0.",
+            option="--job 0",
         )
     )
 

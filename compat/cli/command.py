@@ -171,6 +171,7 @@ def _typed(context: click.Context, mode: Mode, files: tuple[str, ...]) -> Typed:
         options=" ".join(options),
         push=pushed,
         fixable=mode in _TAKE_FIX and all(map(is_source, files[-1:] if mode is Mode.COMPARE else files)),
+        fixed=given["fix"] and not given["diff"],
         arguments=" ".join(map(shlex.quote, split(arguments_of_new(given)))),
         main_class=given["main_class"],
         definitions=tuple(map(shlex.quote, given["definitions"])),

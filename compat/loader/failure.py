@@ -33,6 +33,7 @@ class Failure(Struct, frozen=True, kw_only=True):
 
     ``rule`` tells the kind of failure, ``name`` what the user calls the program. ``side`` is None where
     one program alone was looked at. ``traceback`` is the program's own, cut to its own frames; ``hint`` what to do.
+    ``option`` is what has to be added to the command for that, as it is typed in a shell.
     """
 
     rule: Undecidable
@@ -42,3 +43,4 @@ class Failure(Struct, frozen=True, kw_only=True):
     source: SourceLine | None = None
     traceback: str | None = None
     hint: str | None = None
+    option: str | None = None

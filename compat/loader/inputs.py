@@ -12,9 +12,9 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from compat.compiler.versions import LATEST_FLINK
-from compat.loader.advice import REPORT, advice, report_of
+from compat.loader.advice import REPORT, advice, option, report_of
 from compat.loader.failure import Failure, Side, Undecidable
-from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS, Outcome, TimedOut, load_one
+from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS, Outcome, TimedOut, load_one, more_time
 from compat.loader.request import Crash, Loaded, Request, clipped
 from compat.plan.reading import LARGEST, PlanError, read
 from compat.state.model.job import Plan, Refused
@@ -264,6 +264,7 @@ def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[
                 source=None if frame is None else SourceLine(frame.file, frame.line),
                 hint="Give it more time with --timeout SECONDS, or keep endless work out of building the job. A loop that "
                 "waits for its job to end never ends here: a planned job stays CREATED.",
+                option=more_time(outcome.seconds),
             )
         )
     if outcome.crash is not None:
@@ -415,6 +416,7 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
         source=None if last is None else SourceLine(last.file, last.line),
         traceback="\n".join(lines),
         hint=advice(crash, side),
+        option=option(crash.lacks, side),
     )
 
 

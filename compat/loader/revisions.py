@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +13,7 @@ from msgspec import Struct
 PREFIX = "git:"
 GIT_TIMEOUT = 120.0
 _SMALL = 1 << 18
+_COMMIT = re.compile(r"[0-9a-f]{8,64}")
 _LINK_TO_COMMIT = "160000"
 _PLAIN = ("-c", "core.sparseCheckout=false", "-c", "filter.lfs.smudge=cat", "-c", "filter.lfs.process=")
 """Whole trees, and files of LFS as the pointers that they are: nothing is fetched."""
@@ -67,6 +69,14 @@ def export(argument: str, into: str) -> Exported:
     here = os.path.normpath(os.path.join(into, prefix))
     os.makedirs(here, exist_ok=True)
     return Exported(path=os.path.join(into, path), folder=here, reference=reference, taken_from=top)
+
+
+def revision_of(name: str) -> tuple[str | None, str]:
+    """The revision and the file that ``git:REF:PATH`` names; no revision for a plain file. Ids of commits have seven digits."""
+    if not name.startswith(PREFIX):
+        return None, name
+    reference, _, path = name.removeprefix(PREFIX).partition(":")
+    return reference[:7] if _COMMIT.fullmatch(reference) else reference, path
 
 
 def places() -> tuple[str, str, str]:

@@ -81,6 +81,7 @@ def _job(plans: tuple[Plan | Refused, ...], argument: str, job: int | None) -> P
             name=argument,
             side=Side.OLD,
             hint="Say which with --job N, counted from 0.",
+            option="--job 0",
         )
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from compat.check.findings import Fate, Finding, Fix, Level, Report, Verdict
 from compat.check.rule import Rule
 
+_PARALLELISM = '-D parallelism.default="$PARALLELISM"'
 _WORDS = {
     Verdict.COMPATIBLE: "the state is restored",
     Verdict.MIGRATION: "the state is restored after a migration",
@@ -44,7 +45,7 @@ def finding(usual: Report, other: Report) -> Finding:
         new=first.new,
         old_line=first.old_line or usual.old.source,
         new_line=first.new_line or usual.new.source,
-        fixes=(Fix(text="Say what the cluster gives: -D parallelism.default=4; or give the operators uids."),),
+        fixes=(Fix(text="Tell the check what the cluster gives, or give the operators uids.", code=_PARALLELISM),),
         direction=usual.direction,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.check.code_suggestions import OLD_PROGRAM
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
@@ -39,7 +40,7 @@ def _finding(check: Check, change: StateChange, untold: list[State]) -> Finding:
         "and the stored bytes may be of several.",
         old=change.pair.old,
         new=change.pair.new,
-        fixes=(Fix(text="Name the program that wrote the savepoint: --names OLD.py."),),
+        fixes=(Fix(text="Name the program that wrote the savepoint.", code=OLD_PROGRAM),),
     )
 
 
