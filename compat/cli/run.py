@@ -19,6 +19,7 @@ from compat.cli.options import (
     store_option,
     surroundings_of,
 )
+from compat.cli.spelled import Spelled, left_behind
 
 if TYPE_CHECKING:
     from compat.execution.program import Run
@@ -30,7 +31,7 @@ _DETACHED = {"execution.attached": "false"}
 @click.command("run")
 @click.argument("job", type=click.Path(exists=True, dir_okay=False))
 @click.option("-s", "--fromSavepoint", "savepoint", metavar="PATH", help="Restore from a savepoint or checkpoint.")
-@click.option("-n", "--allowNonRestoredState", "allow_non_restored", is_flag=True, help="State may be left behind.")
+@left_behind("allow_non_restored")
 @click.option(
     "-rm",
     "--claimMode",
@@ -55,7 +56,15 @@ _DETACHED = {"execution.attached": "false"}
 @flink_option
 @click.option("--args", "arguments", help="Arguments of the program.")
 @found_around
-@click.option("--output", type=click.Choice(["text", "json"]), default="text", help="What to print.")
+@click.option(
+    "--format",
+    "output",
+    cls=Spelled,
+    former=["--output"],
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="How to print.",
+)
 @click.option("--epochs", type=click.IntRange(1), help="Stop with a savepoint after so many epochs.")
 @click.option(
     "--replicas",

@@ -8,6 +8,9 @@ from msgspec import Struct
 
 from compat.state.model.source_line import SourceLine
 
+CLASSPATH = '--classpath "$JAR"'
+"""The option that gives a job a jar that it lacks, as it is typed in a shell."""
+
 
 class Undecidable(StrEnum):
     """The rules that tell why nothing was compared, by their ids."""

@@ -14,6 +14,7 @@ PREFIX = "git:"
 GIT_TIMEOUT = 120.0
 _SMALL = 1 << 18
 _COMMIT = re.compile(r"[0-9a-f]{8,64}")
+_NAMED_COMMIT = re.compile(r"(\bgit:[0-9a-f]{7}|(?<=')[0-9a-f]{7})[0-9a-f]{33,57}(?=[:'])")
 _LINK_TO_COMMIT = "160000"
 _PLAIN = ("-c", "core.sparseCheckout=false", "-c", "filter.lfs.smudge=cat", "-c", "filter.lfs.process=")
 """Whole trees, and files of LFS as the pointers that they are: nothing is fetched."""
@@ -77,6 +78,16 @@ def revision_of(name: str) -> tuple[str | None, str]:
         return None, name
     reference, _, path = name.removeprefix(PREFIX).partition(":")
     return reference[:7] if _COMMIT.fullmatch(reference) else reference, path
+
+
+def revision_prefix(name: str) -> str:
+    """``git:REF:`` of what is named ``git:REF:PATH``; empty for a plain file."""
+    return name[: name.index(":", len(PREFIX)) + 1] if name.startswith(PREFIX) and name.count(":") > 1 else ""
+
+
+def short_revisions(text: str) -> str:
+    """``text`` with seven digits of each id of a commit that names a file."""
+    return _NAMED_COMMIT.sub(r"\1", text)
 
 
 def places() -> tuple[str, str, str]:

@@ -145,10 +145,10 @@ def _repair(report: Report, context: ReportContext) -> str:
     failing = [finding for finding in report.findings if context.fails(finding.level)]
     codes = [fix.code for finding in failing for fix in finding.fixes if fix.code is not None]
     settled = _with_options(again, list(dict.fromkeys(code for code in codes if code.startswith(_OPTIONS))))
-    return settled or _rule(failing[0].rule if failing else report.findings[0].rule)
+    return settled or (_rule(failing[0].rule) if failing else "compat rules")
 
 
-_OPTIONS = ("--names ", "-D parallelism.default=")
+_OPTIONS = ("--names ", "--classpath ", "-D parallelism.default=")
 """Beginnings of the code of a fix that is an option of the check."""
 
 

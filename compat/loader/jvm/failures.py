@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 
 from compat.loader.failure import Failure, Side, Undecidable
+from compat.loader.jvm import sql_errors
 from compat.loader.jvm.classfile import ClassFile, ClassFileError
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.messages import CompiledPlan, Crash, JarProgram, JavaFrame, Program, PyFlinkProgram, SqlScript
@@ -108,7 +109,9 @@ def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[st
     message = f"The program failed: {short}: {crash.message}"
     if crash.statement is not None:
         source = SourceLine(name, crash.statement.line)
-        message = f"The statement at line {crash.statement.line} failed: {crash.message}"
+        said = sql_errors.told(crash.message, crash.statement.line)
+        message = f"The statement at line {crash.statement.line} failed: {said}"
+        lines = [f"{crash.type}: {said}"]
         lines += [f"  {line}" for line in crash.statement.text.splitlines()]
     return Failure(
         rule=Undecidable.PROGRAM_FAILED,

@@ -317,10 +317,6 @@ class Job(Struct, frozen=True, kw_only=True):
     parallelism_given: bool = False
 
 
-CLASSPATH = '--classpath "$JAR"'
-"""The option that gives a job a jar that it lacks, as it is typed in a shell."""
-
-
 class Crash(Struct, frozen=True, kw_only=True):
     """Why a program gave no job, or none more: an exception, with the user's own frames, innermost first.
 

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import jpype
 
+from compat.loader.failure import CLASSPATH
 from compat.loader.jvm.bridge import Java, array_of, causes, crash, flink, java
-from compat.loader.jvm.messages import CLASSPATH, Crash, JarProgram, Program, Request
+from compat.loader.jvm.messages import Crash, JarProgram, Program, Request
 
 _WRAPPERS = (
     "org.apache.flink.client.program.ProgramInvocationException",

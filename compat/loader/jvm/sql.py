@@ -8,10 +8,11 @@ from pathlib import Path
 
 import jpype
 
+from compat.loader.failure import CLASSPATH
 from compat.loader.jvm import sql_script
 from compat.loader.jvm.bridge import Java, causes, flink, member, set_member, text_or_none
 from compat.loader.jvm.capture import configuration
-from compat.loader.jvm.messages import CLASSPATH, CompiledPlan, Crash, Request, SqlScript, SqlStatement
+from compat.loader.jvm.messages import CompiledPlan, Crash, Request, SqlScript, SqlStatement
 from compat.loader.jvm.node_numbers import NodeNumbers
 from compat.loader.jvm.program import crash_of
 
