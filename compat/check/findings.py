@@ -208,7 +208,7 @@ class Account(Struct, frozen=True, kw_only=True):
 
 
 class Assumption(Struct, frozen=True, kw_only=True):
-    """What nobody told and the verdict may hang on: an option of the cluster, the version of Flink, what the program read.
+    """An input that was not given and that the verdict may depend on: an option of the cluster, the version of Flink.
 
     The check was made with ``value``, and with ``tried`` as well; ``differs`` says that one of these gives another verdict.
     ``settle`` is how to tell it.

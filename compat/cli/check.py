@@ -80,7 +80,7 @@ _GROUPS = {
 @color_option
 @click.option("--fail-on", type=click.Choice(["error", "warning"]), help="Exit with 1 from this level on.")
 @click.option("--allow-unknown", is_flag=True, default=None, help="Let open questions pass.")
-@click.option("--baseline", type=click.Path(path_type=Path), help="Findings in this file are let pass.")
+@click.option("--baseline", type=click.Path(path_type=Path), help="Ignore the findings in this file.")
 @click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline instead.")
 @click.option("--also", "others", multiple=True, metavar="OLD2", help="A further OLD; repeatable.")
 @click.option("--rollback", is_flag=True, help="Also check whether OLD can restore what NEW writes.")

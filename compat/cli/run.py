@@ -38,7 +38,7 @@ _DETACHED = {"execution.attached": "false"}
     "claim",
     type=click.Choice(["claim", "no_claim"], case_sensitive=False),
     default="no_claim",
-    help="Whose the savepoint is: 'claim' removes it once the job has a checkpoint of its own.",
+    help="Who owns the savepoint: 'claim' removes it once the job has a checkpoint of its own.",
 )
 @click.option("-p", "--parallelism", type=click.IntRange(1), help="Where the program sets none.")
 @click.option("-d", "--detached", is_flag=True, help="Return as soon as the job runs; its id is printed.")

@@ -90,7 +90,7 @@ class LoadOptions(Struct, frozen=True, kw_only=True):
     ``flink_assumed`` marks the version that holds where nobody named one.
     ``jars`` is for jobs that Flink's own classes build. ``exact`` has PyFlink itself build every program in Python too.
     ``pyfiles`` are modules, folders and archives that programs in Python import from, as absolute paths, and ``environment``
-    variables that they get; with ``strict_imports`` nothing stands for a module that is not installed. ``watched`` is the
+    variables that they get; with ``strict_imports`` a module that is not installed is a failure. ``watched`` is the
     root of a project, of which is told what a program looked at.
     """
 

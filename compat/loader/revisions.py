@@ -44,7 +44,7 @@ class Exported(Struct, frozen=True, kw_only=True):
 def export(argument: str, into: str) -> Exported:
     """Take out what ``git:REF:PATH`` names, and its project, into a folder. Raises NoRevision.
 
-    Of what is not below the program's folder, large files are left out that are no Python.
+    Large files that are no Python are left out where they are not below the program's folder.
     """
     reference, colon, named = argument.removeprefix(PREFIX).partition(":")
     if not colon or not named or not reference or reference.startswith("-"):

@@ -82,7 +82,7 @@ class ReportContext(Struct, frozen=True, kw_only=True):
         return path.as_posix()
 
     def fails(self, level: Level) -> bool:
-        """True if a finding of this level makes the check fail. What is not known fails unless it was allowed."""
+        """True if a finding of this level makes the check fail. An open question fails it unless it was allowed."""
         if level is Level.UNKNOWN:
             return not self.allow_unknown
         return level.rank <= self.fail_on.rank

@@ -26,7 +26,7 @@ class FrameLine(Struct, frozen=True):
 
 
 def frame(context: ReportContext, place: SourceLine | None) -> list[FrameLine]:
-    """The line at ``place``, marked, with a line before and after it; empty where the source is not to be had."""
+    """The line at ``place``, marked, with a line before and after it; empty where the source is missing."""
     lines = context.lines(place.file) if place is not None else None
     if place is None or lines is None or _line(lines, place.line) is None:
         return []
@@ -67,7 +67,7 @@ def addition(context: ReportContext, place: SourceLine | None, calls: Sequence[s
     """The program with these calls behind the one that ends at ``place``, as ``--fix`` writes them: it can be pasted.
 
     They have lines of their own where the call before has one. Where its end is not known, they are named below its line.
-    Empty where the source is not to be had.
+    Empty where the source is missing.
     """
     lines = context.lines(place.file) if place is not None else None
     if place is None or lines is None:

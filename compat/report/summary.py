@@ -83,7 +83,7 @@ def sentence(outcome: Report | Undecided) -> str:
 
 
 def reason(outcome: Undecided) -> str:
-    """Why nothing was compared where nothing had to be, in one sentence, however many jobs it is told of."""
+    """Why nothing was compared where nothing had to be, in one sentence for all jobs."""
     first, *more = outcome.failures
     if not more:
         return first.message
@@ -264,7 +264,7 @@ _ACCOUNTED = {
 
 
 def assumed(one: Assumption) -> str:
-    """What was assumed, as nobody told it, and whether the verdict hangs on it."""
+    """The assumption, and whether the verdict depends on it."""
     if not one.tried:
         return f"{one.name}: {one.value}. Tell another by {one.settle}."
     tried = " and ".join(one.tried)

@@ -402,10 +402,10 @@ class _Page:
             self.line(f"and {left_out:,} state{'s' if left_out > 1 else ''} more; --format json has all")
 
     def assumptions(self, assumptions: Sequence[Assumption]) -> None:
-        """What nobody told, and the check took for granted or tried."""
+        """The inputs that were not given, and that the check took for granted or tried."""
         if assumptions:
             self.line()
-            self.line("Assumed, as nobody told:", style="bold")
+            self.line("Assumed, because it was not given:", style="bold")
         for one in assumptions:
             self.line(f"  {summary.assumed(one)}")
 

@@ -58,7 +58,7 @@ def _classes_with_main(jar: zipfile.ZipFile) -> Iterator[str]:
 
 
 def refused(error: JvmError, name: str, side: Side | None = None) -> Failure:
-    """Flink, Java or the jar was not to be had."""
+    """Flink, Java or the jar is missing."""
     return Failure(
         rule=Undecidable.PROGRAM_FAILED,
         message=str(error),

@@ -217,7 +217,7 @@ def test_a_new_program_that_fails_is_told_once(tmp_path):
     (tmp_path / "broken.py").write_text("1 / 0\n", encoding="utf-8")
     result = run("--savepoints", tmp_path / "all", tmp_path / "broken.py")
     assert result.exit_code == 2
-    assert result.stdout.count("ZeroDivisionError") == 2  # the message and the traceback
+    assert result.stdout.count("ZeroDivisionError") == 1  # the message; a traceback of one line would repeat it
 
 
 def test_the_commands_of_the_readme(monkeypatch):

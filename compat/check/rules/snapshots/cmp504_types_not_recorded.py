@@ -53,7 +53,7 @@ RULE = Rule(
     why="In process mode, PyFlink hands bytes to Flink: a savepoint has names and containers of the states, and the "
     "types of keys and windows, but not what the bytes mean. A few stored values are looked at: some can be of no other type "
     "than the declared one (a pickle, a small Long), others of several (a text may be bytes). There a changed type shows only "
-    "when the program that wrote the savepoint is known. What is not known is not called compatible.",
+    "when the program that wrote the savepoint is known. An open question is not called compatible.",
     old='ValueStateDescriptor("name", Types.STRING())     # in the savepoint: a list of byte arrays',
     new='ValueStateDescriptor("name", Types.PRIMITIVE_ARRAY(Types.BYTE()))',
     fix="Name the program that wrote the savepoint: compat check SAVEPOINT new.py --names old.py; or accept it with "

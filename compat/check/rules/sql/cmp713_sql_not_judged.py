@@ -43,7 +43,7 @@ RULE = Rule(
     fate=Fate.UNKNOWN,
     summary="An operator of a query changed, and what that means for its state is not known.",
     why="The node of the compiled plan is of a sort that is not told apart, or there is none and only Flink's "
-    "descriptions can be compared; or OLD is a savepoint, which has no queries. What is not known is not called compatible.",
+    "descriptions can be compared; or OLD is a savepoint, which has no queries. An open question is not called compatible.",
     old="SELECT f(v) FROM t",
     new="SELECT g(v) FROM t",
     fix="Compare both with EXPLAIN. With Flink's planner on the class path, a job in SQL has a compiled plan, "
