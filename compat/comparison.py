@@ -539,7 +539,8 @@ def _jobs(old: Old, new: Old, comparison: Comparison) -> Sequence[int]:
             else f"{comparison.old} submits {olds} jobs and {comparison.new} {news}.",
             name=comparison.new,
             side=Side.NEW,
-            hint="Say which with --job N, counted from 0.",
+            hint="Say which with --job-number N, counted from 0.",
+            option="--job-number 0",
         )
     )
 

@@ -46,9 +46,9 @@ def assert_compatible(
     """Fail, with the whole report, unless NEW restores the state of OLD; gives the reports, one a job.
 
     The arguments are the options of ``compat check``: ``options`` those of ``-D``, ``rollback`` also asks whether OLD
-    restores what NEW writes, ``jars`` says where Flink's classes come from for jars and SQL. What is not given comes from
-    the project's settings. A job that is new (``git:REF:path`` has no such file, under no other name either) passes, without a
-    report, as on the command line. Raises IncompatibleError.
+    restores what NEW writes, ``jars`` says where Flink's classes come from for jars and SQL. Options that are left out come
+    from the project's settings. A job that is new (``git:REF:path`` has no such file, under no other name either) passes,
+    without a report, as on the command line. Raises IncompatibleError.
     """
     __tracebackhide__ = True
     settings = find(Path.cwd(), Path(new)).under(

@@ -28,27 +28,27 @@ class Duration:
 
     @staticmethod
     def of_hours(hours: int) -> Duration:
-        """That many hours."""
+        """A time of so many hours."""
         return Duration(hours * 3_600 * _NANOS_A_SECOND)
 
     @staticmethod
     def of_minutes(minutes: int) -> Duration:
-        """That many minutes."""
+        """A time of so many minutes."""
         return Duration(minutes * 60 * _NANOS_A_SECOND)
 
     @staticmethod
     def of_seconds(seconds: int) -> Duration:
-        """That many seconds."""
+        """A time of so many seconds."""
         return Duration(seconds * _NANOS_A_SECOND)
 
     @staticmethod
     def of_millis(millis: int) -> Duration:
-        """That many milliseconds."""
+        """A time of so many milliseconds."""
         return Duration(millis * _NANOS_A_MILLI)
 
     @staticmethod
     def of_nanos(nanos: int) -> Duration:
-        """That many nanoseconds."""
+        """A time of so many nanoseconds."""
         return Duration(nanos)
 
     def to_millis(self) -> int:
@@ -141,22 +141,22 @@ class Time:
 
     @staticmethod
     def milliseconds(milliseconds: int) -> Time:
-        """That many milliseconds."""
+        """A time of so many milliseconds."""
         return Time(milliseconds)
 
     @staticmethod
     def seconds(seconds: int) -> Time:
-        """That many seconds."""
+        """A time of so many seconds."""
         return Time(seconds * 1000)
 
     @staticmethod
     def minutes(minutes: int) -> Time:
-        """That many minutes."""
+        """A time of so many minutes."""
         return Time(minutes * 60_000)
 
     @staticmethod
     def hours(hours: int) -> Time:
-        """That many hours."""
+        """A time of so many hours."""
         return Time(hours * 3_600_000)
 
     @staticmethod

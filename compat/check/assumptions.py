@@ -118,7 +118,7 @@ def under_both(usual: Report, other: Report) -> Report:
     """The report on both values of the default parallelism: as with Flink's, if the other one gives the same verdict.
 
     Where they differ the one stands that has the value with which a snapshot's job ran. From two programs nothing is decided
-    then, and what only one of them finds is told as what it hangs on. Ids that hold under one value are not offered as fixes.
+    then, and what only one of them finds is told as what it depends on. Ids that hold under one value are not offered as fixes.
     """
     assumed = Assumption(
         name=PARALLELISM,

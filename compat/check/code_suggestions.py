@@ -15,6 +15,8 @@ from compat.state.types.spelling import parse_type
 NON_RESTORED = "--allowNonRestoredState"
 REMAP = "compat remap SAVEPOINT OUT --from-check REPORT"
 """The command that gives all state whose operator is known the id that it looks for; REPORT is of ``--output json``."""
+OLD_PROGRAM = '--names "$OLD_PROGRAM"'
+"""The option that names the program which wrote a savepoint."""
 
 _DESCRIPTORS = {
     StateKind.VALUE: "ValueStateDescriptor",

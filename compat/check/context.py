@@ -54,8 +54,8 @@ class Check(Struct, frozen=True, dict=True, weakref=True):
 
     ``wrong_hands`` are the pairs in which the two operators are not the same one, by OLD's id, with the reason.
     ``rebuilt`` holds each program as a second build gave it, by side (``old``, ``new``), where there was one; ``answers`` what
-    Flink's own classes made of OLD's state in NEW, where they were asked. ``asked`` is what rules asked for: the verdict may
-    hang on it where nobody told it.
+    Flink's own classes made of OLD's state in NEW, where they were asked. ``asked`` is what rules asked for: the
+    verdict may depend on it where it was not given.
     """
 
     old: Program
@@ -81,7 +81,7 @@ class Check(Struct, frozen=True, dict=True, weakref=True):
 
     @property
     def told_modes(self) -> tuple[str | None, str | None]:
-        """The same, for what is no other in another mode of both: nothing hangs on it."""
+        """The same, for what is no other in another mode of both: nothing depends on it."""
         return self.old.settings.get(PYTHON_EXECUTION_MODE), self.new.settings.get(PYTHON_EXECUTION_MODE)
 
     @property

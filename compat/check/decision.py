@@ -50,7 +50,7 @@ def _judged(
     rebuilt: Mapping[str, Program],
     answers: Answers | None,
 ) -> tuple[Report, frozenset[Asked]]:
-    """The report with the settings as they are, and what it may hang on."""
+    """The report with the settings as they are, and what it may depend on."""
     mapping = map_state(old, new)
     context = Check(old, new, mapping, options, find_wrong_hands(mapping, new), rebuilt, answers)
     found = [

@@ -122,14 +122,14 @@ def _either_way(pair: Pair, other: Operator) -> Gap:
 
 
 def _of_pickles(check: Check, pair: Pair, state: State) -> Gap | None:
-    """What is not known of the program's classes whose objects the pickles of a state may hold."""
+    """The gap in what is known of the program's classes whose objects the pickles of a state may hold."""
     written = pair.new.detail.get("classes_written", {})
     before = pair.old.detail.get("classes_written")
     if before is None:
         known = {*pair.new.detail.get("classes_known", ()), *pair.new.detail.get("classes_made", ())}
         pickled = pair.old.detail.get("classes_pickled", {}).get(state.name, pair.old.detail.get("classes_made", ()))
         changed = [name for name in pickled if name in known]
-        why = "of what {} consisted when the values were pickled is not told"
+        why = "the fields that {} had when the values were pickled are not known"
     else:
         others = [name for name, digest in before.items() if name in written and written[name] != digest]
         changed = [name for name in others if fails(pair, name) != READ]

@@ -30,7 +30,9 @@ def steps(old: Operator, new: Operator, old_program: Program, new_program: Progr
             None,
         )
         rewired = moved is not None and (moved[0] in news or moved[1] in olds)
-        yield Step(old, new, tuple(_differences(old, new, _reads(moved, olds, news) if moved and rewired else None)))
+        reads = _reads(moved, olds, news) if moved and rewired else None
+        chained = _chained(old, new, old_program, new_program)
+        yield Step(old, new, tuple(_differences(old, new, reads, chained)))
         if moved is None or rewired or old.uid != new.uid or moved[0] not in olds or moved[1] not in news:
             return
         old, new = olds[moved[0]], news[moved[1]]
@@ -40,7 +42,13 @@ def _reads(moved: tuple[str, str], olds: Mapping[str, Operator], news: Mapping[s
     """An input that is another operator now, for the one that it was still is there, or was there before."""
     before = olds.get(moved[0]) or news[moved[0]]
     after = news.get(moved[1]) or olds[moved[1]]
-    return f"it reads from {after.label} now, it read from {before.label}"
+    if moved[0] in after.inputs:
+        return f"{after.label} was put between it and {before.label}"
+    if moved[1] in before.inputs:
+        return f"{before.label} between it and {after.label} was taken out"
+    if before.label == after.label:
+        return f"it reads from another operator of the name {after.label}"
+    return f"it reads from {after.label} instead of {before.label}"
 
 
 def why_moved(old: Operator, new: Operator, old_program: Program, new_program: Program) -> str:
@@ -79,22 +87,46 @@ def common_cause(old: Operator, new: Operator, old_program: Program, new_program
 
 def _place(old: Operator, new: Operator) -> Iterator[str]:
     if old.position != new.position:
-        yield f"it is operator number {new.position} of the graph, it was number {old.position}"
+        yield f"it moved from place {old.position} to place {new.position} of the graph"
 
 
-def _differences(old: Operator, new: Operator, reads: str | None) -> Iterator[str]:
+def _chained(old: Operator, new: Operator, old_program: Program, new_program: Program) -> str | None:
+    """The outputs that were chained to an operator, or are chained to it no longer; None where there are as many."""
+    more = new.chained_outputs - old.chained_outputs
+    if not more:
+        return None
+    before, after = (
+        [one for one in program.operators if operator.id in one.inputs]
+        for operator, program in ((old, old_program), (new, new_program))
+    )
+    (fewer, many) = (before, after) if more > 0 else (after, before)
+    changed = [one for one in many if one.label not in {other.label for other in fewer}]
+    noun = "sink" if changed and all("sink" in one.kind for one in changed) else "operator"
+    if more > 1:
+        return f"{more} more {noun}s were chained to it"
+    if more == 1:
+        return f"a {_ORDINALS[min(old.chained_outputs, len(_ORDINALS) - 1)]} {noun} was chained to it"
+    return f"{-more} {noun}s are no longer chained to it" if more < -1 else f"one {noun} is no longer chained to it"
+
+
+_ORDINALS = ("first", "second", "third", "fourth", "fifth", "further")
+
+
+def _differences(old: Operator, new: Operator, reads: str | None, chained: str | None) -> Iterator[str]:
     if old.uid != new.uid:
         if old.uid is None:
-            yield f"it has the uid {new.uid!r} now, and an id made of it"
+            yield f"it got the uid {new.uid!r}, which makes its id"
         elif new.uid is None:
-            yield f"its uid {old.uid!r} is gone, and its id is a generated one now"
+            yield f"its uid {old.uid!r} was removed, so that its id is generated"
         else:
-            yield f"its uid was {old.uid!r} and is {new.uid!r}"
+            yield f"its uid was changed from {old.uid!r} to {new.uid!r}"
         return
     yield from _place(old, new)
-    if old.chained_outputs != new.chained_outputs:
-        yield f"the outputs chained to it are {new.chained_outputs}, they were {old.chained_outputs}"
-    if len(old.inputs) != len(new.inputs):
-        yield f"its inputs are {len(new.inputs)}, they were {len(old.inputs)}"
+    if chained is not None:
+        yield chained
+    more = len(new.inputs) - len(old.inputs)
+    if more:
+        inputs = f"{abs(more)} input{'s' if abs(more) > 1 else ''}"
+        yield f"it got {inputs} more" if more > 0 else f"it lost {inputs}"
     elif old.inputs != new.inputs:
         yield reads or "the id of an input moved"

@@ -59,10 +59,15 @@ class Fate(Enum):
     EMPTY = "starts empty"
 
 
-SAFE = ("set_uid_hash", "uid", "set_max_parallelism")
-"""The calls that ``--fix`` writes: they say where state belongs and change nothing of what the job does."""
+FIELDS = {"set_uid_hash": "uidHash", "uid": "uid", "set_max_parallelism": "maxParallelism"}
+"""The calls that ``--fix`` writes, with the field of a topology file that says the same.
 
-_CALL = re.compile(r"(?:env)?\.(\w+)\(.*\)")
+They say where state belongs and change nothing of what the job does.
+"""
+
+SAFE = tuple(FIELDS)
+
+_CALL = re.compile(r"(?:env)?\.(\w+)\((.*)\)")
 
 
 class Fix(Struct, frozen=True, kw_only=True):
@@ -80,10 +85,18 @@ class Fix(Struct, frozen=True, kw_only=True):
     code: str | None = None
 
     @property
+    def field(self) -> str | None:
+        """The call as a topology file has it: a field behind the entry's ``id``. None where there is no such field or file."""
+        call = None if self.call is None else _CALL.fullmatch(self.call)
+        if call is None or call[1] not in FIELDS or self.at is None or not self.at.file.endswith(".json"):
+            return None
+        return f'"{FIELDS[call[1]]}": {call[2]},'
+
+    @property
     def safe(self) -> bool:
         """Whether the fix is a call that can be written without a look at what the job does."""
         call = None if self.call is None else _CALL.fullmatch(self.call)
-        return call is not None and call[1] in SAFE
+        return call is not None and call[1] in FIELDS
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -195,7 +208,7 @@ class Account(Struct, frozen=True, kw_only=True):
 
 
 class Assumption(Struct, frozen=True, kw_only=True):
-    """What nobody told and the verdict may hang on: an option of the cluster, the version of Flink, what the program read.
+    """An input that was not given and that the verdict may depend on: an option of the cluster, the version of Flink.
 
     The check was made with ``value``, and with ``tried`` as well; ``differs`` says that one of these gives another verdict.
     ``settle`` is how to tell it.

@@ -45,7 +45,7 @@ def _operator(operator: Operator, answer: Answer, found: Rehearsal) -> Iterator[
 
 
 def _refused(answer: Answer) -> Iterator[ReadState]:
-    """What is not restored whatever its values are."""
+    """The states that are not restored, whatever their values are."""
     for problem in answer.problems:
         for backend in problem.backends:
             named = [(change.scope, change.name) for change in problem.changes if change.name] or [("keyed", "")]

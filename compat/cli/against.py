@@ -175,7 +175,7 @@ class Against(ProjectJobs):
         return files
 
     def _is_left_out(self, file: str) -> bool:
-        """Whether a job is left out by name; it is told of then."""
+        """Whether a job is left out by name; the report names it then."""
         path = os.path.relpath(file)
         entry = self._settings.entry(file)
         if path not in {os.path.relpath(one) for one in self._command.skips} and (entry is None or entry.check):

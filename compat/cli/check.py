@@ -33,6 +33,7 @@ from compat.cli.options import (
 )
 from compat.cli.rehearsal import rehearsal_options
 from compat.cli.savepoints import check_all, savepoint_options
+from compat.cli.spelled import Grouped, Spelled, left_behind
 from compat.comparison import Comparison, Outcomes, compare
 from compat.loader.failure import Failure, Undecidable
 from compat.loader.inputs import InputError
@@ -48,11 +49,24 @@ if TYPE_CHECKING:
 FOUND, UNDECIDED = 1, 2
 
 
-@click.command("check")
+_GROUPS = {
+    "Inputs": ("against", "changed", "others", "savepoints", "names", "args", "server", "job"),
+    "Flink": (
+        *("allow_non_restored_state", "definitions", "flink", "flink_version", "flink_home", "classpath", "main_class"),
+        "deployment",
+    ),
+    "Python": ("pyfiles", "env", "pyflink"),
+    "Reports": ("outputs", "verbose", "explain", "fix", "diff"),
+    "Gate": ("fail_on", "allow_unknown", "baseline", "write_baseline", "rollback", "rehearse"),
+}
+"""The options that most need, as the help has them."""
+
+
+@click.command("check", cls=Grouped, groups=_GROUPS)
 @click.argument("old", required=False, shell_complete=paths)
 @click.argument("new", required=False, shell_complete=paths)
 @click.argument("more", nargs=-1, metavar="", shell_complete=paths)
-@click.option("-n", "--allow-non-restored-state", is_flag=True, default=None, help="State may be left behind.")
+@left_behind("allow_non_restored_state", default=None)
 @click.option(
     "--output",
     "outputs",
@@ -65,8 +79,8 @@ FOUND, UNDECIDED = 1, 2
 @click.option("-v", "--verbose", is_flag=True, help="Tell all: source lines, reasons, ids, the table of states.")
 @color_option
 @click.option("--fail-on", type=click.Choice(["error", "warning"]), help="Exit with 1 from this level on.")
-@click.option("--allow-unknown", is_flag=True, default=None, help="What cannot be told does not fail the check.")
-@click.option("--baseline", type=click.Path(path_type=Path), help="Findings in this file are let pass.")
+@click.option("--allow-unknown", is_flag=True, default=None, help="Let open questions pass.")
+@click.option("--baseline", type=click.Path(path_type=Path), help="Ignore the findings in this file.")
 @click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline instead.")
 @click.option("--also", "others", multiple=True, metavar="OLD2", help="A further OLD; repeatable.")
 @click.option("--rollback", is_flag=True, help="Also check whether OLD can restore what NEW writes.")
@@ -74,7 +88,12 @@ FOUND, UNDECIDED = 1, 2
 @click.option("--fix", is_flag=True, help="Write the fixes that are safe into NEW, show them, and check again.")
 @click.option("--diff", is_flag=True, help="With --fix: show what would be written, and write nothing.")
 @click.option(
-    "--dry-run", is_flag=True, help="Restore the snapshot OLD into NEW too, into a table that is thrown away."
+    "--try-restore",
+    "dry_run",
+    cls=Spelled,
+    former=["--dry-run"],
+    is_flag=True,
+    help="Restore the snapshot OLD into NEW too, into a table that is thrown away.",
 )
 @rehearsal_options
 @click.option("--against", metavar="REF", help="Check each file given against the same file at a git revision.")
@@ -89,9 +108,8 @@ FOUND, UNDECIDED = 1, 2
 @click.option("--args", help="Arguments of both programs.")
 @click.option("--old-args", help="Arguments of the program OLD (default: --args).")
 @click.option("--new-args", help="Arguments of the program NEW (default: --args).")
-@click.option(
-    "--job", help="Which job of programs that submit several, from 0. With --server: its name in the registry."
-)
+@click.option("--job", metavar="NAME", help="With --server: the job's name in the registry.")
+@click.option("--job-number", "job_number", metavar="N", help="Which job of programs that submit several, from 0.")
 @click.option(
     "--pairs", type=click.Path(exists=True, dir_okay=False), help='Lines {"old": …, "new": …}; a report a line.'
 )
@@ -105,9 +123,9 @@ FOUND, UNDECIDED = 1, 2
 def check(context: click.Context, /, **_: Any) -> None:
     """Can NEW restore the state of OLD?
 
-    OLD and NEW are programs (job.py), topology files or plans (job.json), or git:REF:path; OLD may be a savepoint. Exit
-    codes: 0 yes, 1 findings, 2 it could not be decided. With --server URL --job NAME, OLD is the version of that job that
-    runs, and the check is recorded there.
+    OLD and NEW are programs (job.py, job.jar, job.sql), plans or topology files (job.json), or git:REF:path. OLD may be a
+    savepoint or a checkpoint. Exit codes: 0 yes, 1 findings, 2 undecided. With --server URL --job NAME, OLD is the version
+    of that job that runs, and the check is recorded there.
 
     Example: compat check job_v1.py job_v2.py
     """

@@ -113,7 +113,9 @@ def command_of(context: click.Context) -> CheckCommand:
     by_name = mode is Mode.SERVER
     if by_name and not given["job"]:
         raise click.UsageError("Say which job of the registry: --job NAME.")
-    number = None if by_name else _number(given["job"])
+    # Before there was --job-number, --job was the number where no server was asked.
+    number = _number(given["job_number"], "--job-number")
+    number = _number(given["job"], "--job") if number is None and not by_name else number
     near = given["new"] if mode is Mode.COMPARE else given["old"]
     deployment = parse_deployment(given["deployment"])
     of_old = parse_deployment(given["old_deployment"], "--old-deployment")
@@ -171,6 +173,7 @@ def _typed(context: click.Context, mode: Mode, files: tuple[str, ...]) -> Typed:
         options=" ".join(options),
         push=pushed,
         fixable=mode in _TAKE_FIX and all(map(is_source, files[-1:] if mode is Mode.COMPARE else files)),
+        fixed=given["fix"] and not given["diff"],
         arguments=" ".join(map(shlex.quote, split(arguments_of_new(given)))),
         main_class=given["main_class"],
         definitions=tuple(map(shlex.quote, given["definitions"])),
@@ -203,11 +206,11 @@ def _reports(given: dict[str, Any]) -> Iterator[str]:
         yield given["form"]
 
 
-def _number(job: str | None) -> int | None:
+def _number(job: str | None, option: str) -> int | None:
     if job is not None and not job.isdecimal():
-        raise click.BadParameter(f"{job!r} is no number; names of jobs go with --server.", param_hint="'--job'")
+        raise click.BadParameter(f"{job!r} is no number; names of jobs go with --server.", param_hint=f"'{option}'")
     if job is not None and len(job) > len(str(MOST_JOBS)):
-        raise click.BadParameter(f"no program submits more than {MOST_JOBS} jobs.", param_hint="'--job'")
+        raise click.BadParameter(f"no program submits more than {MOST_JOBS} jobs.", param_hint=f"'{option}'")
     return None if job is None else int(job)
 
 

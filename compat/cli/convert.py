@@ -33,7 +33,8 @@ def convert(savepoint: str, out: str, program: str, **options: Any) -> None:
     """Make a savepoint of jobs on Spark, in a new folder OUT, of one that Flink wrote.
 
     The program runs up to where its job would start. After the check that every restore has, states are read by the types that
-    it declares, and the positions of its sources are taken over. What cannot be read is named, and nothing is written then.
+    it declares, and the positions of its sources are taken over. If a state cannot be read, it is named, and nothing is
+    written.
     Values that PyFlink pickled are made anew with the program's classes: convert only savepoints that you trust.
 
     Exit codes: 0 written, 2 refused or not readable.

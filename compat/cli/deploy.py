@@ -20,6 +20,7 @@ from compat.cli.options import (
     surroundings_of,
     written_options,
 )
+from compat.cli.spelled import left_behind
 
 if TYPE_CHECKING:
     from compat.cluster.deployments.answers import DeploymentSummary
@@ -64,7 +65,7 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
 )
 @click.option("-s", "--fromSavepoint", "savepoint", metavar="PATH", help="Where a job begins that does not run.")
 @click.option("--fresh", is_flag=True, help="Begin without state, also where there was some.")
-@click.option("-n", "--allowNonRestoredState", "allow_non_restored", is_flag=True, help="State may be left behind.")
+@left_behind("allow_non_restored")
 @click.option("--allow-unknown", is_flag=True, help="Go on where it cannot be told whether the state can be restored.")
 @click.option("-p", "--parallelism", type=click.IntRange(1), help="Where the program sets none.")
 @click.option("-D", "definitions", multiple=True, metavar="KEY=VALUE", help="An option of Flink.")

@@ -12,6 +12,7 @@ import click
 from compat.check.explain import steps
 from compat.check.mapping import map_state
 from compat.cli.options import jars_of_old, load_options, load_options_of_old, loading, paths, split
+from compat.cli.spelled import job_number
 from compat.escaping import visible
 from compat.loader.inputs import InputError, LoadOptions, load, opened
 from compat.plan.facts import Program, facts_of
@@ -26,7 +27,7 @@ from compat.state.model.operators import Operator
 @click.option("--args", help="Arguments of both programs.")
 @click.option("--old-args", help="Arguments of the program OLD (default: --args).")
 @click.option("--new-args", help="Arguments of the program NEW (default: --args).")
-@click.option("--job", type=int, help="Which job of programs that submit several, from 0.")
+@job_number
 @loading
 @jars_of_old
 def explain(old: str, new: str, operator: str, **options: Any) -> None:
@@ -72,7 +73,7 @@ def _program(argument: str, arguments: tuple[str, ...], settings: LoadOptions, j
     with opened(argument, arguments) as given:
         plans = load(given, settings)
     if job is None and len(plans) > 1:
-        raise click.UsageError(f"{argument} submits {len(plans)} jobs: say which with --job N, counted from 0.")
+        raise click.UsageError(f"{argument} submits {len(plans)} jobs: say which with --job-number N, counted from 0.")
     job = job or 0
     if not 0 <= job < len(plans):
         raise click.UsageError(f"{argument} submits {len(plans)} job(s), counted from 0.")

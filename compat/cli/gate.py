@@ -2,8 +2,8 @@
 
 The program is compiled here, and OLD is the plan that the server keeps, or each of those that the job's mode names. The check
 is made twice: here, where the sources are, so that every option, format, comment and source line works as without a server; and
-there, whose verdict counts too. What was let pass here (comments, settings, a baseline) is told to the server with its reason:
-from an admin it is accepted, and kept. Against a savepoint, which only the server can read, it is made there alone.
+there, whose verdict counts too. A finding that is ignored here (comments, settings, a baseline) goes to the server with its
+reason: from an admin it is accepted, and kept. Against a savepoint, which only the server can read, it is made there alone.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def record(
 
 
 def _made(server: Server, request: dict[str, Any], options: dict[str, Any], passed: Sequence[Finding]) -> CheckedAnswer:
-    """The server's check. What was let pass here passes there if the token is an admin's, or an admin accepted it before."""
+    """The server's check. A finding that is ignored here passes there if the token is an admin's, or an admin accepted it."""
     accept = [
         {"fingerprint": finding.fingerprint, "reason": finding.ignored}
         for finding in passed
@@ -124,7 +124,7 @@ def _made(server: Server, request: dict[str, Any], options: dict[str, Any], pass
     ]
     if len(accept) < len(passed):
         click.echo(
-            f"{len(passed) - len(accept)} findings are let pass here without a reason, and not there: "
+            f"{len(passed) - len(accept)} findings are ignored here without a reason, and not there: "
             "write it behind the comment, as in '# compat: ignore[CMP402] reason'.",
             err=True,
         )
@@ -134,7 +134,7 @@ def _made(server: Server, request: dict[str, Any], options: dict[str, Any], pass
         if error.status != FORBIDDEN or not accept:
             raise
     click.echo(
-        f"{len(accept)} findings that are let pass here pass there only once an admin accepted them: "
+        f"{len(accept)} findings that are ignored here pass there only once an admin accepted them: "
         "the same command with an admin's token does.",
         err=True,
     )

@@ -39,7 +39,7 @@ _USAGE = {
 
 _RECORDED = "nothing is recorded without a server: compat check --server URL --job NAME NEW"
 _NOT_RECORDED = {"token_file": _RECORDED, "commit": _RECORDED, "author": _RECORDED}
-_DRY_RUN = "a dry run restores one snapshot: compat check SNAPSHOT NEW --dry-run"
+_DRY_RUN = "a dry run restores one snapshot: compat check SNAPSHOT NEW --try-restore"
 _REHEARSE = "a rehearsal restores a savepoint: compat check SAVEPOINT NEW --rehearse"
 _FIX = "it repairs one NEW: compat check OLD NEW --fix"
 _ALSO = "further OLDs go with compat check OLD NEW --also OLD2"
@@ -265,4 +265,4 @@ def _given(context: click.Context, name: str) -> bool:
 def _flag(context: click.Context, name: str | None) -> str:
     """How an option is spelled."""
     (parameter,) = (one for one in context.command.params if one.name == name)
-    return max(parameter.opts, key=len)
+    return next((option for option in parameter.opts if option.startswith("--")), parameter.opts[0])

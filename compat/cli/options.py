@@ -111,9 +111,7 @@ def loading(function: F) -> F:
             "--exact", is_flag=True, default=None, help="Have PyFlink itself build DataStream programs too, as a proof."
         ),
         found_around,
-        click.option(
-            "--strict-imports", is_flag=True, default=None, help="Nothing stands for a module that is not installed."
-        ),
+        click.option("--strict-imports", is_flag=True, default=None, help="Fail where a module is not installed."),
         click.option("--no-open", is_flag=True, default=None, help="Do not call open() to find out states."),
         click.option(
             "--timeout",

@@ -12,6 +12,7 @@ import click
 from msgspec.structs import replace
 
 from compat.cli.options import load_options, loading, paths, split
+from compat.cli.spelled import job_number
 from compat.loader.failure import Failure
 from compat.loader.inputs import Input, InputError, LoadOptions, load, opened
 from compat.loader.lines import carrying
@@ -31,7 +32,7 @@ PAGE = "html="
     "-o", "--output", "path", metavar="[html=]FILE", help="Write the plan as JSON, or a page to look at, to this file."
 )
 @click.option("--args", "arguments", help="Arguments of the program.")
-@click.option("--job", type=int, help="Which job of a program that submits several, from 0.")
+@job_number
 @loading
 def plan(jobs: tuple[str, ...], **options: Any) -> None:
     """The four layers of a program: operators with their ids, chains, vertices, subtasks.
@@ -162,7 +163,9 @@ def _write(path: str, plans: tuple[Plan | Refused, ...], job: str) -> None:
     from compat.plan.writing import dump
 
     if len(plans) != 1:
-        raise click.UsageError(f"{job} submits {len(plans)} jobs; a plan file holds one: say which with --job N.")
+        raise click.UsageError(
+            f"{job} submits {len(plans)} jobs; a plan file holds one: say which with --job-number N."
+        )
     _write_text(path, dump(plans[0]))
 
 

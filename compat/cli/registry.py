@@ -1,4 +1,4 @@
-"""``compat registry``: all that a registry holds as one file and back, and what was decided in it."""
+"""``compat registry``: the versions of jobs, all that a registry holds as one file and back, and what was decided in it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,26 @@ import json
 
 import click
 
+from compat.cli.lazy import Lazy
 from compat.cli.serve import DATABASE, opened_registry, service_modules
 from compat.escaping import visible
 
+_MEMBERS = {
+    "push": ("compat.cli.push", "push"),
+    "promote": ("compat.cli.promote", "promote"),
+    "accepted": ("compat.cli.accepted", "accepted"),
+    "withdraw": ("compat.cli.accepted", "withdraw"),
+    "mode": ("compat.cli.mode", "mode"),
+    "delete": ("compat.cli.delete", "delete"),
+    "token": ("compat.cli.tokens", "token"),
+}
 
-@click.group("registry")
+
+@click.group("registry", cls=Lazy, members=_MEMBERS)
 def registry() -> None:
-    """The registry of the service: a backup in one file, and its audit log.
+    """The versions of jobs that a service knows: push and promote them, back them up, and see what was decided.
 
-    Example: compat registry export registry.compat.gz
+    Example: compat registry push --job word_count job.py
     """
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from compat.cli.spelled import Spelled
 from compat.loader.inputs import Limit
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -18,10 +19,13 @@ _LIMIT = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([KMGT]?I?B)?", re.IGNORECASE)
 
 
 def rehearsal_options(function: F) -> F:
-    """The options ``--rehearse`` and ``--limit``."""
+    """The options ``--rehearse`` and ``--rehearse-limit``."""
     for option in (
         click.option(
-            "--limit",
+            "--rehearse-limit",
+            "limit",
+            cls=Spelled,
+            former=["--limit"],
             metavar="SIZE",
             help=f"How much state --rehearse restores: a size such as 1GB, or a number of entries (default {DEFAULT_LIMIT}).",
         ),
@@ -42,5 +46,7 @@ def limit_of(rehearse: bool, text: str | None) -> Limit | None:
     found = _LIMIT.fullmatch((text or DEFAULT_LIMIT).strip())
     unit = None if found is None else _UNITS[(found[2] or "").upper().replace("IB", "B")]
     if found is None or float(found[1]) <= 0 or (unit is None and "." in found[1]):
-        raise click.BadParameter(f"{text!r} is no size such as 1GB, and no number of entries.", param_hint="'--limit'")
+        raise click.BadParameter(
+            f"{text!r} is no size such as 1GB, and no number of entries.", param_hint="'--rehearse-limit'"
+        )
     return Limit(entries=int(found[1])) if unit is None else Limit(size=max(1, int(float(found[1]) * unit)))

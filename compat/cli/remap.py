@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from compat.cli.options import load_options, loading
+from compat.cli.spelled import job_number
 from compat.escaping import no_command, visible
 from compat.loader.inputs import InputError
 
@@ -34,7 +35,7 @@ _REFUSED = 2
 @click.option(
     "--names", metavar="FILE", help="Names and uids of the operators: the program that wrote the savepoint, or a table."
 )
-@click.option("--job", type=int, help="Which job of --names, if it submits several, from 0.")
+@job_number
 @click.option("--copy", is_flag=True, help="Copy the state files too, so that OUT needs nothing else and can be moved.")
 @click.option(
     "--location", metavar="URI", help="The savepoint's folder as Flink reaches it, where that is not its path here."

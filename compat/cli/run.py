@@ -19,6 +19,7 @@ from compat.cli.options import (
     store_option,
     surroundings_of,
 )
+from compat.cli.spelled import Spelled, left_behind
 
 if TYPE_CHECKING:
     from compat.execution.program import Run
@@ -30,14 +31,14 @@ _DETACHED = {"execution.attached": "false"}
 @click.command("run")
 @click.argument("job", type=click.Path(exists=True, dir_okay=False))
 @click.option("-s", "--fromSavepoint", "savepoint", metavar="PATH", help="Restore from a savepoint or checkpoint.")
-@click.option("-n", "--allowNonRestoredState", "allow_non_restored", is_flag=True, help="State may be left behind.")
+@left_behind("allow_non_restored")
 @click.option(
     "-rm",
     "--claimMode",
     "claim",
     type=click.Choice(["claim", "no_claim"], case_sensitive=False),
     default="no_claim",
-    help="Whose the savepoint is: 'claim' removes it once the job has a checkpoint of its own.",
+    help="Who owns the savepoint: 'claim' removes it once the job has a checkpoint of its own.",
 )
 @click.option("-p", "--parallelism", type=click.IntRange(1), help="Where the program sets none.")
 @click.option("-d", "--detached", is_flag=True, help="Return as soon as the job runs; its id is printed.")
@@ -55,7 +56,15 @@ _DETACHED = {"execution.attached": "false"}
 @flink_option
 @click.option("--args", "arguments", help="Arguments of the program.")
 @found_around
-@click.option("--output", type=click.Choice(["text", "json"]), default="text", help="What to print.")
+@click.option(
+    "--format",
+    "output",
+    cls=Spelled,
+    former=["--output"],
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="How to print.",
+)
 @click.option("--epochs", type=click.IntRange(1), help="Stop with a savepoint after so many epochs.")
 @click.option(
     "--replicas",

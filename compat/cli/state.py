@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from compat.cli.options import cluster_options, store_option
+from compat.cli.spelled import Spelled
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,7 +60,12 @@ def _output(context: click.Context, parameter: click.Parameter, value: str | Non
     help="What runs the query: Spark on this machine for tables that are larger than its memory, in Spark's SQL.",
 )
 @click.option(
-    "--diff", "other", metavar="JOB", help="Compare with another snapshot: what was added, removed and changed."
+    "--compare",
+    "other",
+    cls=Spelled,
+    former=["--diff"],
+    metavar="JOB",
+    help="Compare with another snapshot: what was added, removed and changed.",
 )
 @click.option("--output", callback=_output, metavar="FORMAT=PATH", help="Write into a file: parquet, csv or jsonl.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
@@ -89,18 +95,18 @@ def state(
       compat state .compat/savepoints/savepoint-1a2b3c-… count
       compat state 6f2c --sql 'select key, value from "count"."sum" order by value desc limit 10'
       compat state 6f2c --sql 'select count(distinct key) from "count"."sum"' --on spark
-      compat state savepoint-1 --diff savepoint-2
+      compat state savepoint-1 --compare savepoint-2
       compat state flink-savepoint-1 count --program job.py
     """
     if program is not None and (checkpoint is not None or cluster is not None):
         raise click.UsageError("--program is for savepoints of Flink: leave out --checkpoint and --cluster.")
     if sql is not None and (other is not None or operator is not None or state_name is not None):
-        raise click.UsageError("--sql names operators and states itself: leave out OPERATOR, --state and --diff.")
+        raise click.UsageError("--sql names operators and states itself: leave out OPERATOR, --state and --compare.")
     if on == "spark" and sql is None:
         raise click.UsageError("--on spark is for a query: give one with --sql.")
     if other is not None and (output is not None or checkpoint is not None):
         raise click.UsageError(
-            "--diff prints what differs: leave out --output and --checkpoint (JOB@N is a checkpoint)."
+            "--compare prints what differs: leave out --output and --checkpoint (JOB@N is a checkpoint)."
         )
     if cluster is not None and not os.path.exists(snapshot):
         if operator is None or any(each is not None for each in (state_name, checkpoint, sql, other, output)):

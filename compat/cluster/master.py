@@ -228,7 +228,7 @@ def _placed(job: Job, submission: Submission) -> Job:
 
 
 def end_event(entry: JobEntry) -> dict[str, Any]:
-    """What is told of a job that has ended, as its entry says it."""
+    """The answer about a job that has ended, from its entry."""
     base = {"job_id": entry.job_id, "metrics": entry.metrics, "replicas": {}}
     if entry.status == JobStatus.FAILED.value:
         return {"event": "failed", "error": entry.message, **base}

@@ -37,7 +37,7 @@ class Capacity(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, slots: int, master: str, options: Mapping[str, str]) -> Capacity:
-        """That of a cluster with a Spark of its own: machines of this master, or the executors that it starts."""
+        """The resources of a cluster with a Spark of its own: machines of this master, or the executors that it starts."""
         if in_containers(master):
             return cls(slots=slots, machines=executors(options))
         if is_standalone(master):

@@ -41,7 +41,7 @@ _TOLD = {
     "abandoned": "nothing was changed",
     "failed": "neither version runs",
 }
-"""What is told of a deployment's steps."""
+"""The messages about the steps of a deployment."""
 
 
 class FollowingLost(Exception):

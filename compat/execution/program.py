@@ -251,7 +251,7 @@ def make_cluster_executor(run: Run, narrator: Narrator) -> ClusterExecutor:
 
 
 def _interrupted(run: Run, executor: SparkExecutor | ClusterExecutor) -> str:
-    """What is told of an interruption: where the same command goes on, and how to give the jobs up."""
+    """The message about an interruption: where the same command goes on, and how to give the jobs up."""
     if run.cluster is not None or run.driver_elsewhere:
         running = [client.job_id for client in executor.clients if not client.over]
         where = f"--cluster {run.cluster}" if run.cluster is not None else f"--store {run.store}"

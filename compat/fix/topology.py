@@ -10,10 +10,9 @@ from collections.abc import Mapping
 import libcst as cst
 from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
 
+from compat.check.findings import FIELDS
 from compat.fix.edits import End, Refusal, Settings
 from compat.fix.rewritten import Lines, Rewritten, refused_all
-
-_FIELDS = {"uid": "uid", "set_uid_hash": "uidHash", "set_max_parallelism": "maxParallelism"}
 
 
 def rewrite(source: bytes, calls: Mapping[End, Settings], environment: Settings) -> Rewritten:
@@ -64,7 +63,7 @@ class _Writer(cst.CSTTransformer):
         label, settings = self._wanted.get(original_node, (None, {}))
         elements = list(updated_node.elements)
         for method, (value, fix) in settings.items():
-            field = _FIELDS[method]
+            field = FIELDS[method]
             place = next((place for place, element in enumerate(elements) if _key(element) == field), None)
             if place is not None:
                 elements[place] = elements[place].with_changes(value=cst.parse_expression(value))

@@ -18,6 +18,18 @@ def advice(crash: Crash, side: Side | None) -> str | None:
     return crash.hint or (None if crash.lacks is None else "\n".join(_advised(crash.lacks, side)))
 
 
+def option(lack: Lack | None, side: Side | None) -> str | None:
+    """The option that gives a program what it lacked; what only the user knows is a variable of the shell."""
+    prefix = _SUBJECT[side]
+    match lack:
+        case Lack(what=Lacking.ARGUMENTS | Lacking.INPUT):
+            return f'--{prefix}args "$ARGUMENTS"'
+        case Lack(what=Lacking.VARIABLE, name=name) if name.isidentifier():
+            return f'--{prefix}env {name}="${name}"'
+        case _:
+            return None
+
+
 def _advised(lack: Lack, side: Side | None) -> Iterator[str]:
     prefix = _SUBJECT[side]
     match lack.what:

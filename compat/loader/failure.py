@@ -8,6 +8,9 @@ from msgspec import Struct
 
 from compat.state.model.source_line import SourceLine
 
+CLASSPATH = '--classpath "$JAR"'
+"""The option that gives a job a jar that it lacks, as it is typed in a shell."""
+
 
 class Undecidable(StrEnum):
     """The rules that tell why nothing was compared, by their ids."""
@@ -32,8 +35,9 @@ class Failure(Struct, frozen=True, kw_only=True):
     """Why a program or snapshot gave no facts to check.
 
     ``rule`` tells the kind of failure, ``name`` what the user calls the program. ``side`` is None where
-    one program alone was looked at. ``traceback`` is the program's own, cut to its own frames; ``hint`` what to do; ``flink``
-    a version of Flink that has what the program lacked.
+    one program alone was looked at. ``traceback`` is the program's own, cut to its own frames; ``hint`` what to do.
+    ``option`` is what has to be added to the command for that, as it is typed in a shell; ``flink`` a version of Flink that
+    has what the program lacked.
     """
 
     rule: Undecidable
@@ -43,4 +47,5 @@ class Failure(Struct, frozen=True, kw_only=True):
     source: SourceLine | None = None
     traceback: str | None = None
     hint: str | None = None
+    option: str | None = None
     flink: str | None = None

@@ -12,10 +12,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from compat.compiler.versions import LATEST_FLINK
-from compat.loader.advice import REPORT, advice, report_of
+from compat.loader.advice import REPORT, advice, option, report_of
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.flink_version import pin_of
-from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS, Outcome, TimedOut, load_one
+from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS, Outcome, TimedOut, load_one, more_time
 from compat.loader.request import Crash, Loaded, Request, clipped
 from compat.plan.reading import LARGEST, PlanError, read
 from compat.state.model.job import Plan, Refused
@@ -94,7 +94,7 @@ class LoadOptions(Struct, frozen=True, kw_only=True):
     ``flink_assumed`` marks the version that holds where nobody named one; ``flink_because`` tells why it is another than usual.
     ``jars`` is for jobs that Flink's own classes build. ``exact`` has PyFlink itself build every program in Python too.
     ``pyfiles`` are modules, folders and archives that programs in Python import from, as absolute paths, and ``environment``
-    variables that they get; with ``strict_imports`` nothing stands for a module that is not installed. ``watched`` is the
+    variables that they get; with ``strict_imports`` a module that is not installed is a failure. ``watched`` is the
     root of a project, of which is told what a program looked at.
     """
 
@@ -269,6 +269,7 @@ def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[
                 source=None if frame is None else SourceLine(frame.file, frame.line),
                 hint="Give it more time with --timeout SECONDS, or keep endless work out of building the job. A loop that "
                 "waits for its job to end never ends here: a planned job stays CREATED.",
+                option=more_time(outcome.seconds),
             )
         )
     if outcome.crash is not None:
@@ -453,6 +454,7 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
         source=None if last is None else SourceLine(last.file, last.line),
         traceback="\n".join(lines),
         hint=advice(crash, side),
+        option=option(crash.lacks, side),
         flink=crash.flink,
     )
 

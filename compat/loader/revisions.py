@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +13,8 @@ from msgspec import Struct
 PREFIX = "git:"
 GIT_TIMEOUT = 120.0
 _SMALL = 1 << 18
+_COMMIT = re.compile(r"[0-9a-f]{8,64}")
+_NAMED_COMMIT = re.compile(r"(\bgit:[0-9a-f]{7}|(?<=')[0-9a-f]{7})[0-9a-f]{33,57}(?=[:'])")
 _LINK_TO_COMMIT = "160000"
 _PLAIN = ("-c", "core.sparseCheckout=false", "-c", "filter.lfs.smudge=cat", "-c", "filter.lfs.process=")
 """Whole trees, and files of LFS as the pointers that they are: nothing is fetched."""
@@ -41,7 +44,7 @@ class Exported(Struct, frozen=True, kw_only=True):
 def export(argument: str, into: str) -> Exported:
     """Take out what ``git:REF:PATH`` names, and its project, into a folder. Raises NoRevision.
 
-    Of what is not below the program's folder, large files are left out that are no Python.
+    Large files that are no Python are left out where they are not below the program's folder.
     """
     reference, colon, named = argument.removeprefix(PREFIX).partition(":")
     if not colon or not named or not reference or reference.startswith("-"):
@@ -67,6 +70,24 @@ def export(argument: str, into: str) -> Exported:
     here = os.path.normpath(os.path.join(into, prefix))
     os.makedirs(here, exist_ok=True)
     return Exported(path=os.path.join(into, path), folder=here, reference=reference, taken_from=top)
+
+
+def revision_of(name: str) -> tuple[str | None, str]:
+    """The revision and the file that ``git:REF:PATH`` names; no revision for a plain file. Ids of commits have seven digits."""
+    if not name.startswith(PREFIX):
+        return None, name
+    reference, _, path = name.removeprefix(PREFIX).partition(":")
+    return reference[:7] if _COMMIT.fullmatch(reference) else reference, path
+
+
+def revision_prefix(name: str) -> str:
+    """``git:REF:`` of what is named ``git:REF:PATH``; empty for a plain file."""
+    return name[: name.index(":", len(PREFIX)) + 1] if name.startswith(PREFIX) and name.count(":") > 1 else ""
+
+
+def short_revisions(text: str) -> str:
+    """``text`` with seven digits of each id of a commit that names a file."""
+    return _NAMED_COMMIT.sub(r"\1", text)
 
 
 def places() -> tuple[str, str, str]:

@@ -1,4 +1,4 @@
-"""The same job with another default parallelism: what the input does not say, and its ids and chains may hang on.
+"""The same job with another default parallelism: what the input does not say, and its ids and chains may depend on.
 
 Operator ids depend on which operators are chained, and chains on which parallelisms are equal. So Flink's default, 1, and one
 that no operator names stand for all that a cluster may set.

@@ -83,7 +83,7 @@ def with_assumed(plan: Plan, read: tuple[Assumed, ...]) -> Plan:
 
 
 def _assumed(job: Job, operators: Iterable[Operator]) -> tuple[Assumed, ...]:
-    """The options that nobody set: PyFlink's mode, where the job has functions in Python."""
+    """The options that were not set: PyFlink's mode, where the job has functions in Python."""
     told = PYTHON_EXECUTION_MODE in job.settings.options or job.on_spark
     if told or not any("python" in one.detail for one in operators):
         return ()

@@ -24,7 +24,8 @@ class Typed(Struct, frozen=True, kw_only=True):
     """What the user typed, for the commands that come next.
 
     ``check`` is the command line that makes the check again; where it is None, each pair has one of its own, with
-    ``options``. ``push`` registers NEW where a registry was asked. ``fixable`` says that the command takes ``--fix``.
+    ``options``. ``push`` registers NEW where a registry was asked. ``fixable`` says that the command takes ``--fix``,
+    ``fixed`` that it had it: what is left is not written by another one.
     ``arguments`` (quoted), ``main_class`` and ``definitions`` (quoted ``key=value``) are how NEW is started.
     """
 
@@ -32,6 +33,7 @@ class Typed(Struct, frozen=True, kw_only=True):
     options: str = ""
     push: str | None = None
     fixable: bool = False
+    fixed: bool = False
     arguments: str = ""
     main_class: str | None = None
     definitions: tuple[str, ...] = ()
@@ -80,7 +82,7 @@ class ReportContext(Struct, frozen=True, kw_only=True):
         return path.as_posix()
 
     def fails(self, level: Level) -> bool:
-        """True if a finding of this level makes the check fail. What is not known fails unless it was allowed."""
+        """True if a finding of this level makes the check fail. An open question fails it unless it was allowed."""
         if level is Level.UNKNOWN:
             return not self.allow_unknown
         return level.rank <= self.fail_on.rank

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
+import sys
+from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 
 from compat.check.findings import Direction, Fix, Report, Verdict
 from compat.check.undecided import Undecided
-from compat.loader.failure import Undecidable
+from compat.loader.failure import Failure, Undecidable
+from compat.loader.revisions import revision_of
 from compat.report.context import ReportContext, Typed
 
 SAVEPOINT = '"$SAVEPOINT"'
 """Stands for the path of a savepoint that is not known here: a variable of the shell, so that the line can be pasted."""
+
+JOB = '"$JOB"'
+"""Stands for the program of a plan."""
 
 _RESTORE_OPTIONS = ("execution.state-recovery.path", "execution.state-recovery.ignore-unclaimed-state")
 """What SQL is restored from, and whether state may be left behind: Flink's options since 1.20."""
@@ -23,19 +31,27 @@ _OLDER_RESTORE_OPTIONS = ("execution.savepoint.path", "execution.savepoint.ignor
 
 def next_step(report: Report, context: ReportContext) -> str:
     """The command to run next, as a line of a report."""
-    return f"Next: {(start(report, context.typed) if accepted(report, context) else (_repeated(report, context),))[0]}"
+    return f"Next: {start(report, context.typed)[0] if accepted(report, context) else _repair(report, context)}"
 
 
 def next_step_undecided(outcome: Undecided, context: ReportContext) -> str:
-    """The last line of a report on a check that failed: the same check again, unless the fault is ours, or a job is gone.
+    """The last line of a report on a check that failed: the check with the options that it lacked.
 
-    What is reported to us must not have the values of a command in it.
+    Where no option helps, it is the command that explains the failure; one that failed is never repeated. What is reported
+    to us must not have the values of a command in it.
     """
     if any(failure.rule is Undecidable.INTERNAL_ERROR for failure in outcome.failures):
         return "Next: report this, with the lines above."
     if outcome.new is not None and any(failure.rule is Undecidable.REMOVED_JOB for failure in outcome.failures):
         return f"Next: git log --diff-filter=DR --stat -- {shlex.quote(outcome.new)}"
-    return f"Next: {_again(outcome.old, outcome.new, outcome.direction, context)}"
+    again = _again(outcome.old, outcome.new, outcome.direction, context)
+    return f"Next: {_with_options(again, options_of(outcome.failures)) or _rule(outcome.failures[0].rule)}"
+
+
+def options_of(failures: Sequence[Failure]) -> list[str]:
+    """The options that failures lack: where OLD and NEW lack the same, one option serves both."""
+    options = list(dict.fromkeys(failure.option for failure in failures if failure.option is not None))
+    return [option for option in options if option.replace("--old-", "--", 1) not in options or "--old-" not in option]
 
 
 def accepted(report: Report, context: ReportContext) -> bool:
@@ -58,7 +74,7 @@ def instruction(report: Report, context: ReportContext) -> str:
         )
     failing = [finding for finding in report.findings if context.fails(finding.level)]
     rest = not all(any(fix.call is not None for fix in finding.fixes) for finding in failing)
-    if _writes(report, context):
+    if _writes(report, context) and _is_installed("libcst"):
         done = f"--fix writes the edits, --fix --diff only shows them{'; repair the rest by hand' if rest else ''}"
     else:
         done = f"Make the edits{', repair the rest' if rest else ''}, then check again"
@@ -77,36 +93,83 @@ def start(report: Report, typed: Typed | None) -> tuple[str, ...]:
     typed = typed or Typed()
     if typed.push is not None:
         return (typed.push,)
-    new = shlex.quote(report.new.name)
+    checkout, new = _checkout(report.new.name)
     snapshot = shlex.quote(report.old.name) if report.old.kind in ("savepoint", "snapshot") else SAVEPOINT
     left_behind = ["-n"] if report.allow_non_restored else []
     # In a rollback, the program to start is the OLD of the command line, and the arguments are NEW's.
     forward = report.direction == "forward"
     arguments = [typed.arguments] if forward and typed.arguments else []
-    flink = ["flink run -s", snapshot, *left_behind, *(f"-D{one}" for one in typed.definitions)]
+    flink = [*checkout, "flink run -s", snapshot, *left_behind, *(f"-D{one}" for one in typed.definitions)]
     if report.new.language == "sql":
         path, ignored = _RESTORE_OPTIONS if _since_1_20(report.new.flink) else _OLDER_RESTORE_OPTIONS
         options = [f"{path}={snapshot}", *(f"{ignored}=true" for _ in left_behind), *typed.definitions]
-        return (" ".join(["sql-client.sh", *(f"-D {one}" for one in options), "-f", new]),)
+        return (" ".join([*checkout, "sql-client.sh", *(f"-D {one}" for one in options), "-f", new]),)
     if report.new.language == "java":
         chosen = ["-c", shlex.quote(typed.main_class)] if forward and typed.main_class else []
         return (" ".join([*flink, *chosen, new, *arguments]),)
     if report.new.kind != "program" or report.new.name.endswith(".json"):
-        # A plan or a topology file tells what is to run; how that is started is not known here.
-        return (f"start {report.new.name} from {snapshot}{' with -n' if left_behind else ''}.",)
+        # A plan or a topology file tells what is to run; which program makes it is not known here.
+        return (" ".join([*flink, *(["-py"] if report.new.language == "python" else []), JOB]),)
     on_flink = " ".join([*flink, "-py", new, *arguments])
     given = [f"--args {shlex.quote(one)}" for one in arguments]
     on_spark = " ".join(
-        ["compat run", new, "-s", snapshot, *left_behind, *(f"-D {one}" for one in typed.definitions), *given]
+        [
+            *checkout,
+            "compat run",
+            new,
+            "-s",
+            snapshot,
+            *left_behind,
+            *(f"-D {one}" for one in typed.definitions),
+            *given,
+        ]
     )
     if report.new.on_spark:
         return (on_spark,)
     return {"snapshot": (on_spark,), "savepoint": (on_flink,)}.get(report.old.kind, (on_flink, on_spark))
 
 
-def _repeated(report: Report, context: ReportContext) -> str:
-    command = _again(report.old.name, report.new.name, report.direction, context)
-    return f"{command} --fix" if _writes(report, context) else command
+def _checkout(name: str) -> tuple[list[str], str]:
+    """What puts a file of a revision in its place, and the file as a command names it: Flink starts none of a revision."""
+    revision, path = revision_of(name)
+    if revision is None:
+        return [], shlex.quote(path)
+    return [f"git switch --detach {shlex.quote(revision)} &&"], shlex.quote(path)
+
+
+def _repair(report: Report, context: ReportContext) -> str:
+    """The command that repairs NEW, or what explains the worst finding: a command that failed is not repeated."""
+    again = _again(report.old.name, report.new.name, report.direction, context)
+    if _writes(report, context):
+        return f"{again} --fix" if _is_installed("libcst") else f"{_pip()} install libcst"
+    failing = [finding for finding in report.findings if context.fails(finding.level)]
+    codes = [fix.code for finding in failing for fix in finding.fixes if fix.code is not None]
+    settled = _with_options(again, list(dict.fromkeys(code for code in codes if code.startswith(_OPTIONS))))
+    return settled or (_rule(failing[0].rule) if failing else "compat rules")
+
+
+_OPTIONS = ("--names ", "--classpath ", "-D parallelism.default=")
+"""Beginnings of the code of a fix that is an option of the check."""
+
+
+def _with_options(command: str, options: Sequence[str]) -> str | None:
+    """A command with options that it does not have yet; None where it has them all."""
+    more = [option for option in options if option not in command]
+    return " ".join([command, *more]) if more else None
+
+
+def _rule(rule: str) -> str:
+    return f"compat rule {rule}"
+
+
+def _pip() -> str:
+    """The command of pip that installs into the environment which runs compat."""
+    python = sys.executable
+    found = shutil.which("pip")
+    if found is not None and os.path.dirname(found) == os.path.dirname(python):
+        return "pip"
+    shown = os.path.relpath(python)
+    return f"{shlex.quote(python if shown.startswith(os.pardir) else shown)} -m pip"
 
 
 def _again(old: str | None, new: str | None, direction: Direction, context: ReportContext) -> str:
@@ -133,10 +196,10 @@ def _writes(report: Report, context: ReportContext) -> bool:
     return (
         typed is not None
         and typed.fixable
+        and not typed.fixed
         and report.direction == "forward"
         and bool(wanted)
         and all(fix.safe for fix in wanted)
-        and _is_installed("libcst")
     )
 
 

@@ -12,6 +12,8 @@ from compat.report.context import Lines, ReportContext
 from compat.state.model.source_line import SourceLine
 
 _WIDEST = 160
+_MARGIN = 20
+"""Columns that are kept free for line numbers and marks."""
 
 
 class FrameLine(Struct, frozen=True):
@@ -24,10 +26,13 @@ class FrameLine(Struct, frozen=True):
 
 
 def frame(context: ReportContext, place: SourceLine | None) -> list[FrameLine]:
-    """The line at ``place``, marked, with a line before and after it; empty where the source is not to be had."""
+    """The line at ``place``, marked, with a line before and after it; empty where the source is missing."""
     lines = context.lines(place.file) if place is not None else None
     if place is None or lines is None or _line(lines, place.line) is None:
         return []
+    long = _part(context, place, _line(lines, place.line) or "")
+    if long is not None:
+        return long
     texts = {
         number: code_line(text)[:_WIDEST]
         for number in range(place.line - 1, place.line + 2)
@@ -44,11 +49,25 @@ def frame(context: ReportContext, place: SourceLine | None) -> list[FrameLine]:
     return frame_lines
 
 
+def _part(context: ReportContext, place: SourceLine, text: str) -> list[FrameLine] | None:
+    """The part of a long line that a place is about, marked: a topology may be one line. None where a line is shown whole."""
+    if len(text) <= _WIDEST or place.end is None or place.end[0] != place.line:
+        return None
+    widest = min(_WIDEST, max(40, context.width - _MARGIN))
+    end = len(text.encode()[: place.end[1]].decode(errors="replace"))
+    begin = text.rfind("{", 0, end) if place.file.endswith(".json") else 0
+    begin = max(begin, end - widest * 2 // 3)
+    before, behind = "…" if begin else "", "…" if begin + widest < len(text) else ""
+    shown = code_line(text[begin : begin + widest])
+    marks = " " * len(before) + "^" * len(code_line(text[begin:end]))
+    return [FrameLine(place.line, f"{before}{shown}{behind}"), FrameLine(None, marks, mark=True)]
+
+
 def addition(context: ReportContext, place: SourceLine | None, calls: Sequence[str]) -> list[FrameLine]:
     """The program with these calls behind the one that ends at ``place``, as ``--fix`` writes them: it can be pasted.
 
     They have lines of their own where the call before has one. Where its end is not known, they are named below its line.
-    Empty where the source is not to be had.
+    Empty where the source is missing.
     """
     lines = context.lines(place.file) if place is not None else None
     if place is None or lines is None:
@@ -62,6 +81,12 @@ def addition(context: ReportContext, place: SourceLine | None, calls: Sequence[s
     continued = (_line(lines, row - 1) or "").rstrip().endswith("\\")
     if column and (continued or not before.lstrip().startswith(".") or _code(behind).strip()):
         return [FrameLine(row, _cut(f"{before}{''.join(calls)}{behind}"), added=True)]
+    if place is not None and place.file.endswith(".json"):
+        long = _part(context, place, text)
+        return [
+            *(([FrameLine(row, code_line(text).strip())]) if long is None else [] if several else long[:1]),
+            *(FrameLine(None, one, added=True) for one in calls),
+        ]
     indent = 0 if column else 4
     return [
         FrameLine(row, _cut(text)),

@@ -56,7 +56,7 @@ def _failures(outcome: Undecided, context: ReportContext) -> list[str]:
         title = f"{failure.rule} {summary.rule_name(failure.rule)}".strip()
         if outcome.unchecked is not None:
             return [_command("notice", None, title, summary.reason(outcome), context)]
-        message = f"{summary.sentence(outcome)} {failure.message}" + (f" {failure.hint}" if failure.hint else "")
+        message = " ".join([summary.sentence(outcome), summary.said(f"{failure.message} {failure.hint or ''}")])
         lines.append(_command("error", failure.source, title, message, context))
     return lines
 

@@ -131,11 +131,15 @@ def _undecided(suite: Element, outcome: Undecided, context: ReportContext) -> No
         case = SubElement(suite, "testcase", classname=visible(failure.name), name=visible(name))
         _place(case, failure.source or SourceLine(failure.name, 1), context)
         if outcome.unchecked is not None:
-            SubElement(case, "skipped", message=visible(failure.message))
+            SubElement(case, "skipped", message=visible(summary.said(failure.message)))
             continue
-        message = f"{summary.sentence(outcome)} {failure.message}"
+        message = f"{summary.sentence(outcome)} {summary.said(failure.message)}"
         error = SubElement(case, "error", type=failure.rule, message=visible(message))
-        lines = [failure.message, *(failure.traceback or "").splitlines(), failure.hint or ""]
+        lines = [
+            *failure.message.splitlines(),
+            *(failure.traceback or "").splitlines(),
+            *(failure.hint or "").splitlines(),
+        ]
         error.text = "\n".join(code_line(line) for line in lines if line)
     _one_failure(suite)
 

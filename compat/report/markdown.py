@@ -143,19 +143,21 @@ def _undecided(outcome: Undecided) -> list[str]:
     if outcome.unchecked is not None:
         return [f"### ➖ {markdown(summary.sentence(outcome))}"]
     lines = [f"### ❗ {markdown(summary.sentence(outcome))}"]
-    for failure in outcome.failures:
-        lines += ["", *_failure(failure)]
+    for failures in summary.alike(outcome.failures):
+        lines += ["", *_failure(failures)]
     return lines
 
 
-def _failure(failure: Failure) -> list[str]:
-    side = f" ({failure.side.name})" if failure.side is not None else ""
+def _failure(failures: Sequence[Failure]) -> list[str]:
+    failure = failures[-1]
     rule = f"{failure.rule} {summary.rule_name(failure.rule)}".strip()
-    lines = [f"**{markdown(rule)}** in {markdown_code(failure.name)}{side}: {markdown(failure.message)}"]
+    lines = [
+        f"**{markdown(rule)}** in {markdown_code(summary.whose(failures))}: {markdown(summary.said(failure.message))}"
+    ]
     if failure.source is not None:
         lines += ["", f"At {markdown_code(str(failure.source))}"]
     if failure.traceback:
         lines += ["", *fence([code_line(line) for line in failure.traceback.splitlines()])]
     if failure.hint:
-        lines += ["", f"What to do: {markdown(failure.hint)}"]
+        lines += ["", f"What to do: {markdown(summary.said(failure.hint))}"]
     return lines

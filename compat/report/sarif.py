@@ -179,7 +179,7 @@ def _message(finding: Finding) -> str:
 
 def _failure(failure: Failure, outcome: Undecided, index: dict[str, int], context: ReportContext) -> dict[str, Any]:
     parts = [] if outcome.unchecked else [summary.sentence(outcome)]
-    parts += [failure.message, failure.hint or ""]
+    parts += [*failure.message.splitlines(), *(failure.hint or "").splitlines()]
     result: dict[str, Any] = {
         "ruleId": failure.rule,
         "ruleIndex": index[failure.rule],

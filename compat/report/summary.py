@@ -31,7 +31,7 @@ from compat.check.rules.identity import cmp107_state_starts_empty as cmp107
 from compat.check.rules.types import cmp404_state_type as cmp404
 from compat.check.rules.types import cmp406_key_type as cmp406
 from compat.check.undecided import Undecided
-from compat.loader.failure import Undecidable
+from compat.loader.failure import Failure, Undecidable
 from compat.plan.facts import Program
 from compat.report.context import ReportContext
 from compat.report.frames import OF_SEVERAL
@@ -47,7 +47,7 @@ FATE_WORDS = {
     Fate.RESTORED: "restored",
     Fate.MIGRATED: "restored after migration",
     Fate.DROPPED: "dropped",
-    Fate.REFUSED: "refused: nobody takes it",
+    Fate.REFUSED: "not restored",
     Fate.WRONG_HANDS: "handed to another operator",
     Fate.LOST: "lost",
     Fate.UNKNOWN: "not known",
@@ -62,10 +62,10 @@ def sentence(outcome: Report | Undecided) -> str:
             return f"NOT CHECKED: {reason(outcome)}"
         failed = " and ".join(dict.fromkeys(failure.name for failure in outcome.failures))
         if outcome.old is None or outcome.new is None:
-            return f"FAILED: {failed} could not be read as a job ({_number(len(outcome.failures), 'failure')})."
+            return f"FAILED: {failed} could not be read as a job ({_number(len(alike(outcome.failures)), 'failure')})."
         return (
             f"UNDECIDED: {outcome.new} could not be checked against {outcome.old}{_back(outcome)} "
-            f"({_number(len(outcome.failures), 'failure')}, in {failed})."
+            f"({_number(len(alike(outcome.failures)), 'failure')}, in {failed})."
         )
     after = _back(outcome)
     old, new = outcome.old.name, outcome.new.name
@@ -83,7 +83,7 @@ def sentence(outcome: Report | Undecided) -> str:
 
 
 def reason(outcome: Undecided) -> str:
-    """Why nothing was compared where nothing had to be, in one sentence, however many jobs it is told of."""
+    """Why nothing was compared where nothing had to be, in one sentence for all jobs."""
     first, *more = outcome.failures
     if not more:
         return first.message
@@ -92,6 +92,30 @@ def reason(outcome: Undecided) -> str:
     return (
         f"{len(outcome.failures)} jobs look at no file that changed: {named}{f' and {rest} more' if rest > 0 else ''}."
     )
+
+
+def said(text: str) -> str:
+    """A message on one line: those of Flink, Java and programs have several."""
+    return " ".join(text.split())
+
+
+def alike(failures: Iterable[Failure]) -> list[list[Failure]]:
+    """The failures, those of OLD and NEW together that are told in the same words."""
+    return of_one_cause(failures, lambda one: (one.rule, one.message))
+
+
+def whose(failures: Sequence[Failure]) -> str:
+    """The programs of failures in the same words: ``OLD, a.py; NEW, b.py``."""
+    sides = (f"{one.side.name}, {one.name}" if one.side is not None else one.name for one in failures)
+    return "; ".join(dict.fromkeys(sides))
+
+
+def traceback(failure: Failure) -> list[str]:
+    """The traceback of a failure; empty where its message and its line say the same."""
+    lines = (failure.traceback or "").splitlines()
+    frames = sum(line.startswith(('  File "', "    at ")) for line in lines)
+    told = failure.source is not None and frames <= 1 and not any("standard error" in line for line in lines)
+    return [] if told else lines
 
 
 def _back(outcome: Report | Undecided) -> str:
@@ -240,7 +264,7 @@ _ACCOUNTED = {
 
 
 def assumed(one: Assumption) -> str:
-    """What was assumed, as nobody told it, and whether the verdict hangs on it."""
+    """The assumption, and whether the verdict depends on it."""
     if not one.tried:
         return f"{one.name}: {one.value}. Tell another by {one.settle}."
     tried = " and ".join(one.tried)
@@ -322,8 +346,27 @@ def rule_name(rule: str) -> str:
 
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:
-    """Worst first; the order given is kept among equals."""
-    return sorted(findings, key=lambda finding: finding.level.rank)
+    """Worst first, of one level those that cost more state; the order given is kept among equals."""
+    return sorted(
+        findings, key=lambda finding: (finding.level.rank, _WEIGHTS.index(finding.fate or _fate(finding.rule)))
+    )
+
+
+_WEIGHTS = (
+    Fate.WRONG_HANDS,
+    Fate.LOST,
+    Fate.REFUSED,
+    Fate.DROPPED,
+    Fate.EMPTY,
+    Fate.UNKNOWN,
+    Fate.MIGRATED,
+    Fate.RESTORED,
+)
+
+
+def _fate(rule: str) -> Fate:
+    """What becomes of the state by most findings of a rule."""
+    return RULES[rule].fate if rule in RULES else Fate.RESTORED
 
 
 def place(finding: Finding) -> SourceLine | None:
@@ -371,9 +414,9 @@ def differences(difference: Difference) -> list[tuple[str, list[str]]]:
     """The differences in words, under headings."""
     blocks = [("Settings", [change_words(change) for change in difference.settings])]
     for item in difference.operators:
-        blocks.append((label(item.new), [change_words(change) for change in item.changes]))
-    blocks.append(("Only in OLD", [label(operator) for operator in difference.removed]))
-    blocks.append(("Only in NEW", [label(operator) for operator in difference.added]))
+        blocks.append((item.new.label, [change_words(change) for change in item.changes]))
+    blocks.append(("Only in OLD", [operator.label for operator in difference.removed]))
+    blocks.append(("Only in NEW", [operator.label for operator in difference.added]))
     return [(title, lines) for title, lines in blocks if lines]
 
 
@@ -486,7 +529,7 @@ def by_place(fixes: Iterable[Fix], new: Program) -> list[tuple[SourceLine | None
         if fix.call is not None:
             whose = f"{OF_SEVERAL}{names[fix.operator_id]}" if fix.at in several and fix.operator_id in names else ""
             line = (fix.at.line or 0) if fix.at is not None else 0
-            groups.setdefault(line, (fix.at, []))[1].append(f"{fix.call}{whose}")
+            groups.setdefault(line, (fix.at, []))[1].append(f"{fix.field or fix.call}{whose}")
     return [groups[line] for line in sorted(groups)]
 
 
@@ -564,7 +607,7 @@ def rehearsal_rows(operators: Sequence[RehearsedOperator]) -> list[tuple[str, st
                 )
                 for backend in _BACKENDS
             ]
-            rows.append((label(operator.operator), name or "(all)", *(cell or "-" for cell in cells)))
+            rows.append((operator.operator.label, name or "(all)", *(cell or "-" for cell in cells)))
     return [(row[0], row[1], row[2], row[3]) for row in rows]
 
 
@@ -588,7 +631,7 @@ def rehearsal_amounts(operators: Sequence[RehearsedOperator]) -> list[str]:
         if one.key_groups_read < one.key_groups:
             left = one.key_groups - one.key_groups_read
             sentences.append(
-                f"Left out of {label(one.operator)}: {left:,} key groups; a larger --limit reads more of them."
+                f"Left out of {one.operator.label}: {left:,} key groups; a larger --limit reads more of them."
             )
-        sentences += [f"Of {label(one.operator)}: {note}." for note in one.notes]
+        sentences += [f"Of {one.operator.label}: {note}." for note in one.notes]
     return sentences

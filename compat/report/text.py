@@ -7,7 +7,7 @@ the command to run next is the last line. ``--verbose`` adds source lines, reaso
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
 
 from msgspec.structs import replace
@@ -31,9 +31,11 @@ from compat.check.findings import (
     Report,
     Verdict,
 )
+from compat.check.rules.identity import cmp104_stateful_without_uid as cmp104
 from compat.check.undecided import Undecided
 from compat.escaping import code_line, no_command, visible
 from compat.loader.failure import Failure
+from compat.loader.revisions import revision_prefix, short_revisions
 from compat.report import following, summary
 from compat.report.context import ReportContext
 from compat.report.frames import FrameLine, addition, frame
@@ -120,13 +122,24 @@ class _Page:
     def __init__(self, console: Console, context: ReportContext) -> None:
         self.console = console
         self.context = context
+        self.sides: Mapping[str, str] = {}
+
+    def shown(self, text: str) -> str:
+        """``text``, made visible; a revision that the first line names is called OLD or NEW below it."""
+        for prefix, side in self.sides.items():
+            for before in (f"{side} ", f"{side[:-1]}, "):
+                text = text.replace(f"{before}{prefix}", before)
+            text = text.replace(prefix, side)
+        return visible(short_revisions(text))
 
     def report(self, report: Report, *, last: bool = True) -> None:
         """One outcome; ``last`` is False where the command to run next is told once for several."""
-        self.whole(summary.sentence(report), VERDICT_STYLES[report.verdict])
+        self.sides = {}
+        self.whole(short_revisions(summary.sentence(report)), VERDICT_STYLES[report.verdict])
         roles = summary.roles(report)
         if roles is not None and not _is_one_line(report, self.context):
             self.line(roles)
+        self.sides = _revisions(report.old.name, report.new.name)
         if self.context.verbose:
             self.whole_report(report)
         else:
@@ -209,9 +222,11 @@ class _Page:
         if outcome.unchecked is not None:
             self.whole(summary.sentence(outcome), "cyan")
             return
-        self.whole(summary.sentence(outcome), "bold red")
-        for failure in outcome.failures:
-            self.failure(failure)
+        self.sides = {}
+        self.whole(short_revisions(summary.sentence(outcome)), "bold red")
+        self.sides = _revisions(outcome.old, outcome.new)
+        for failures in summary.alike(outcome.failures):
+            self.failure(failures)
         if last:
             self.line()
             self.whole(following.next_step_undecided(outcome, self.context), "bold")
@@ -221,15 +236,15 @@ class _Page:
         if not self.is_compact(report):
             self.line()
         self.head(finding)
-        if finding.level is Level.NOTE:
+        if finding.level is Level.NOTE or (finding.rule == cmp104.RULE.id and not self.context.fails(finding.level)):
             return
         told = [summary.consequence(finding), summary.short_reason(finding)]
         told += [f"So {one.rule}, too: {one.title}." for one in consequent]
         place = summary.where(finding)
-        paragraph = Text(visible(" ".join(filter(None, [f"{place}:" if place else "", *told]))))
+        paragraph = Text(self.shown(" ".join(filter(None, [f"{place}:" if place else "", *told]))))
         for fix in summary.advice(finding, self.context):
             paragraph.append(" Fix: ", style="green")
-            paragraph.append(visible(fix))
+            paragraph.append(self.shown(fix))
         if paragraph:
             self.wrapped(paragraph, 2)
 
@@ -257,7 +272,7 @@ class _Page:
         if not text:
             self.console.print()
             return
-        self.wrapped(Text(visible(text), style=style), indent)
+        self.wrapped(Text(self.shown(text), style=style), indent)
 
     def wrapped(self, text: Text, indent: int = 0) -> None:
         """Text, broken between words only: a path that is longer than a line can still be copied."""
@@ -274,7 +289,7 @@ class _Page:
         head.append(f"{finding.level.value} {finding.rule}", style=LEVEL_STYLES[finding.level])
         name = summary.rule_name(finding.rule)
         head.append(f" {name}: " if name else ": ", style="bold")
-        head.append(visible(finding.title))
+        head.append(self.shown(finding.title))
         self.wrapped(head)
 
     def finding(self, finding: Finding) -> None:
@@ -282,7 +297,7 @@ class _Page:
         self.line()
         self.head(finding)
         old, new = finding.old, finding.new
-        if old is not None and new is not None and summary.label(old) == summary.label(new):
+        if old is not None and new is not None and old.label == new.label:
             self.operator("operator", old, new)
         else:
             self.operator("operator of OLD", old)
@@ -299,7 +314,7 @@ class _Page:
             self.labelled("Fix", fix.text, "green")
             if fix.call is not None and fix.at is not None:
                 self.line(f"add {fix.call} at {fix.at}:", 4)
-                self.additions(fix.at, (fix.call,))
+                self.additions(fix.at, (fix.field or fix.call,))
             elif fix.call is not None:
                 self.line(fix.call, 4)
             elif fix.code is not None:
@@ -314,11 +329,11 @@ class _Page:
         if operator is None:
             return
         text = Text(f"{title}: ")
-        text.append(visible(summary.label(operator)), style="bold")
+        text.append(self.shown(operator.label), style="bold")
         hashes = summary.ids(operator)
         if moved is not None and summary.ids(moved) != hashes:
             hashes += f" in OLD, {summary.ids(moved)} in NEW"
-        text.append(visible(f"  [id {hashes}]"), style="dim")
+        text.append(self.shown(f"  [id {hashes}]"), style="dim")
         self.wrapped(text, 2)
 
     def source(self, title: str, place: SourceLine | None, with_frame: bool = True) -> None:
@@ -341,8 +356,11 @@ class _Page:
         if not text:
             return
         line = Text(f"{title}: ", style=style)
-        line.append(visible(text), style="not bold default")
+        first, *more = text.splitlines()
+        line.append(self.shown(first), style="not bold default")
         self.wrapped(line, 2)
+        for other in more:
+            self.line(other, 4)
 
     def mapping(self, report: Report) -> None:
         rows = list(report.mapping)
@@ -351,9 +369,9 @@ class _Page:
             rows = [row for row in rows if row.fate is not Fate.RESTORED]
             left_out = len(report.mapping) - len(rows)
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title_justify="left", show_edge=False)
-        table.add_column(f"State of {visible(report.old.name)}", overflow="fold", ratio=None)
+        table.add_column(f"State of {self.shown(report.old.name)}", overflow="fold", ratio=None)
         table.add_column("Becomes", overflow="fold")
-        table.add_column(f"In {visible(report.new.name)}", overflow="fold")
+        table.add_column(f"In {self.shown(report.new.name)}", overflow="fold")
         table.add_column("Matched by", overflow="fold")
         for row in rows:
             table.add_row(*_cells(row))
@@ -374,7 +392,9 @@ class _Page:
         for one in rows:
             name = summary.BESIDES if one.state is None else one.state.name
             fate = Text(summary.FATE_WORDS[one.fate], style=FATE_STYLES.get(one.fate, "red"))
-            table.add_row(Text(visible(name)), Text(visible(one.old.label)), fate, Text(visible(summary.evidence(one))))
+            table.add_row(
+                Text(self.shown(name)), Text(self.shown(one.old.label)), fate, Text(self.shown(summary.evidence(one)))
+            )
         if rows:
             self.line()
             self.console.print(table)
@@ -382,10 +402,10 @@ class _Page:
             self.line(f"and {left_out:,} state{'s' if left_out > 1 else ''} more; --format json has all")
 
     def assumptions(self, assumptions: Sequence[Assumption]) -> None:
-        """What nobody told, and the check took for granted or tried."""
+        """The inputs that were not given, and that the check took for granted or tried."""
         if assumptions:
             self.line()
-            self.line("Assumed, as nobody told:", style="bold")
+            self.line("Assumed, because it was not given:", style="bold")
         for one in assumptions:
             self.line(f"  {summary.assumed(one)}")
 
@@ -398,7 +418,7 @@ class _Page:
         for title in ("Real state, restored into", "State", "On the heap", "On RocksDB"):
             table.add_column(title, overflow="fold")
         for row in summary.rehearsal_rows(operators):
-            table.add_row(*(Text(visible(cell)) for cell in row))
+            table.add_row(*(Text(self.shown(cell)) for cell in row))
         self.console.print(table)
         for sentence in summary.rehearsal_amounts(operators):
             self.line(sentence)
@@ -409,7 +429,7 @@ class _Page:
         for passage in passages:
             place = f" ({passage.old.source})" if passage.old.source is not None else ""
             self.line()
-            self.line(f"{summary.label(passage.old)}{place}: {summary.FATE_WORDS[passage.fate]}", 2, "bold")
+            self.line(f"{passage.old.label}{place}: {summary.FATE_WORDS[passage.fate]}", 2, "bold")
             for sentence in passage.sentences:
                 self.line(sentence, 4)
             for step in passage.way:
@@ -432,21 +452,32 @@ class _Page:
             where = f"{place}: " if place is not None else ""
             self.line(f"{where}{finding.rule} {finding.title} [{finding.ignored or 'no reason given'}]", 2)
 
-    def failure(self, failure: Failure) -> None:
+    def failure(self, failures: Sequence[Failure]) -> None:
+        """What went wrong, once for the programs that it went wrong with."""
+        failure = failures[-1]
         self.line()
         head = Text(f"failure {failure.rule}", style="bold red")
         head.append(f" {summary.rule_name(failure.rule)}: ", style="bold")
-        head.append(visible(failure.message), style="not bold default")
+        head.append(self.shown(summary.said(failure.message)), style="not bold default")
         self.wrapped(head)
-        side = f"{failure.side.name}, " if failure.side is not None else ""
-        self.line(f"program: {side}{failure.name}", 2)
-        self.source("source", failure.source)
-        if failure.traceback:
+        self.line(f"program: {summary.whose(failures)}", 2)
+        for place in dict.fromkeys(one.source for one in failures):
+            self.source("source", place)
+        traceback = (failure.traceback or "").splitlines() if self.context.verbose else summary.traceback(failure)
+        if traceback:
             self.line("its traceback:", 2)
-            for line in failure.traceback.splitlines():
-                self.line(f"| {code_line(line)}", 4)
+        for line in traceback:
+            self.line(f"| {code_line(line)}", 4)
         if failure.hint:
             self.labelled("What to do", failure.hint, "green")
+
+
+def _revisions(old: str | None, new: str | None) -> dict[str, str]:
+    """What stands for the revisions of OLD and NEW; nothing where both are of one, as that would tell neither."""
+    prefixes = [revision_prefix(name or "") for name in (old, new)]
+    if prefixes[0] == prefixes[1]:
+        return {}
+    return {prefix: f"{side}:" for prefix, side in zip(prefixes, ("OLD", "NEW"), strict=True) if prefix}
 
 
 def _cells(row: MappingRow) -> tuple[Text, Text, Text, Text]:
@@ -460,9 +491,7 @@ def _cells(row: MappingRow) -> tuple[Text, Text, Text, Text]:
 def _operator_cell(operator: Operator | None) -> Text:
     if operator is None:
         return Text("-", style="dim")
-    text = Text(visible(operator.name))
-    if operator.uid is not None:
-        text.append(visible(f" (uid {operator.uid})"), style="dim")
+    text = Text(visible(operator.label))
     if operator.source is not None:
         text.append(visible(f" :{operator.source.line}"), style="dim")
     return text

@@ -80,7 +80,8 @@ def _job(plans: tuple[Plan | Refused, ...], argument: str, job: int | None) -> P
             message=f"{argument} submits {len(plans)} jobs.",
             name=argument,
             side=Side.OLD,
-            hint="Say which with --job N, counted from 0.",
+            hint="Say which with --job-number N, counted from 0.",
+            option="--job-number 0",
         )
     )
 

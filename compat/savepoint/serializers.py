@@ -16,7 +16,7 @@ _PARTS = {"USER_KEY_SERIALIZER": "map key", "NAMESPACE_SERIALIZER": "namespace",
 def unlike(old: Recorded, new: Recorded) -> tuple[str, ...]:
     """Sentences on the keys and states that both have, under the same operator ids and names, with other serializers.
 
-    Whether the later one reads what the earlier wrote is for its classes to say. What cannot be read is said too.
+    Whether the later one reads what the earlier wrote is for its classes to say. A serializer that cannot be read is named too.
     """
     try:
         before, after = read_savepoint(old.metadata), read_savepoint(new.metadata)

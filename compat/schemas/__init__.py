@@ -1,6 +1,6 @@
 """The JSON schemas of what compat reads and writes.
 
-That of a plan follows from its model, that of a topology from the tables it is read by, that of a report is a file beside this.
+The schema of a plan follows from its model, that of a topology from the tables it is read by; that of a report is a file.
 """
 
 from __future__ import annotations

@@ -90,7 +90,7 @@ class CheckedAnswer(Struct, frozen=True, kw_only=True):
 
 
 class AcceptedAnswer(Struct, frozen=True, kw_only=True):
-    """A finding that was let pass."""
+    """A finding that was accepted."""
 
     rule: str
     title: str
@@ -99,7 +99,7 @@ class AcceptedAnswer(Struct, frozen=True, kw_only=True):
 
 
 class StandingAnswer(Struct, frozen=True, kw_only=True):
-    """A finding that is let pass, and between which plans."""
+    """An accepted finding, and the plans that it is accepted between."""
 
     fingerprint: str
     rule: str
@@ -112,13 +112,13 @@ class StandingAnswer(Struct, frozen=True, kw_only=True):
 
 
 class AcceptedAnswers(Struct, frozen=True, kw_only=True):
-    """What is let pass of a job."""
+    """The accepted findings of a job."""
 
     acceptances: tuple[StandingAnswer, ...]
 
 
 class WithdrawnAnswers(Struct, frozen=True, kw_only=True):
-    """What is let pass no more."""
+    """A finding that is accepted no more."""
 
     withdrawn: tuple[StandingAnswer, ...]
 

@@ -91,7 +91,7 @@ class Acceptance(Struct, frozen=True, kw_only=True):
 
 
 class StandingAcceptance(Struct, frozen=True, kw_only=True):
-    """A finding that is let pass until that is withdrawn: between which plans, by digest, and since when."""
+    """A finding that is accepted until that is withdrawn: between which plans, by digest, and since when."""
 
     acceptance: Acceptance
     old_plan: str
@@ -102,7 +102,7 @@ class StandingAcceptance(Struct, frozen=True, kw_only=True):
 class Promotion(Struct, frozen=True, kw_only=True):
     """The promotion of a version to the one that runs: by whom, on which check; ``reason`` is given when it was forced.
 
-    ``accepted`` are the findings of the check that were let pass.
+    ``accepted`` are the findings of the check that were accepted.
     """
 
     id: int
@@ -305,12 +305,12 @@ def promotion_json(promotion: Promotion) -> dict[str, Any]:
 
 
 def acceptance_json(accepted: Acceptance) -> dict[str, Any]:
-    """What was let pass as the API gives it."""
+    """An accepted finding as the API gives it."""
     return asdict(accepted)
 
 
 def standing_json(standing: StandingAcceptance) -> dict[str, Any]:
-    """What is let pass, between which plans, as the API gives it."""
+    """An accepted finding with its plans, as the API gives it."""
     plans = {"old_plan": standing.old_plan, "new_plan": standing.new_plan}
     return {**acceptance_json(standing.acceptance), **plans, "at": moment(standing.at)}
 

@@ -43,7 +43,7 @@ def log_to_stderr() -> None:
 
 
 class _OnceAMinute(logging.Filter):
-    """Of what a library says again and again, one line a minute; our own lines all."""
+    """One line a minute of what a library says again and again; all of our own lines."""
 
     MOST = 100
     """Different messages that are remembered."""

@@ -89,7 +89,7 @@ class Pushed(Struct, frozen=True):
 
 
 class _Programs(Struct, frozen=True):
-    """The facts of a plan, and those under another default parallelism where ids or chains hang on it."""
+    """The facts of a plan, and those under another default parallelism where ids or chains depend on it."""
 
     usual: Program
     other: Program | None
@@ -108,7 +108,7 @@ class _Programs(Struct, frozen=True):
         return self.usual if number == 0 or self.other is None else self.other
 
     def each(self, old: _Programs | None) -> tuple[Program, ...]:
-        """What is to be checked against ``old``: twice where one of the two hangs on the default."""
+        """What is to be checked against ``old``: twice where one of the two depends on the default."""
         hangs = self.other is not None or (old is not None and old.other is not None)
         return (self.usual, self.under(1)) if hangs else (self.usual,)
 
@@ -273,7 +273,7 @@ def _asked(options: Options, report: Report | Undecided) -> Options:
 
 
 def _passed(report: Report | Undecided, accept: tuple[Accepted, ...]) -> Iterator[Finding]:
-    """The findings of a report that were let pass."""
+    """The findings of a report that were accepted."""
     fingerprints = {accepted.fingerprint for accepted in accept}
     if isinstance(report, Report):
         yield from (finding for finding in report.suppressed if finding.fingerprint in fingerprints)

@@ -78,7 +78,7 @@ def _address(state: StoredState) -> tuple[str, str, str]:
 
 
 def _table_state(stored: StoredState) -> TableState:
-    """A state as a table. What is not declared is pickled; what an operator of the system keeps is shown as a text."""
+    """A state as a table. A value without a declared type is pickled; the state of the system's operators is a text."""
     keyed = stored.kind in _KEYED
     with_map_keys = stored.kind in (Kind.MAP, Kind.BROADCAST)
     return TableState(

@@ -1,4 +1,4 @@
-"""In which order tables list what a check is about: problems first, the rest as the program has it."""
+"""The order in which tables list what a check is about: problems first, the rest as the program has it."""
 
 from __future__ import annotations
 

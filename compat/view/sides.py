@@ -129,7 +129,7 @@ def _vertices(side: Side) -> list[Json]:
 
 
 def _max_parallelism(side: Side, index: int, members: Sequence[Sequence[int]]) -> int:
-    """That of the execution graph, which the operators carry; a JobVertex has -1 where none was set."""
+    """The maximum parallelism of the execution graph, which the operators carry; a JobVertex has -1 where none was set."""
     if not members[index]:
         return side.vertices[index].max_parallelism
     return side.program.operators[members[index][0]].max_parallelism

@@ -34,7 +34,7 @@ class Program:
     ``executor`` takes the jobs; None refuses them. ``options`` are those that every environment starts with, as with
     ``-D`` on a command line. ``parallelism`` holds where the program and its options set none; None for the number of
     processors. ``flink`` is the version of Flink whose PyFlink the program is written for.
-    ``planning`` says that the executor runs no jobs: then nobody is told of jobs that were submitted or ended.
+    ``planning`` says that the executor runs no jobs: then nobody hears about jobs that were submitted or ended.
     ``beyond`` are the names that the program used and PyFlink lacks, with the line; ``on_spark`` says that it is written for
     jobs on Spark, which have them.
     """

@@ -1,4 +1,4 @@
-"""In which format the keyed state of a savepoint is.
+"""The format that the keyed state of a savepoint has.
 
 A canonical savepoint is the same whatever backend wrote it. In a native one and in a checkpoint, RocksDB and ForSt leave
 files of one form (`IncrementalRemoteKeyedStateHandle`; ForSt's asynchronous operators name their states there as

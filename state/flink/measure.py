@@ -139,7 +139,7 @@ class Layout(Enum):
 
 
 def layout(savepoint: Savepoint, handle: KeyGroups) -> Layout | None:
-    """In which layout a full keyed snapshot is; None if it cannot be read.
+    """The layout of a full keyed snapshot; None if it cannot be read.
 
     On the heap each key group begins with its number. So may key group 0 in a scan: with the number of the first state, and
     half of a key's length. Then what follows, a state's number or the end of that length, is too small for a key, or it is

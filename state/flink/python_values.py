@@ -201,7 +201,7 @@ def decoded_all(read: Read, chunks: Iterable[bytes]) -> list[Any]:
 
 
 def as_declared(type: TypeInformation, unpickle: Unpickle) -> Callable[[Any], Any]:
-    """From what Flink's serializers wrote (thread mode, keys) to the program's: pickles as objects, rows with names.
+    """The program's values, made of what Flink's serializers wrote (thread mode, keys): pickles as objects, rows with names.
 
     Thread mode pickles some values of compound types whole, such as the tuples in windows.
     """

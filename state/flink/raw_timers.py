@@ -22,7 +22,7 @@ from compat.state.flink.values import Decoder, Undecodable, decoder_of
 
 _BEGINNING = bytes.fromhex("f1cd859f")
 _VERSION = 2
-"""That of Flink 1.7 and later."""
+"""The version of Flink 1.7 and later."""
 
 
 class TimerService(Struct, frozen=True):

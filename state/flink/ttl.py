@@ -1,4 +1,4 @@
-"""From which version on a state backend converts values when a time to live is switched on or off.
+"""The version from which a state backend converts values when a time to live is switched on or off.
 
 With a time to live each value is kept beside the time of its last use. Flink: ``TtlAwareSerializer``, which RocksDB's
 backend asks since 2.1 and the heap's since 2.2 (``HeapKeyedStateBackend``: 2.1 still refuses); ForSt migrates no value in
@@ -25,7 +25,7 @@ def version_of(flink: str) -> tuple[int, int] | None:
 
 
 def ttl_migrates(flink: str, backend: str | None) -> bool | None:
-    """Whether a backend of a version of Flink converts the values; None where that hangs on a backend that is not told.
+    """Whether a backend of a version of Flink converts the values; None where that depends on a backend that is not told.
 
     ``backend`` is a value of ``state.backend.type``, None where a program sets none. Nothing is known of other people's.
     """

@@ -88,7 +88,7 @@ class Statement(Record, frozen=True, kw_only=True):
 
 
 class Assumed(Record, frozen=True, kw_only=True):
-    """What a job hangs on and nobody told.
+    """What a job depends on and nobody told.
 
     That is an option whose default holds, the arguments that the program read and nobody gave, or a variable of the
     environment that it read where it was built.
@@ -132,10 +132,11 @@ class Plan(_Job, frozen=True, kw_only=True):
     gave. ``lines`` are those of the program that the plan names, with their neighbours, by file. Of a topology file,
     ``transformations`` are ids by label, and ``stream_plan`` is Flink's JSON plan where it asks
     for it. ``statements`` are those of a job in SQL, ``on_spark`` tells a
-    program that is written for Spark, ``assumed`` is what it hangs on and nobody told. ``nodes`` and what follows stand for the
+    program that is written for Spark, ``assumed`` are inputs that it depends on and that were not given.
+    ``nodes`` and what follows stand for the
     graphs of a very large topology.
     ``otherwise`` is the plan with another default parallelism, where neither the program nor an option sets one and ids or
-    chains hang on it.
+    chains depend on it.
     ``empty_savepoint`` is the ``_metadata`` that a job that Flink built would write before its first record: with its states'
     serializers as Flink has them, and not one value. ``samples`` are made-up values of the states that the program's own code
     writes, as it writes them.

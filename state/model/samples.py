@@ -33,7 +33,7 @@ class Sample(Record, frozen=True, kw_only=True):
     ``written`` is the ``_metadata`` of a savepoint that holds nothing else; of raw state, and of what a
     ``SimpleVersionedSerializer`` writes, the bytes of the one value there is. ``state`` is the state's name; of raw state the
     field of the operator that holds the serializer or its type. ``serializer`` is the class of a ``SimpleVersionedSerializer``.
-    ``classes`` is a digest of all that is told of how the state is written: where NEW's is the same, nobody has to read it.
+    ``classes`` is a digest of how the state is written: where NEW's is the same, nobody has to read it.
     """
 
     operator: Id

@@ -30,7 +30,7 @@ FUNCTIONS_OF_CONTENTS = {
 
 
 class StateScope(Enum):
-    """Whom a state belongs to: a key, a subtask (redistributed as a list or as a union), all subtasks alike."""
+    """The owner of a state: a key, a subtask (redistributed as a list or as a union), all subtasks alike."""
 
     KEYED = "keyed"
     OPERATOR = "operator"

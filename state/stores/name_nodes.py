@@ -13,7 +13,7 @@ CONFIGURED_BY = "HADOOP_CONF_DIR"
 
 def name_node(host: str) -> str:
     """The name node of an address, ``host:port``; the name of a service where the configuration has several name nodes behind
-    one. That of ``fs.defaultFS`` where the address names none; an empty string where that does not either.
+    one. It is that of ``fs.defaultFS`` where the address names none; an empty string where that does not either.
     """
     if not host:
         host = _setting("core-site.xml", "fs.defaultFS").removeprefix("hdfs://").strip("/")

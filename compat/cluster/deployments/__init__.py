@@ -2,5 +2,5 @@
 
 :mod:`~compat.cluster.deployments.deploying` does the steps, :mod:`~compat.cluster.deployments.records` keeps them in the
 database, :mod:`~compat.cluster.deployments.api` takes deployments over HTTP, and
-:mod:`~compat.cluster.deployments.answers` are what is told of them there.
+:mod:`~compat.cluster.deployments.answers` are the answers there.
 """

@@ -1,4 +1,4 @@
-"""What is told of deployments over HTTP: what the cluster sends, and its clients read. Times are milliseconds since 1970."""
+"""Answers about deployments over HTTP: what the cluster sends, and its clients read. Times are milliseconds since 1970."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def later_of(operator: Java, *, opened: bool = True) -> Later:
 def declare(operator: Java, config: Java, *, opened: bool = True) -> str | None:
     """Have an operator declare the state that it asks for once records come; gives why it may keep more.
 
-    That of open() is declared too where it was not called. Raises what Flink raises.
+    Where open() was not called, what it asks for is declared too. Raises what Flink raises.
     """
     later = later_of(operator, opened=opened)
     by_name: dict[tuple[bool, str], list[Asked]] = {}

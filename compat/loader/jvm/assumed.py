@@ -1,7 +1,7 @@
 """A job that Flink built as it is where the cluster sets another default parallelism: other chains, and other ids with them.
 
-Flink does not have to build it again. Operators whose parallelism nobody set follow the default. An edge of which nobody said
-how it sends forwards between two of one parallelism, and rebalances between others (``StreamGraph.addEdgeInternal``).
+Flink does not have to build it again. Operators whose parallelism nobody set follow the default. An edge without a partitioner
+forwards between two of one parallelism, and rebalances between others (``StreamGraph.addEdgeInternal``).
 """
 
 from __future__ import annotations

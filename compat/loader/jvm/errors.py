@@ -4,8 +4,12 @@ from __future__ import annotations
 
 
 class JvmError(Exception):
-    """Flink, Java or a part of them is not there: the message says what, ``hint`` what to do about it."""
+    """Flink, Java or a part of them is not there: the message says what, ``hint`` what to do about it.
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    ``option`` is the option to add for that.
+    """
+
+    def __init__(self, message: str, hint: str = "", option: str | None = None) -> None:
         super().__init__(message)
         self.hint = hint
+        self.option = option

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import zipfile
 from collections.abc import Callable, Iterator
 
 from compat.loader.failure import Failure, Side, Undecidable
+from compat.loader.jvm import sql_errors
 from compat.loader.jvm.classfile import ClassFile, ClassFileError
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.libraries import is_of_library
 from compat.loader.jvm.messages import CompiledPlan, Crash, JarProgram, JavaFrame, Program, PyFlinkProgram, SqlScript
 from compat.loader.jvm.process import JvmOptions, JvmOutcome
+from compat.loader.process import more_time
 from compat.state.model.source_line import SourceLine
 
 _MAIN = ("main", "([Ljava/lang/String;)V")
@@ -33,9 +36,10 @@ def check_jar(program: JarProgram) -> None:
     except (zipfile.BadZipFile, OSError) as error:
         raise JvmError(f"{program.path} is no jar: {error}.") from None
     hint = f"Write --main-class {found[0]}." if found else "Name the class that has the method main with --main-class."
+    option = f"--main-class {shlex.quote(found[0])}" if found else None
     if len(found) > 1:
         hint = f"Name it with --main-class; these have a main: {', '.join(found[:_LISTED])}."
-    raise JvmError("The jar does not say which class to run: its manifest has no Main-Class.", hint)
+    raise JvmError("The jar does not say which class to run: its manifest has no Main-Class.", hint, option)
 
 
 def _classes_with_main(jar: zipfile.ZipFile) -> Iterator[str]:
@@ -55,8 +59,15 @@ def _classes_with_main(jar: zipfile.ZipFile) -> Iterator[str]:
 
 
 def refused(error: JvmError, name: str, side: Side | None = None) -> Failure:
-    """Flink, Java or the jar was not to be had."""
-    return Failure(rule=Undecidable.PROGRAM_FAILED, message=str(error), name=name, side=side, hint=error.hint or None)
+    """Flink, Java or the jar is missing."""
+    return Failure(
+        rule=Undecidable.PROGRAM_FAILED,
+        message=str(error),
+        name=name,
+        side=side,
+        hint=error.hint or None,
+        option=error.option,
+    )
 
 
 def failed(
@@ -81,6 +92,7 @@ def failed(
             side=side,
             source=None if frame is None else _line(frame, show_path),
             hint="Give it more time with --timeout SECONDS, or keep endless work out of building the job.",
+            option=more_time(options.timeout),
         )
     if outcome.crash is not None:
         return _crashed(outcome.crash, name, side, show_path)
@@ -101,7 +113,9 @@ def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[st
     message = f"The program failed: {short}: {crash.message}"
     if crash.statement is not None:
         source = SourceLine(name, crash.statement.line)
-        message = f"The statement at line {crash.statement.line} failed: {crash.message}"
+        said = sql_errors.told(crash.message, crash.statement.line)
+        message = f"The statement at line {crash.statement.line} failed: {said}"
+        lines = [f"{crash.type}: {said}"]
         lines += [f"  {line}" for line in crash.statement.text.splitlines()]
     return Failure(
         rule=Undecidable.PROGRAM_FAILED,
@@ -111,6 +125,7 @@ def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[st
         source=source,
         traceback="\n".join(lines),
         hint=crash.hint,
+        option=crash.option,
     )
 
 

@@ -320,13 +320,15 @@ class Job(Struct, frozen=True, kw_only=True):
 class Crash(Struct, frozen=True, kw_only=True):
     """Why a program gave no job, or none more: an exception, with the user's own frames, innermost first.
 
-    ``refused`` tells that Flink refuses the job that the program submitted.
+    ``hint`` says what to do, ``option`` is the option to add for that. ``refused`` tells that Flink refuses the job that the
+    program submitted.
     """
 
     type: str
     message: str
     frames: tuple[JavaFrame, ...] = ()
     hint: str | None = None
+    option: str | None = None
     statement: SqlStatement | None = None
     refused: bool = False
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import jpype
 import msgspec
 
+from compat.loader.failure import CLASSPATH
 from compat.loader.jvm.bridge import (
     Java,
     array_of,
@@ -85,9 +86,13 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
         if kind in ("java.lang.NoClassDefFoundError", "java.lang.ClassNotFoundException"):
             name = said.replace("/", ".")
             hint = f"Put the jar that has {name} on the class path with --classpath, or into the job's jar."
+            option: str | None = CLASSPATH
             if isinstance(program, JarProgram) and name == program.main_class:
                 hint = f"Look at --main-class: {Path(program.path).name} has no such class."
-            return Crash(type=kind, message=f"The class {name} is missing.", frames=found.frames, hint=hint)
+                option = None
+            return Crash(
+                type=kind, message=f"The class {name} is missing.", frames=found.frames, hint=hint, option=option
+            )
         if kind == "java.lang.NoSuchMethodError":
             hint = f"The program was compiled for another version of a library; this is Flink {version}."
             return Crash(type=kind, message=said, frames=found.frames, hint=hint)

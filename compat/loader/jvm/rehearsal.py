@@ -350,7 +350,7 @@ class Rehearsing(Struct, frozen=True):
         return Given(subtask(self.old, [handle]), self.old.max_parallelism)
 
     def _through(self, batch: _Batch, account: _Account, attempt: Callable[[Sequence[Group]], T]) -> T | None:
-        """What an attempt gives of the key groups without the states that fail; None if that is not to be had."""
+        """What an attempt gives of the key groups without the states that fail; None if that is missing."""
         while not account.closed:
             groups = batch.without(account.failed)
             try:

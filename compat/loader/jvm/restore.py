@@ -158,7 +158,7 @@ def _attempt(
 ) -> RestoreAttempt:
     """Restore on one backend; what RocksDB restored is then read once, by a backend that reads all there is.
 
-    What is not keyed lies on the heap with every backend: if that fails, it fails with all of them.
+    State without keys lies on the heap with every backend: if that fails, it fails with all of them.
     """
     try:
         if backend == "hashmap":

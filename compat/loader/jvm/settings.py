@@ -24,7 +24,7 @@ _STATIC, _TRANSIENT = 0x8, 0x80
 
 
 def settings_text(value: Java) -> str:
-    """An object as text: ``CountTrigger(10)``. What is not Flink's has a digest of its code and values beside its name."""
+    """An object as text: ``CountTrigger(10)``. One that is not Flink's has a digest of its code and values beside its name."""
     full = class_name(value) or ""
     name = full.rpartition(".")[2].partition("$$Lambda")[0].rpartition("$")[2]
     if not full.startswith(FLINK):

@@ -170,7 +170,7 @@ def _of_python(operator: Configured, made: Java, loader: Java) -> DeclaredStates
 
 
 def _made(operator: Java) -> Callable[[], frozenset[str]]:
-    """Of which classes the function of an operator makes objects, told when somebody asks."""
+    """The classes that the function of an operator makes objects of, found when somebody asks."""
 
     @cache
     def told() -> frozenset[str]:

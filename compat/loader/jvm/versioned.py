@@ -27,7 +27,7 @@ def of_states(operator: Java) -> Iterator[tuple[str, Java]]:
 
 
 def of_enumerator(factory: Java) -> Java:
-    """That of a source's enumerator."""
+    """The serializer of a source's enumerator."""
     return member(factory, "source").getEnumeratorCheckpointSerializer()
 
 

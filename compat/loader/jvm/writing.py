@@ -46,7 +46,7 @@ def samples_of(operator: str, made: Java, states: Iterable[DeclaredState], take:
 
 
 def digest_of_classes(state: DeclaredState) -> str:
-    """A digest of what is told of how a state is written: its serializers, and the program's classes behind them."""
+    """A digest of how a state is written: its serializers, and the program's classes behind them."""
     told = msgspec.json.encode((state.serializers, state.classes))
     return hashlib.sha256(told).hexdigest()[:32]
 

@@ -77,7 +77,7 @@ class _Webhook:
             return Judgement(outcome=Outcome.UNDECIDED, message="The registry does not answer at the moment.")
 
     def write_down(self, asked: Asked, found: Judgement, allowed: bool) -> None:
-        """Put a decision into the audit log; a registry that takes none, such as one that is only read, is told of in ours."""
+        """Put a decision into the audit log; if a registry takes none, such as one that is only read, ours says so."""
         told = {"resource": f"{asked.kind.kind} {asked.namespace}/{asked.name}"[:600], "message": found.message[:2000]}
         answered = (
             found.outcome.value if found.outcome is not Outcome.UNDECIDED or not allowed else "let through undecided"

@@ -39,7 +39,7 @@ _NO_MATTER = ("pipeline.name", "pipeline.jars", "pipeline.classpaths", "pipeline
 
 
 def differing(new: Deployment, old: Deployment) -> tuple[str, ...]:
-    """The options, by their keys, that differ between two deployments and that state may hang on."""
+    """The options, by their keys, that differ between two deployments and that state may depend on."""
     keys = sorted(new.settings.keys() | old.settings.keys())
     return tuple(key for key in keys if new.settings.get(key) != old.settings.get(key) and _matters(key))
 

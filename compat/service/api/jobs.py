@@ -161,7 +161,7 @@ async def _wanted(parts: Service, name: str, asked: PromoteRequest) -> Version:
 async def _gate(
     request: Request, job: Job, wanted: Version, identity: Identity
 ) -> tuple[Check | None, tuple[Acceptance, ...]]:
-    """The check that decides, and what was let pass in it: the first that does not pass, or else that of the version that runs.
+    """The check that decides, and what was accepted in it: the first that does not pass, or else that of the version that runs.
 
     No check where there is nothing to restore.
     """

@@ -154,7 +154,7 @@ promotions = Table(
     Column("reason", Text),
     Column("accepted", Text),
 )
-"""``accepted`` is a JSON list of what was let pass."""
+"""``accepted`` is a JSON list of what was accepted."""
 
 audit = Table(
     "audit",

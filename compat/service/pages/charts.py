@@ -34,7 +34,7 @@ class Tick(Struct, frozen=True):
 
 
 class Spot(Struct, frozen=True):
-    """A place on the line, how wide the part of the chart is that it stands for, and what is told of it."""
+    """A place on the line, how wide the part of the chart is that it stands for, and its text."""
 
     x: float
     y: float

@@ -27,7 +27,7 @@ class Acceptances:
         self._database = database
 
     def between(self, job: str, old_plan: str, new_plan: str) -> tuple[Acceptance, ...]:
-        """What was let pass from one plan of a job to another, by fingerprint."""
+        """The findings that were accepted from one plan of a job to another, by fingerprint."""
         if self._database.look(_ANY, job=job, old=old_plan, new=new_plan) is None:
             return ()  # as it nearly always is
         query = (
@@ -96,7 +96,7 @@ def _standing(row: AnyRow) -> StandingAcceptance:
 
 
 def accept(connection: Connection, job: int, old_plan: str, new_plan: str, accepted: Iterable[Acceptance]) -> None:
-    """Keep what was let pass; what had been for another reason is so for the new one."""
+    """Keep what was accepted; what had been for another reason is so for the new one."""
     for each in accepted:
         place = {"job": job, "old_plan": old_plan, "new_plan": new_plan, "fingerprint": each.fingerprint}
         connection.execute(delete(acceptances).where(*(acceptances.c[name] == value for name, value in place.items())))

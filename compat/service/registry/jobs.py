@@ -122,8 +122,8 @@ class Jobs:
     ) -> Promotion:
         """Make a version the one that runs, provided that ``expected`` runs now.
 
-        ``check`` is the check that allowed it, ``reason`` why it was forced, ``accepted`` what was let pass. Raises NotFound,
-        and Conflict if another version runs than was expected.
+        ``check`` is the check that allowed it, ``reason`` why it was forced, ``accepted`` the findings that pass. Raises
+        NotFound, and Conflict if another version runs than was expected.
         """
         with self._database.write() as connection:
             job = job_row(connection, name, lock=True)

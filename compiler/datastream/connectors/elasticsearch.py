@@ -79,7 +79,7 @@ class ElasticsearchSinkBuilderBase(Builder):
         return self._set(hosts=given)
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> ElasticsearchSinkBuilderBase:
-        """How often a record reaches the index; exactly-once is not to be had."""
+        """How often a record reaches the index; exactly-once is impossible."""
         if delivery_guarantee is DeliveryGuarantee.EXACTLY_ONCE:
             raise illegal_state(
                 "Elasticsearch sink does not support the EXACTLY_ONCE guarantee: use AT_LEAST_ONCE with a key_field, "

@@ -141,7 +141,7 @@ class Stop:
 
     @classmethod
     def requested(cls, answer: Place, request: Mapping[str, Any]) -> Stop:
-        """That of another process."""
+        """The request of another process."""
         return cls(request.get("drain", False), request.get("path"), answer)
 
 

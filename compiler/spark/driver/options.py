@@ -1,4 +1,4 @@
-"""How a job is run, and who is told of it."""
+"""How a job is run, and who hears about it."""
 
 from __future__ import annotations
 

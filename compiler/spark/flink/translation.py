@@ -166,7 +166,7 @@ class _Translation:
                 self._problem(id, str(error))
 
     def _descriptions(self) -> Iterator[Row]:
-        """What is told of each operator, also of those whose state nobody takes."""
+        """The description of each operator, also of those whose state nobody takes."""
         for operator in self._savepoint.operators:
             spec = self._partners.get(operator.id)
             described: dict[str, Any] = {}

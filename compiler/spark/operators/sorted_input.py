@@ -21,7 +21,7 @@ from compat.state.descriptors import ListStateDescriptor
 from compat.state.names import SORTED_INPUT
 
 _NAMESPACE = SORTED_INPUT.encode()
-"""That of the timers that stand for keys with records."""
+"""The number of the timers that stand for keys with records."""
 _Held = tuple[int, int, Any, int | None]
 """The time to sort by, the input, the record, and its timestamp."""
 

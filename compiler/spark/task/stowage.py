@@ -1,7 +1,7 @@
 """Buffers between processes of one machine: in files, so that Spark carries only where they are.
 
 An epoch has a folder of its own, which its driver makes and removes. A file has the buffers of one run of a subtask: it is
-whole before anybody is told of it and never changes, and a run that is lost leaves one that nobody reads. Few bytes travel
+whole before anybody hears about it and never changes, and a run that is lost leaves one that nobody reads. Few bytes travel
 as they are.
 """
 

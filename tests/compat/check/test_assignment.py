@@ -139,7 +139,7 @@ def refused(mapping: StateMapping, allowed: bool) -> bool:
 def test_the_check_and_the_restore_agree(
     old: list[Job], new: list[Job], before: list[Setting], now: list[Setting], allowed: bool
 ) -> None:
-    # Which of two operators in different tasks gets a state that both ask for hangs on the order in which tasks come; Flink
+    # Which of two operators in different tasks gets a state that both ask for depends on the order in which tasks come; Flink
     # leaves that to chance, and CMP111 tells of it. Here they come in one order for both sides.
     new.sort(key=lambda job: job.task)
     mapping = map_state(facts(old, before), facts(new, now))

@@ -90,7 +90,7 @@ def test_where_both_are_incompatible_no_id_of_one_is_offered(tmp_path: Path) -> 
 
 
 def test_each_of_several_jobs_is_compared_with_its_own(tmp_path: Path) -> None:
-    """The second job hangs on it in NEW only, the first one not at all."""
+    """The second job depends on it in NEW only, the first one not at all."""
     first = COUNT.replace("words.print().set_parallelism(1)\n", 'words.print().uid("out")\n').replace(
         "Types.STRING())\nwords", 'Types.STRING()).uid("n")\nwords'
     )

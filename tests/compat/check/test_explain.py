@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from compat.check.explain import steps, why_moved
 from tests.compat.builders import operator, program
 
@@ -15,7 +17,7 @@ def test_an_operator_put_in_between_is_named() -> None:
     new = operator("count", id=C, inputs=(B,), position=1)
     olds, news = program("v1.py", SOURCE, old), program("v2.py", SOURCE, filtered, new)
 
-    assert why_moved(old, new, olds, news) == "It reads from 'filtered' now, it read from 'source' (uid 'the source')."
+    assert why_moved(old, new, olds, news) == "'filtered' was put between it and 'source' (uid 'the source')."
     assert len(list(steps(old, new, olds, news))) == 1
 
 
@@ -25,7 +27,7 @@ def test_an_operator_taken_out_is_named() -> None:
     new = operator("count", id=C, inputs=(SOURCE.id,), position=1)
     olds, news = program("v1.py", SOURCE, filtered, old), program("v2.py", SOURCE, new)
 
-    assert why_moved(old, new, olds, news) == "It reads from 'source' (uid 'the source') now, it read from 'filtered'."
+    assert why_moved(old, new, olds, news) == "'filtered' between it and 'source' (uid 'the source') was taken out."
 
 
 def test_an_input_that_moved_itself_is_followed() -> None:
@@ -33,6 +35,34 @@ def test_an_input_that_moved_itself_is_followed() -> None:
     old, new = operator("count", id="d" * 32, inputs=(A,)), operator("count", id=C, inputs=(B,))
     told = why_moved(old, new, program("v1.py", first, old), program("v2.py", moved, new))
 
-    assert (
-        told == "The id of an input moved. It began at 'first': it is operator number 3 of the graph, it was number 0."
-    )
+    assert told == "The id of an input moved. It began at 'first': it moved from place 0 to place 3 of the graph."
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        ([], ["sink"], "A first sink was chained to it."),
+        (["sink"], ["sink", "sink"], "A second sink was chained to it."),
+        ([], ["map"], "A first operator was chained to it."),
+        ([], ["sink", "sink_writer"], "2 more sinks were chained to it."),
+        (["sink"], [], "One sink is no longer chained to it."),
+        (["map", "map", "sink"], ["sink"], "2 operators are no longer chained to it."),
+    ],
+)
+def test_outputs_that_are_chained_are_counted_in_words(before: list[str], after: list[str], told: str) -> None:
+    sides = []
+    for name, id, kinds in (("v1.py", A, before), ("v2.py", B, after)):
+        head = operator("count", id=id, chained_outputs=len(kinds))
+        behind = [
+            operator(f"{kind} {at}", id=f"{at}" * 32, kind=kind, inputs=(id,)) for at, kind in enumerate(kinds, 1)
+        ]
+        sides.append((head, program(name, head, *behind)))
+    (old, olds), (new, news) = sides
+    assert why_moved(old, new, olds, news) == told
+
+
+def test_inputs_of_one_name_are_told_apart() -> None:
+    before, after = operator("map", id=A), operator("map", id=B)
+    old, new = operator("count", id="d" * 32, inputs=(A,)), operator("count", id=C, inputs=(B,))
+    olds, news = program("v1.py", before, old), program("v2.py", before, after, new)
+    assert why_moved(old, new, olds, news) == "It reads from another operator of the name 'map'."

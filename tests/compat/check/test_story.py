@@ -54,7 +54,7 @@ def test_a_moved_id_is_told_up_to_where_it_began() -> None:
     assert told["count"] == (
         "No operator of NEW has its id. Its work is done by 'count' now. "
         f"The id moved from {'d' * 32} to {'c' * 32}: 'count': the id of an input moved "
-        "'Source: n': the outputs chained to it are 1, they were 0"
+        "'Source: n': a first operator was chained to it"
     )
 
 

@@ -36,6 +36,8 @@ def test_the_short_output_is_what_is_printed(monkeypatch: pytest.MonkeyPatch) ->
     (shown,) = re.findall(r"```text\n(.*?)```", README, re.DOTALL)
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr("compat.report.following._is_installed", lambda module: False)  # the command installs no extra
+    monkeypatch.setattr("sys.executable", str(ROOT / ".venv" / "bin" / "python"))
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
     command = sections()["Two commands"][0].rpartition(".venv/bin/compat ")[2]
     result = CliRunner().invoke(main, shlex.split(command))
     assert result.exit_code == 1

@@ -35,7 +35,7 @@ def test_one_parallelism_for_all_is_one_finding_with_one_edit() -> None:
     assert [line for line in lines if "env.set_parallelism(128)" in line] == ["    + env.set_parallelism(128)"]
     assert lines[-3].startswith("1 error, ")
     assert "Make the edits" in " ".join(lines[-4:-1])
-    assert lines[-1] == "Next: compat check old.py new.py"
+    assert lines[-1] == "Next: compat rule CMP302"
     repaired = checked(WIDE.replace("env.set_parallelism(200)", "env.set_parallelism(128)"))
     assert repaired.stdout.startswith("COMPATIBLE")
 

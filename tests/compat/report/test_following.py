@@ -7,9 +7,13 @@ import shlex
 import pytest
 from msgspec.structs import replace
 
-from compat.check.findings import Level, Verdict
+from compat.check.code_suggestions import OLD_PROGRAM
+from compat.check.findings import Fix, Level, Verdict
+from compat.check.undecided import Undecided
+from compat.loader.failure import Failure, Undecidable
 from compat.report.context import ReportContext, Typed
-from compat.report.following import accepted, instruction, next_step, start
+from compat.report.following import accepted, instruction, next_step, next_step_undecided, start
+from compat.state.model.source_line import SourceLine
 from tests.compat.builders import finding, program, report
 
 GIVEN = Typed(arguments="--topic 'my words'", main_class="org.Job", definitions=("parallelism.default=4",))
@@ -79,12 +83,73 @@ def test_what_starts_new(old, new, allowed, typed, expected) -> None:
         assert shlex.split(command)
 
 
-def test_a_check_that_failed_is_made_again_as_it_was_typed() -> None:
+@pytest.mark.parametrize(
+    ("new", "language", "expected"),
+    [
+        (
+            "git:0123456789abcdef0123456789abcdef01234567:jobs/v2.py",
+            "python",
+            "git switch --detach 0123456 && flink run",
+        ),
+        ("git:main:my jobs/v2.py", "python", "git switch --detach main && flink run"),
+        ("git:v1.0:v2.sql", "sql", "git switch --detach v1.0 && sql-client.sh"),
+        ("git:v1.0:v2.jar", "java", "git switch --detach v1.0 && flink run"),
+    ],
+)
+def test_a_program_of_a_revision_is_started_where_that_is_checked_out(new, language, expected) -> None:
+    done = report(Verdict.COMPATIBLE, old=program("v1"), new=program(new, language=language))
+    for command in start(done, Typed()):
+        assert command.startswith("git switch --detach ")
+        assert "git:" not in command
+        assert shlex.quote(new.rpartition(":")[2]) in command
+    assert start(done, Typed())[0].startswith(expected)
+
+
+def test_the_program_of_a_plan_is_a_variable() -> None:
+    done = report(Verdict.COMPATIBLE, old=program("v1.json"), new=program("v2.json", kind="plan", language="python"))
+    assert start(done, Typed()) == ('flink run -s "$SAVEPOINT" -py "$JOB"',)
+
+
+def test_a_check_that_failed_is_not_repeated() -> None:
     failed = report(Verdict.INCOMPATIBLE, finding("CMP404"))
     context = ReportContext(sources={}, typed=Typed(check="compat check a.py b.py --names x.csv"))
-    assert next_step(failed, context) == "Next: compat check a.py b.py --names x.csv"
-    each = replace(context, typed=Typed(options="-D a=b"))
-    assert next_step(failed, each) == f"Next: compat check {failed.old.name} {failed.new.name} -D a=b"
+    assert next_step(failed, context) == "Next: compat rule CMP404"
+    unnamed = finding("CMP504", Level.UNKNOWN, fixes=(Fix(text="Name it.", code=OLD_PROGRAM),))
+    unknown = report(Verdict.UNKNOWN, unnamed)
+    settled = ReportContext(sources={}, typed=Typed(options="-D a=b"))
+    names = (unknown.old.name, unknown.new.name)
+    assert next_step(unknown, settled) == f'Next: compat check {" ".join(names)} -D a=b --names "$OLD_PROGRAM"'
+    again = replace(settled, typed=Typed(check=f"compat check a b {OLD_PROGRAM}"))
+    assert next_step(unknown, again) == "Next: compat rule CMP504"
+
+
+def test_what_fix_left_is_not_promised_to_another_fix() -> None:
+    call = Fix(text="Add it.", call='.uid("a")', at=SourceLine("new.py", 1))
+    failed = report(Verdict.INCOMPATIBLE, finding("CMP102", fixes=(call,)))
+    typed = Typed(check="compat check old.py new.py", fixable=True)
+    assert next_step(failed, ReportContext(sources={}, typed=typed)) == "Next: compat check old.py new.py --fix"
+    left = ReportContext(sources={}, typed=replace(typed, fixed=True))
+    assert next_step(failed, left) == "Next: compat rule CMP102"
+    assert "--fix" not in instruction(failed, left)
+
+
+@pytest.mark.parametrize(
+    ("failures", "expected"),
+    [
+        ((None,), "compat rule CMP901"),
+        (('--args "$ARGUMENTS"',), 'compat check a.py b.py --args "$ARGUMENTS"'),
+        (('--old-args "$ARGUMENTS"', '--args "$ARGUMENTS"'), 'compat check a.py b.py --args "$ARGUMENTS"'),
+        (('--old-args "$ARGUMENTS"', None), 'compat check a.py b.py --old-args "$ARGUMENTS"'),
+        (('--old-env A="$A"', '--env B="$B"'), 'compat check a.py b.py --old-env A="$A" --env B="$B"'),
+        (("--timeout 120", "--timeout 120"), "compat check a.py b.py --timeout 120"),
+    ],
+)
+def test_a_check_that_lacked_something_is_made_with_it(failures, expected) -> None:
+    told = tuple(
+        Failure(rule=Undecidable.PROGRAM_FAILED, message="No.", name="a.py", option=option) for option in failures
+    )
+    context = ReportContext(sources={}, typed=Typed(check="compat check a.py b.py"))
+    assert next_step_undecided(Undecided(failures=told, old="a.py", new="b.py"), context) == f"Next: {expected}"
 
 
 def test_what_counts_as_failed_is_not_started() -> None:
@@ -92,7 +157,7 @@ def test_what_counts_as_failed_is_not_started() -> None:
     strict = ReportContext(sources={}, fail_on=Level.WARNING)
     assert accepted(warned, ReportContext(sources={}))
     assert not accepted(warned, strict)
-    assert next_step(warned, strict).startswith("Next: compat check ")
+    assert next_step(warned, strict) == "Next: compat rule CMP104"
 
 
 def test_what_is_not_known_may_be_accepted() -> None:

@@ -194,7 +194,7 @@ def test_colour_only_when_asked_for() -> None:
 def test_the_first_and_the_last_line_are_whole_on_a_narrow_terminal() -> None:
     lines = FORMATS["text"](moved_report(), replace(CONTEXT, width=40)).splitlines()
     assert lines[0].endswith("(1 operator loses its state).")
-    assert lines[-1] == "Next: compat check word_count_v1.py word_count_v2.py"
+    assert lines[-1] == "Next: compat rule CMP102"
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_several_calls_stand_behind_one_another():
     ]
 
 
-@pytest.mark.parametrize(("file", "end"), [("Job.java", None), ("job.json", (1, 3)), ("job.py", None)])
+@pytest.mark.parametrize(("file", "end"), [("Job.java", None), ("job.py", None)])
 def test_calls_whose_place_is_not_known_stand_below(file, end):
     context = ReportContext(sources=lambda _: ["source.map(f);"])
     lines = addition(context, SourceLine(file, 1, end), [CALL])
@@ -77,3 +77,29 @@ def test_of_a_long_line_the_end_is_shown_where_the_call_is():
     _, _, (line,) = shown(f"words = source.map({'f' * 300})@\n", CALL)
     assert line.text.startswith("…")
     assert line.text.endswith(CALL)
+
+
+ENTRY = '{"id": "n4", "kind": "map", "inputs": ["n3"]}'
+TOPOLOGY = (
+    '{"operators": [' + ", ".join(f'{{"id": "n{number}", "kind": "filter"}}' for number in range(40)) + f", {ENTRY}]}}"
+)
+
+
+def test_of_a_topology_on_one_line_the_entry_is_shown():
+    end = TOPOLOGY.index(ENTRY) + len('{"id": "n4"')
+    context = ReportContext(sources=lambda _: [TOPOLOGY], width=80)
+    place = SourceLine("job.json", 1, (1, end))
+    text, marks = frame(context, place)
+    assert len(text.text) <= 80
+    begin = text.text.index(ENTRY[:12])
+    assert (marks.text, marks.mark) == (" " * begin + "^" * len('{"id": "n4"'), True)
+    fix = Fix(text="", call='.set_uid_hash("ab")', at=place)
+    assert [line.text for line in addition(context, place, [fix.field])] == [text.text, '"uidHash": "ab",']
+
+
+def test_a_topology_gets_fields_below_the_id_of_its_entry():
+    context = ReportContext(sources=lambda _: ["{", ' "id": "n1",', ' "kind": "map"', "}"])
+    fix = Fix(text="", call='.uid("a")', at=SourceLine("job.json", 2, (2, 11)))
+    lines = addition(context, fix.at, [fix.field])
+    assert [(line.text, line.added) for line in lines] == [('"id": "n1",', False), ('"uid": "a",', True)]
+    assert Fix(text="", call='.uid("a")', at=SourceLine("job.py", 2)).field is None

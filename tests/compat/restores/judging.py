@@ -33,7 +33,7 @@ WARNED_OF = {
     "mixed operator finished state": "CMP204",
     "Illegal JobGraph modification": "CMP204",
 }
-"""By what Flink says, the rules that warn of what hangs on the snapshot, of which two programs do not tell in which format it
+"""By what Flink says, the rules that warn of what depends on the snapshot, of which two programs do not tell in which format it
 will be, and which of the sources will have ended."""
 
 

@@ -84,8 +84,7 @@ def test_a_cut_savepoint_is_undecided_and_says_at_which_byte(program, tmp_path):
     assert "CMP501" in result.stdout
     assert "_metadata, byte " in words(result)
     assert "What to do: Copy the savepoint again" in words(result)
-    again = f"Next: compat check {quoted(tmp_path / 'cut')} {quoted(program)} -D "
-    assert result.stdout.splitlines()[-1].startswith(again)
+    assert result.stdout.splitlines()[-1] == "Next: compat rule CMP501"
 
 
 @pytest.mark.parametrize("name", ["s3://bucket/savepoint-1", "file:///nowhere/at/all"])
@@ -218,7 +217,7 @@ def test_a_new_program_that_fails_is_told_once(tmp_path):
     (tmp_path / "broken.py").write_text("1 / 0\n", encoding="utf-8")
     result = run("--savepoints", tmp_path / "all", tmp_path / "broken.py")
     assert result.exit_code == 2
-    assert result.stdout.count("ZeroDivisionError") == 2  # the message and the traceback
+    assert result.stdout.count("ZeroDivisionError") == 1  # the message; a traceback of one line would repeat it
 
 
 def test_the_commands_of_the_readme(monkeypatch):

@@ -20,11 +20,10 @@ def _find(check: Check) -> Iterator[Finding]:
     out_of_reach = [operator for operator in unpinned if operator.kind in WITHOUT_CALL]
     within_reach = [operator for operator in unpinned if operator.kind not in WITHOUT_CALL]
     first = unpinned[0]
-    names = ", ".join(repr(operator.name) for operator in unpinned[:5])
-    more = f" and {len(unpinned) - 5} more" if len(unpinned) > 5 else ""
+    many = len(unpinned) > 1
     yield check.finding(
         RULE,
-        f"{len(unpinned)} stateful operator{'s have' if len(unpinned) > 1 else ' has'} a generated id: {names}{more}",
+        f"{len(unpinned)} stateful operator{'s have generated ids' if many else ' has a generated id'}, which an edit can move",
         consequence="The next edit of the program can move these ids, and their state with them.",
         reason="A generated id depends on the position in the graph, on what is chained behind and on what comes before.",
         new=first,

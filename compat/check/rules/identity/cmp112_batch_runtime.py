@@ -18,7 +18,7 @@ def _find(check: Check) -> Iterator[Finding]:
             "NEW runs in batch mode, in which Flink restores nothing",
             consequence="Flink restores this without an error: the job ignores the savepoint, all state is gone, and the "
             "sources read from their beginning.",
-            reason=_reason(check.new.settings.get("mode")),
+            reason=_reason(check.new.settings.get("mode")) + (_BEFORE if check.old.batch else ""),
             fixes=(_fix("NEW"),),
             silent=True,
             subject="NEW",
@@ -32,6 +32,9 @@ def _find(check: Check) -> Iterator[Finding]:
             fixes=(_fix("OLD"),),
             subject="OLD",
         )
+
+
+_BEFORE = " So does OLD: its state was lost before this change already."
 
 
 def _reason(mode: object) -> str:

@@ -18,5 +18,5 @@ RULE = Rule(
     old='env.execute("counting")',
     new="# no call of execute",
     fix="Call env.execute at the end of the program, also when it runs as a script; choose one of several jobs "
-    "with --job N.",
+    "with --job-number N.",
 )

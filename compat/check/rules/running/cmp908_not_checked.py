@@ -1,4 +1,4 @@
-"""Files that are told of, and were not compared."""
+"""Files that the report names and that were not compared."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
-"""Verdicts that hang on the parallelism that the cluster gives."""
+"""Verdicts that depend on the parallelism that the cluster gives."""
 
 from __future__ import annotations
 
 from compat.check.findings import Fate, Finding, Fix, Level, Report, Verdict
 from compat.check.rule import Rule
 
+_PARALLELISM = '-D parallelism.default="$PARALLELISM"'
 _WORDS = {
     Verdict.COMPATIBLE: "the state is restored",
     Verdict.MIGRATION: "the state is restored after a migration",
@@ -36,7 +37,7 @@ def finding(usual: Report, other: Report) -> Finding:
     return Finding(
         rule=RULE.id,
         level=RULE.level,
-        title="the answer hangs on the default parallelism, which neither the programs nor an option set",
+        title="the answer depends on the default parallelism, which neither the programs nor an option set",
         consequence=f"With parallelism.default 1 {_WORDS[usual.verdict]}; with another, such as {given}, "
         f"{_WORDS[other.verdict]} ({first.rule}: {first.title}).",
         reason="Operators are chained where their parallelisms are equal, and generated ids depend on what is chained.",
@@ -44,7 +45,7 @@ def finding(usual: Report, other: Report) -> Finding:
         new=first.new,
         old_line=first.old_line or usual.old.source,
         new_line=first.new_line or usual.new.source,
-        fixes=(Fix(text="Say what the cluster gives: -D parallelism.default=4; or give the operators uids."),),
+        fixes=(Fix(text="Tell the check what the cluster gives, or give the operators uids.", code=_PARALLELISM),),
         direction=usual.direction,
     )
 
@@ -56,7 +57,7 @@ RULE = Rule(
     other_levels=(Level.NOTE,),
     when="note where a snapshot, or ids of OLD that NEW sets as hashes, tell the parallelism that OLD was given",
     fate=Fate.UNKNOWN,
-    summary="Whether state is restored hangs on the default parallelism, which nobody has told.",
+    summary="Whether state is restored depends on the default parallelism, which was not given.",
     why="An operator without a parallelism of its own takes the cluster's. Operators are chained where their parallelisms are "
     "equal, and generated ids depend on that: the ids of a job are others on a cluster with another parallelism.default.",
     old="stream.print().set_parallelism(1)",

@@ -1,4 +1,4 @@
-"""Verdicts that hang on what the cluster decides, where nobody told it."""
+"""Verdicts that depend on what the cluster decides, where that was not given."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def finding(usual: Report, asked: Asked, reports: Mapping[str, Report]) -> Findi
     return Finding(
         rule=RULE.id,
         level=RULE.level,
-        title=f"the answer hangs on {_SAID[asked]}, which nobody told",
+        title=f"the answer depends on {_SAID[asked]}, which was not given",
         consequence=f"With {' and '.join(fine)} the state is restored; with {value} it {does} ({first.rule}: {first.title}).",
         reason=first.reason,
         old=first.old,
@@ -49,8 +49,9 @@ RULE = Rule(
     name="hangs-on-setting",
     level=Level.UNKNOWN,
     fate=Fate.UNKNOWN,
-    summary="Whether state is restored hangs on the state backend, PyFlink's mode or the version of Flink, which nobody told.",
-    why="What the program does not set the cluster decides. The check is made with each value; where they give different "
+    summary="Whether state is restored depends on the state backend, PyFlink's mode or the version of Flink, which was not "
+    "given.",
+    why="The cluster decides what the program does not set. The check is made with each value; where they give different "
     "answers, only you know which of them holds.",
     old="ValueStateDescriptor('count', Types.LONG())",
     new="descriptor.enable_time_to_live(StateTtlConfig.new_builder(Time.days(1)).build())",

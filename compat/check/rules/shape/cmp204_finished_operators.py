@@ -183,7 +183,7 @@ RULE = Rule(
     name="finished-operators",
     level=Level.ERROR,
     other_levels=(Level.UNKNOWN, Level.WARNING),
-    when="unknown for two programs where some sources end and others do not: it hangs on whether they have done so when the "
+    when="unknown for two programs where some sources end and others do not: it depends on whether they have done so when the "
     "snapshot is taken; a warning where all end, as a snapshot is seldom taken when only a part has",
     fate=Fate.REFUSED,
     summary="The topology of a partly finished job changed in a way that Flink refuses.",

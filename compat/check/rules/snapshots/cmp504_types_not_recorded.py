@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.check.code_suggestions import OLD_PROGRAM
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
@@ -39,7 +40,7 @@ def _finding(check: Check, change: StateChange, untold: list[State]) -> Finding:
         "and the stored bytes may be of several.",
         old=change.pair.old,
         new=change.pair.new,
-        fixes=(Fix(text="Name the program that wrote the savepoint: --names OLD.py."),),
+        fixes=(Fix(text="Name the program that wrote the savepoint.", code=OLD_PROGRAM),),
     )
 
 
@@ -52,7 +53,7 @@ RULE = Rule(
     why="In process mode, PyFlink hands bytes to Flink: a savepoint has names and containers of the states, and the "
     "types of keys and windows, but not what the bytes mean. A few stored values are looked at: some can be of no other type "
     "than the declared one (a pickle, a small Long), others of several (a text may be bytes). There a changed type shows only "
-    "when the program that wrote the savepoint is known. What is not known is not called compatible.",
+    "when the program that wrote the savepoint is known. An open question is not called compatible.",
     old='ValueStateDescriptor("name", Types.STRING())     # in the savepoint: a list of byte arrays',
     new='ValueStateDescriptor("name", Types.PRIMITIVE_ARRAY(Types.BYTE()))',
     fix="Name the program that wrote the savepoint: compat check SAVEPOINT new.py --names old.py; or accept it with "

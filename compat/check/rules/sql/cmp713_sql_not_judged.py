@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.check.code_suggestions import OLD_PROGRAM
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
@@ -11,11 +12,8 @@ from compat.check.similarity import recorded
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.findings import findings
 from compat.plan.queries import of_query
-from compat.state.model.job import Language
 
 _KEEP = "Keep this part of the query as it was, or accept it with --allow-unknown after comparing both by hand."
-
-_ENDINGS: dict[Language | None, str] = {"java": "jar", "python": "py"}
 
 
 def _find(check: Check) -> Iterator[Finding]:
@@ -31,7 +29,7 @@ def _find(check: Check) -> Iterator[Finding]:
             fixes=(
                 Fix(
                     text="Name the program that wrote it, or its plan, with --names: then the queries are compared, too.",
-                    code=f"--names OLD.{_ENDINGS.get(check.new.language, 'sql')}",
+                    code=OLD_PROGRAM,
                 ),
             ),
             subject="savepoint",
@@ -45,7 +43,7 @@ RULE = Rule(
     fate=Fate.UNKNOWN,
     summary="An operator of a query changed, and what that means for its state is not known.",
     why="The node of the compiled plan is of a sort that is not told apart, or there is none and only Flink's "
-    "descriptions can be compared; or OLD is a savepoint, which has no queries. What is not known is not called compatible.",
+    "descriptions can be compared; or OLD is a savepoint, which has no queries. An open question is not called compatible.",
     old="SELECT f(v) FROM t",
     new="SELECT g(v) FROM t",
     fix="Compare both with EXPLAIN. With Flink's planner on the class path, a job in SQL has a compiled plan, "

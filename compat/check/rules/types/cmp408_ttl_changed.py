@@ -49,7 +49,7 @@ def _refused(check: Check, *, known: bool) -> str:
             f"{check.options.flink} does not convert them."
         )
     return (
-        f"It hangs on the state backend: in Flink {check.options.flink} rocksdb converts the values, and with any other "
+        f"It depends on the state backend: in Flink {check.options.flink} rocksdb converts the values, and with any other "
         "one the task fails at the first access."
     )
 
@@ -71,7 +71,7 @@ RULE = Rule(
     level=Level.ERROR,
     other_levels=(Level.NOTE, Level.UNKNOWN),
     when="note where Flink converts the state: with rocksdb since 2.1, with hashmap since 2.2, with forst never; unknown where "
-    "that hangs on a backend that NEW does not set",
+    "that depends on a backend that NEW does not set",
     fate=Fate.REFUSED,
     summary="Time to live was switched on or off for a state.",
     why="With a time to live each value is stored with a timestamp. Flink up to 2.0 cannot convert between the two "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from compat.check.connectors import other_versions
@@ -10,6 +11,7 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.check.states import changes, undecided
+from compat.loader.failure import CLASSPATH
 from compat.plan.queries import of_query
 from compat.state.model.operators import Operator
 
@@ -68,6 +70,9 @@ def _read(check: Check, pair: Pair) -> frozenset[str] | None:
 
 def _advice(operator: Operator, *, in_python: bool) -> Fix:
     """What the author can do: nobody writes the ``open()`` of an operator of a query, but that of a function in it."""
+    for pattern, text, code in _BY_CAUSE:
+        if found := re.search(pattern, operator.states_unknown or ""):
+            return Fix(text=text.format(*(one.replace("/", ".") for one in found.groups())), code=code)
     if not of_query(operator):
         return Fix(text="Ask for all states in open(), and let open() work without its surroundings.")
     if in_python:
@@ -76,6 +81,35 @@ def _advice(operator: Operator, *, in_python: bool) -> Fix:
             "accumulator, as they were; then accept it with --allow-unknown."
         )
     return Fix(text="Let open() of the functions that it calls work without their surroundings.")
+
+
+_MISSING = r"(?:ClassNotFoundException|NoClassDefFoundError):? "
+_BY_CAUSE: tuple[tuple[str, str, str | None], ...] = (
+    (
+        r"org[./]apache[./]hadoop[./]",
+        "Put Hadoop's jars, such as hadoop-client-api and hadoop-client-runtime, on the class path.",
+        CLASSPATH,
+    ),
+    (
+        rf"No suitable driver|{_MISSING}[\w./$]*Driver\b",
+        "Put the jar of the database's driver on the class path.",
+        CLASSPATH,
+    ),
+    (rf"{_MISSING}([\w./$]+)", "Put the jar that has {0} on the class path.", CLASSPATH),
+    (r"No module named '([^']+)'", "Install what provides the module {0} into the environment that runs compat.", None),
+    (r"--no-open", "Check without --no-open.", None),
+    (
+        r"(?i)connection refused|timed out|did not end within|unknown ?host|bootstrap|name or service not known",
+        "open() waits for another machine: let it ask for its states before it connects.",
+        None,
+    ),
+    (
+        r"FileNotFound|NoSuchFile|No such file",
+        "open() reads a file that is not here: put it there, or ask for the states before it is read.",
+        None,
+    ),
+)
+"""What to do by what open() failed with, the more special cause first."""
 
 
 def _only_flink_can_tell(check: Check) -> Iterator[Finding]:
@@ -103,7 +137,7 @@ RULE = Rule(
     fate=Fate.UNKNOWN,
     summary="The states of an operator could not be found out.",
     why="States are found by calling the function's open(). If that fails, or the states are made while records "
-    "are processed, the check cannot see them. What is not known is not called compatible.",
+    "are processed, the check cannot see them. An open question is not called compatible.",
     old='def open(self, ctx):\n    self.count = ctx.get_state(ValueStateDescriptor("count", Types.LONG()))',
     new='def open(self, ctx):\n    self.model = load("/models/current")   # not there on this machine',
     fix="Declare the states first in open(), before anything that can fail; or accept it with --allow-unknown.",

@@ -20,7 +20,7 @@ def _find(check: Check) -> Iterator[Finding]:
                 consequence="Flink restores this without an error; the aggregates start again from nothing."
                 + amounts.lost(pair.old),
                 reason="PyFlink keeps the state of reduce, sum, min and max under a name that it draws at random at every "
-                "start.",
+                "start. A restart of OLD loses it as well: this change is not the cause.",
                 old=pair.old,
                 new=pair.new,
                 state=state.name,

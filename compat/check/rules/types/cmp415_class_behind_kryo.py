@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from compat.check.class_changes import ClassChange, class_changes, short
+from compat.check.code_suggestions import OLD_PROGRAM
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
@@ -116,7 +117,9 @@ def _not_told(check: Check, pair: Pair, state: State) -> Iterator[Finding]:
             old=pair.old,
             new=pair.new,
             state=state.name,
-            fixes=(Fix(text="Name the program that wrote the savepoint with --names: then the classes are compared."),),
+            fixes=(
+                Fix(text="Name the program that wrote the savepoint: then the classes are compared.", code=OLD_PROGRAM),
+            ),
             silent=True,
             subject="not told",
         )

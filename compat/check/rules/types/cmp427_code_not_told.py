@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.check.code_suggestions import OLD_PROGRAM
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.rule import Rule
@@ -28,7 +29,7 @@ def _find(check: Check) -> Iterator[Finding]:
             fixes=(
                 Fix(
                     text="Name the jar that wrote it, or its plan: then the code is compared, too.",
-                    code="--names OLD.jar",
+                    code=OLD_PROGRAM,
                 ),
             ),
             subject="savepoint",

@@ -1,4 +1,4 @@
-"""What was let pass, by whom; the audit log; what a check was asked; large checkpoints."""
+"""Accepted findings, and who accepted them; the audit log; what a check was asked; large checkpoints."""
 
 import sqlalchemy as sa
 from alembic import op

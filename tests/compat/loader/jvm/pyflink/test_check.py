@@ -106,7 +106,7 @@ def test_a_savepoint_that_a_job_of_the_table_api_wrote(tmp_path, monkeypatch, py
     assert {one["rule"] for one in findings} == rules
     told = [fix for one in findings for fix in one["fixes"]]
     assert not [fix for fix in told if "uid" in (fix["call"] or "")]
-    assert [fix["code"] for fix in told if "--names" in fix["text"]] == ["--names OLD.py"] * (not names)
+    assert [fix["code"] for fix in told if "--names" in fix["text"]] == ['--names "$OLD_PROGRAM"'] * (not names)
 
 
 def test_a_program_without_a_parallelism_has_the_same_one_either_way(pyflink, build, tmp_path):

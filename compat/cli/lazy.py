@@ -1,0 +1,32 @@
+"""Groups of commands, each in a module of its own, which is imported when the command is called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+import click
+
+
+def imported(module: str, name: str) -> click.Command:
+    """A command by the module that has it."""
+    command: click.Command = getattr(import_module(module), name)
+    return command
+
+
+class Lazy(click.Group):
+    """A group that imports a command's module when it is needed: ``members`` are modules and names, by command."""
+
+    def __init__(self, *arguments: Any, members: Mapping[str, tuple[str, str]], **attributes: Any) -> None:
+        super().__init__(*arguments, **attributes)
+        self._members = members
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The commands in the order of ``members``, then those of its own."""
+        return [*self._members, *super().list_commands(ctx)]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """A command by its name; its module is imported here."""
+        member = self._members.get(cmd_name)
+        return super().get_command(ctx, cmd_name) if member is None else imported(*member)
