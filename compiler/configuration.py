@@ -65,7 +65,16 @@ _OLD_KEYS = {
 _STATE_BACKENDS = frozenset({"hashmap", "rocksdb", "forst", "jobmanager", "filesystem"})
 """The names that Flink knows; the last two are those that 1.x had for the first."""
 
-_PLAIN_NAME = re.compile(r"\w+")
+RESTART_STRATEGY = "restart-strategy"
+RESTART_STRATEGIES = {
+    **dict.fromkeys(("none", "off", "disable"), "none"),
+    **dict.fromkeys(("fixed-delay", "fixeddelay"), "fixed-delay"),
+    **dict.fromkeys(("failure-rate", "failurerate"), "failure-rate"),
+    **dict.fromkeys(("exponential-delay", "exponentialdelay"), "exponential-delay"),
+}
+"""What Flink calls its restart strategies, in all its spellings. Flink: ``RestartStrategyOptions.RestartStrategyType``."""
+
+_PLAIN_NAME = re.compile(r"[\w-]+")
 
 _UNITS = {
     "": 1.0, "ms": 1.0, "milli": 1.0, "millis": 1.0, "millisecond": 1.0, "milliseconds": 1.0,
@@ -213,6 +222,7 @@ class JobSettings(Struct, frozen=True):
             return parse_integer(key, given[key]) if key in given else default
 
         _require_state_backend(given.get(STATE_BACKEND))
+        _require_restart_strategy(restart_strategy(given))
         boolean(CHANGELOG, False)  # no graph depends on it, but Flink refuses what is none
         timeout = parse_duration(given[BUFFER_TIMEOUT]) if BUFFER_TIMEOUT in given else 100
         return cls(
@@ -266,6 +276,17 @@ def _require_state_backend(name: str | None) -> None:
             "org.apache.flink.util.DynamicCodeLoadingException",
             f"Cannot find configured state backend factory class: {name}",
         )
+
+
+def restart_strategy(options: Mapping[str, str]) -> str:
+    """The name of the restart strategy in some options, as it is spelled there; empty where there is none."""
+    return options.get(f"{RESTART_STRATEGY}.type") or options.get(RESTART_STRATEGY) or ""
+
+
+def _require_restart_strategy(name: str) -> None:
+    """Refuse a name of no restart strategy, as the JobMaster does; a class in a package is the cluster's to find."""
+    if _PLAIN_NAME.fullmatch(name) and name not in RESTART_STRATEGIES:
+        raise illegal_argument(f"{name} is an unknown value of RestartStrategyType.")
 
 
 def _mode(text: str) -> RuntimeMode:

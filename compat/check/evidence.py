@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from compat.check import triggers
 from compat.check.context import Check
 from compat.check.findings import Evidence, Finding, Gap, Proof, Witness
 from compat.check.mapping import Pair
@@ -31,7 +32,7 @@ def of_state(check: Check, pair: Pair, state: State) -> Proof | None:
         return _either_way(pair, other)
     new = _declared(pair.new, state)
     if new is None:
-        return _may_be_asked_for(pair) or _never_filled(pair, state)
+        return _of_a_trigger(pair, state) or _may_be_asked_for(pair) or _never_filled(pair, state)
     if "Pickled" in (state.type or "") and not state.built_in and (gap := _of_pickles(check, pair, state)) is not None:
         return gap
     compared = ["id", *_alike(pair), "name", "kind"]
@@ -159,6 +160,14 @@ def _never_filled(pair: Pair, state: State) -> Evidence | None:
     never = state.kind is StateKind.TIMERS and pair.old.detail.get("timers") is False
     mark = state.built_in and state.name == END_OF_INPUT
     return Evidence(("operator's code",), Witness.READERS) if never or mark else None
+
+
+def _of_a_trigger(pair: Pair, state: State) -> Evidence | None:
+    """The proof for what PyFlink's own triggers keep, which no plan lists."""
+    kept = triggers.names_in_python(pair.new)
+    if kept is None or state.name not in kept or not triggers.may_be_a_triggers(state, in_python=True):
+        return None
+    return Evidence(("id", *_alike(pair), "name", "trigger"), Witness.READERS)
 
 
 def _may_be_asked_for(pair: Pair) -> Gap | None:

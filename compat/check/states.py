@@ -14,6 +14,7 @@ from compat.check.state_storage import KindChange, dialect_of, is_kept, kind_cha
 from compat.state.compatibility import Answer, Compatibility, Dialect
 from compat.state.compatibility.answers import SAME
 from compat.state.model.job import PYTHON_EXECUTION_MODE
+from compat.state.model.operators import Operator
 from compat.state.model.states import State, StateKind, StateScope
 
 if TYPE_CHECKING:
@@ -82,6 +83,11 @@ def kept_states(pair: Pair) -> Iterator[tuple[State, State]]:
         other = new.get((state.name, _own(state)))
         if other is not None:
             yield state, other
+
+
+def key_type_of(operator: Operator) -> str | None:
+    """The type of an operator's key, where one of its states tells it."""
+    return next((state.key_type for state in operator.states or () if state.key_type is not None), None)
 
 
 def kept_snapshots(pair: Pair) -> Iterator[tuple[State, SerializerSnapshot, SerializerSnapshot]]:

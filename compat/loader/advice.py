@@ -10,6 +10,22 @@ from compat.loader.failure import Side
 from compat.loader.request import Crash, Lack, Lacking
 
 _SUBJECT = {None: "", Side.OLD: "old-", Side.NEW: ""}
+_PACKAGES = {
+    "bs4": "beautifulsoup4",
+    "confluent_kafka": "confluent-kafka",
+    "cv2": "opencv-python-headless",
+    "dateutil": "python-dateutil",
+    "dotenv": "python-dotenv",
+    "elasticsearch_dsl": "elasticsearch-dsl",
+    "jwt": "PyJWT",
+    "kafka": "kafka-python",
+    "MySQLdb": "mysqlclient",
+    "PIL": "pillow",
+    "psycopg2": "psycopg2-binary",
+    "sklearn": "scikit-learn",
+    "yaml": "PyYAML",
+}
+"""The packages of modules that have another name."""
 _SAID_LINES, _SAID = 15, 2_000
 
 
@@ -47,13 +63,15 @@ def _advised(lack: Lack, side: Side | None) -> Iterator[str]:
         case Lacking.FILE:
             yield f"Put {lack.name} there; relative paths count from where compat is called."
         case Lacking.MODULE:
-            yield f"Install what provides the module {lack.name!r} into the environment that runs compat."
+            package = _PACKAGES.get(lack.name.partition(".")[0])
+            provides = f"what provides the module {lack.name!r}" if package is None else package
+            yield f"Install {provides} into the environment that runs compat."
             if lack.places:
                 yield f"If it is one of your own: it was looked for in {lack.places}; other places go with --{prefix}pyfiles."
 
 
 def said(errors: bytes) -> str:
-    """The end of what a program said on standard error: some lines."""
+    """The end of what a program said, on standard output and standard error: some lines."""
     lines = errors.decode("utf-8", "replace").rstrip().splitlines()
     return "\n".join(lines[-_SAID_LINES:])[-_SAID:].strip("\n")
 

@@ -199,7 +199,7 @@ def _is_ours(module: ModuleType) -> bool:
 def main(arguments: list[str]) -> None:
     """Read requests from stdin, fork for each, do what it asks there, and end when all are done.
 
-    The first argument lists two file descriptors a request, for its result and for what it says on stderr; the second is
+    The first argument lists two file descriptors a request, for its result and for what it says; the second is
     ``ahead`` if the imports of programs shall not wait for the requests.
     """
     descriptors = [int(text) for text in arguments[0].split(",")]
@@ -251,7 +251,8 @@ def _import_ahead(programs: bool) -> None:
 
 
 def _serve(request: Request, result_end: int, errors_end: int) -> None:
-    os.dup2(errors_end, 2)
+    for standard in (1, 2):
+        os.dup2(errors_end, standard)
     if request.dump_after > 0:
         faulthandler.dump_traceback_later(request.dump_after)
     with open(result_end, "wb", closefd=False) as file:
@@ -261,7 +262,8 @@ def _serve(request: Request, result_end: int, errors_end: int) -> None:
             result = run(request).to_json()
         except Exception as error:
             result = Loaded(plans=(), crash=fault_of(error)).to_json()
-        with suppress(Exception):
-            sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(Exception):
+                stream.flush()
         file.write(result + END)
     os._exit(0)

@@ -275,10 +275,11 @@ def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[
     if outcome.crash is not None:
         raise InputError(_crashed(given, outcome.crash, side))
     if not outcome.plans:
+        last = outcome.said.splitlines()
         raise InputError(
             Failure(
                 rule=Undecidable.NO_JOB,
-                message="The program submits no job.",
+                message="The program submits no job." + (f" The last that it says: {last[-1]}" if last else ""),
                 name=given.argument,
                 side=side,
                 hint="Call env.execute(), also when the file is not run from a shell: arguments follow --args, or stand in the "
@@ -444,7 +445,7 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
         )
     lines.append(f"{crash.type}: {told}")
     if crash.said:
-        lines += ["It said on standard error:", *(f"  {line}" for line in crash.said.splitlines())]
+        lines += ["It said:", *(f"  {line}" for line in crash.said.splitlines())]
     last = crash.frames[-1] if crash.frames else None
     return Failure(
         rule=Undecidable.PROGRAM_FAILED,

@@ -26,7 +26,7 @@ _warm: list[Interpreter] = []
 class Interpreter:
     """A process that forks once for each request it is sent.
 
-    ``slots`` are pairs of file descriptors to read from, one pair a request: the result, and what the program says on stderr.
+    ``slots`` are pairs of file descriptors to read from, one pair a request: the result, and what the program says.
     ``start`` is the program of the interpreter.
     """
 

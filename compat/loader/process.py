@@ -12,7 +12,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-import msgspec
 from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
@@ -141,9 +140,11 @@ def _outcome(child: _Child, timeout: float) -> Outcome:
         return Loaded(plans=(), crash=Crash(type="PlanError", message=message, frames=(), fault=True))
     except ValueError:
         return Loaded(plans=(), crash=_died(child))
-    if loaded.crash is None or loaded.crash.fault:
-        return loaded
-    return msgspec.structs.replace(loaded, crash=replace(loaded.crash, said=said(bytes(child.errors))))
+    if loaded.crash is None:
+        return loaded if loaded.plans else replace(loaded, said=said(bytes(child.errors)))
+    return (
+        loaded if loaded.crash.fault else replace(loaded, crash=replace(loaded.crash, said=said(bytes(child.errors))))
+    )
 
 
 def _died(child: _Child) -> Crash:

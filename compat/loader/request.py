@@ -91,7 +91,7 @@ class Lack(Record, frozen=True, kw_only=True):
 class Crash(Record, frozen=True, kw_only=True):
     """A program that ended in an exception: its type and message, and the program's own frames, outermost first.
 
-    ``fault`` marks one that is ours: its frames are then our own. ``said`` is the end of what it said on standard error.
+    ``fault`` marks one that is ours: its frames are then our own. ``said`` is the end of what it said.
     ``flink`` is a version of Flink that has what the program lacked.
     """
 
@@ -146,7 +146,8 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
 
     ``steady`` tells that the program holds nothing that could give another job at the next start, ``needs_pyflink`` what
     it asked for that only PyFlink itself has, such as the Table API, and where. ``absent`` are modules that are not installed
-    and that stand-ins were imported for. ``loads`` is what it looked at, where that was to be watched.
+    and that stand-ins were imported for. ``loads`` is what it looked at, where that was to be watched. ``said`` is the end of
+    what it said, of one without a job.
     """
 
     plans: tuple[Plan | Refused, ...]
@@ -155,6 +156,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     needs_pyflink: Crash | None = None
     absent: tuple[str, ...] = ()
     loads: Loads | None = None
+    said: str = ""
 
     def to_json(self) -> bytes:
         """The result as a child process writes it."""

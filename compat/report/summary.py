@@ -114,7 +114,7 @@ def traceback(failure: Failure) -> list[str]:
     """The traceback of a failure; empty where its message and its line say the same."""
     lines = (failure.traceback or "").splitlines()
     frames = sum(line.startswith(('  File "', "    at ")) for line in lines)
-    told = failure.source is not None and frames <= 1 and not any("standard error" in line for line in lines)
+    told = failure.source is not None and frames <= 1 and "It said:" not in lines
     return [] if told else lines
 
 

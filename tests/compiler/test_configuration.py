@@ -16,6 +16,8 @@ from compat.state.model.job import STATE_BACKEND
         (MAX_PARALLELISM, "-1", "The maximum parallelism must be greater than 0."),
         (STATE_BACKEND, "rocks", "Cannot find configured state backend factory class: rocks"),
         ("state.backend", "rocks", "Cannot find configured state backend factory class: rocks"),
+        ("restart-strategy.type", "sometimes", "sometimes is an unknown value of RestartStrategyType."),
+        ("restart-strategy", "Off", "Off is an unknown value of RestartStrategyType."),
     ],
 )
 def test_a_value_that_flink_refuses(key: str, value: str, message: str) -> None:
@@ -27,6 +29,7 @@ def test_a_value_that_flink_refuses(key: str, value: str, message: str) -> None:
     ("key", "value"),
     [
         (MAX_PARALLELISM, "1"),
+        *[("restart-strategy.type", name) for name in ("off", "fixeddelay", "failure-rate", "org.acme.Strategy")],
         *[(STATE_BACKEND, name) for name in ("hashmap", "RocksDB", "forst", "filesystem", "org.acme.BackendFactory")],
     ],
 )

@@ -49,10 +49,19 @@ class AbsentModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
+        if (self.__name__, name) in _WITHOUT_EFFECT:
+            return _WITHOUT_EFFECT[self.__name__, name]
         values = vars(self)["absent_values"]
         if name not in values:
             values[name] = stand_in(self.__name__, name)
         return values[name]
+
+
+_WITHOUT_EFFECT: dict[tuple[str, str], Callable[..., object]] = {
+    ("dotenv", "load_dotenv"): lambda *given, **named: False,
+    ("dotenv", "find_dotenv"): lambda *given, **named: "",
+}
+"""Functions that a job is built without: what they give where there is no file with variables."""
 
 
 class AbsentType(ABCMeta):

@@ -7,19 +7,17 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from compat.compiler.configuration import parse_duration
-
-_PREFIX = "restart-strategy"
+from compat.compiler.configuration import RESTART_STRATEGIES, RESTART_STRATEGY, parse_duration, restart_strategy
 
 
 def is_of_strategy(name: str) -> bool:
     """True for an option that says something of restarts."""
-    return name == _PREFIX or name.startswith(f"{_PREFIX}.")
+    return name == RESTART_STRATEGY or name.startswith(f"{RESTART_STRATEGY}.")
 
 
 def names_strategy(options: Mapping[str, str]) -> bool:
     """True for options that choose a strategy; its numbers alone choose none."""
-    return bool(options.get(f"{_PREFIX}.type") or options.get(_PREFIX))
+    return bool(restart_strategy(options))
 
 
 @dataclass(slots=True)
@@ -74,17 +72,16 @@ class RestartStrategy:
 
         So it is from Flink 1.19 on; before, the delay did not grow.
         """
-        kind = options.get(f"{_PREFIX}.type") or options.get(_PREFIX) or ""
-        kind = {"off": "none", "disable": "none", "fixeddelay": "fixed-delay", "failurerate": "failure-rate",
-                "exponentialdelay": "exponential-delay"}.get(kind, kind)  # fmt: skip
+        kind = restart_strategy(options)
+        kind = RESTART_STRATEGIES.get(kind, kind)
         if not kind:
             kind = "exponential-delay" if checkpointing else "none"
 
         def seconds(name: str, default: str) -> float:
-            return parse_duration(options.get(f"{_PREFIX}.{kind}.{name}", default)) / 1000
+            return parse_duration(options.get(f"{RESTART_STRATEGY}.{kind}.{name}", default)) / 1000
 
         def number(name: str, default: str) -> float:
-            return float(options.get(f"{_PREFIX}.{kind}.{name}", default))
+            return float(options.get(f"{RESTART_STRATEGY}.{kind}.{name}", default))
 
         if kind == "fixed-delay":
             return cls(kind, attempts=int(number("attempts", "1")), delay=seconds("delay", "1 s"))

@@ -92,7 +92,7 @@ def test_the_drawer_tells_what_is_known_and_leads_on(open_page: Any, address: st
     settle(page)
     drawer = page.locator(".drawer")
     text = drawer.inner_text()
-    for told in ("OLD · keyed process", "refused", "operator id", "timers", "max parallelism", "128 (derived)"):
+    for told in ("OLD · keyed process", "not restored", "operator id", "timers", "max parallelism", "128 (derived)"):
         assert told in text
     drawer.get_by_text("In NEW:").locator("a").click()
     settle(page)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from compat.check.rules.types.cmp424_trigger_changed import may_be_a_triggers
+from compat.check.triggers import may_be_a_triggers
 from compat.state.model.states import State, StateKind, StateScope
 
 

@@ -95,7 +95,7 @@ def test_a_job_is_started_upgraded_and_brought_back(cluster: RunningCluster) -> 
     lost = job.deploy(job.program(uid="other"), code=2)
     assert lost["outcome"] == "refused"
     assert "cannot restore upgraded (job" in lost["said"]
-    assert "Next: compat deploy --job upgraded" in lost["said"]
+    assert "Next: compat rule CMP" in lost["said"]
     possible = job.deploy(job.program(), "--dry-run")
     assert possible["outcome"] == "possible"
     assert cluster.client.find(runs).state == "RUNNING"

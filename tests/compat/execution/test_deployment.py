@@ -128,11 +128,11 @@ def test_the_new_version_begins_where_the_old_one_is(
     assert (cluster.begins_with, cluster.asked[0].replaces, cluster.asked[0].watch) == (begins_with, replaces, 1.0)
 
 
-def test_what_is_to_be_repaired_is_deployed_again_and_not_checked_by_names_that_no_command_knows(run: Any) -> None:
+def test_what_is_to_be_repaired_leads_to_the_rule_and_names_nothing_that_no_command_knows(run: Any) -> None:
     edited = submission("count", plan=json.dumps(plan(*RENUMBERED)).encode())
     with pytest.raises(Refused) as refused:
         run(FakeCluster([RUNS]), edited, command="compat deploy --job count job.py")
-    assert refused.value.detail.splitlines()[-1] == "Next: compat deploy --job count job.py"
+    assert refused.value.detail.splitlines()[-1] == "Next: compat rule CMP102"
 
 
 @pytest.mark.parametrize(

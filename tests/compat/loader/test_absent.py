@@ -76,6 +76,11 @@ def test_what_needs_no_value_is_let_pass(tmp_path: Path, top: str) -> None:
     assert load(tmp_path, top, strict_imports=True).crash is not None
 
 
+def test_a_file_of_variables_need_not_be_read(tmp_path: Path) -> None:
+    outcome = load(tmp_path, "from dotenv import find_dotenv, load_dotenv\nload_dotenv(find_dotenv(), override=True)")
+    assert (outcome.crash, len(outcome.plans)) == (None, 1)
+
+
 def test_functions_of_operators_may_use_them(tmp_path: Path) -> None:
     top = """
 import absent

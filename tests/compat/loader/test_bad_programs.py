@@ -33,11 +33,29 @@ def run(*arguments):
         ("def broken(:", "CMP901", "SyntaxError"),
         ("import no_such_module_at_all\nno_such_module_at_all.begin()", "CMP901", "no_such_module_at_all"),
         (GOOD, "CMP903", "submits no job"),
+        (
+            "try:\n    1 / 0\nexcept Exception as e:\n    print('failed:', e)",
+            "CMP903",
+            "says: failed: division by zero",
+        ),
+        ("import yaml\nyaml.begin()", "CMP901", "Install PyYAML"),
         ("import os; os._exit(7)", "CMP901", "ended its process"),
         ("print('x' * 5_000_000)\nraise SystemExit('enough')", "CMP901", "enough"),
         (GOOD + "env.execute()\nenv.execute()", "CMP901", "No operators defined"),
     ],
-    ids=["raises", "loops", "exits", "syntax", "module", "no-job", "dies", "prints", "executes-twice"],
+    ids=[
+        "raises",
+        "loops",
+        "exits",
+        "syntax",
+        "module",
+        "no-job",
+        "swallows",
+        "package",
+        "dies",
+        "prints",
+        "executes-twice",
+    ],
 )
 def test_check_says_why_and_ends_with_2(tmp_path, program, rule, says):
     bad, good = tmp_path / "bad.py", tmp_path / "good.py"

@@ -21,9 +21,14 @@ RECORDED = [
 ]
 ONE_IN = 16
 """The part of the records that is looked at by default."""
+TOLD = {771015, 771055, 771155}
+"""Seeds that showed a mistake once: what a trigger counts, an empty state under keys of another type, a refused setting."""
 CASES = [
     pytest.param(
-        record, mode, id=f"{record.name}-{mode.name.lower()}", marks=[pytest.mark.slow] if number % ONE_IN else []
+        record,
+        mode,
+        id=f"{record.name}-{mode.name.lower()}",
+        marks=[pytest.mark.slow] if number % ONE_IN and record.seed not in TOLD else [],
     )
     for number, (record, mode) in enumerate((record, mode) for record in RECORDED for mode in Mode)
 ]

@@ -12,6 +12,8 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import BY_GENERATED_ID, Pair
 from compat.check.pinning import free_id, tie, uid_call
 from compat.check.rule import Rule
+from compat.check.state_storage import key_change
+from compat.check.states import key_type_of
 from compat.state.model.operators import Operator
 
 _MOST = 6
@@ -58,13 +60,15 @@ def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], cause: str
                 code=uid_call(new, check),
             ),
         )
-    silent, empty = new.has_state, amounts.nothing(old.states)
+    silent, empty, refused = new.has_state, amounts.nothing(old.states), _is_refused(old, new)
     return check.finding(
         RULE,
         f"the state of {old.label} goes to {new.label}, which is another operator",
-        level=Level.WARNING if empty else Level.ERROR,
+        level=Level.WARNING if empty and not refused else Level.ERROR,
         consequence=(
-            "Flink restores this without an error. That state is empty in this snapshot, and may not be in the next one."
+            "The task fails when it starts: its keys are of another type, whether there are values or not."
+            if refused
+            else "Flink restores this without an error. That state is empty in this snapshot, and may not be in the next one."
             if empty
             else "Flink restores this without an error; the operator goes on with state that is not its own."
             if silent
@@ -74,9 +78,15 @@ def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], cause: str
         old=old,
         new=new,
         fixes=fixes,
-        silent=True,
+        silent=not refused,
         cause=cause,
     )
+
+
+def _is_refused(old: Operator, new: Operator) -> bool:
+    """True where both are keyed, and by types that Flink does not take for each other."""
+    before, after = key_type_of(old), key_type_of(new)
+    return before is not None and after is not None and not key_change(before, after).readable
 
 
 def _causes(wrong: Sequence[Pair], rightful: Mapping[str, Operator]) -> dict[str, str]:

@@ -10,6 +10,7 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
 from compat.check.state_storage import key_change
+from compat.check.states import key_type_of
 from compat.state.model.operators import Operator
 
 _OTHERWISE = "give the operator a uid of its own, and restore with -n if the old state may go."
@@ -20,7 +21,7 @@ def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
         if check.answer(pair) is not None:
             continue
-        before, after = _key_type(pair.old), _key_type(pair.new)
+        before, after = key_type_of(pair.old), key_type_of(pair.new)
         if before is not None and after is not None and not key_change(before, after).readable:
             yield check.finding(
                 RULE,
@@ -52,10 +53,6 @@ def _fix(new: Operator, before: str, check: Check) -> Fix:
         text=f"Keep the key type {before} in key_by; or {_OTHERWISE}",
         code=uid_call(new, check),
     )
-
-
-def _key_type(operator: Operator) -> str | None:
-    return next((state.key_type for state in operator.states or () if state.key_type is not None), None)
 
 
 RULE = Rule(

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
+from compat.check import triggers
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.check.states import has_other_windows
-from compat.state.model.states import State, StateKind
-from compat.state.names import OF_TRIGGERS, WINDOW_CONTENTS
+from compat.state.names import WINDOW_CONTENTS
 
 
 class _Change(Struct, frozen=True):
@@ -90,34 +90,8 @@ def _states_of_triggers(pair: Pair) -> str:
         state.name == WINDOW_CONTENTS and state.bytes for state in pair.old.states or ()
     ):
         return ""
-    in_python = "python" in pair.new.detail
-    old, new = (
-        OF_TRIGGERS & {state.name for state in operator.states or () if may_be_a_triggers(state, in_python=in_python)}
-        for operator in (pair.old, pair.new)
-    )
-    if in_python:  # its plans do not list them
-        trigger = str(pair.new.detail.get("trigger"))
-        if trigger not in _STATES_IN_PYTHON:
-            return ""
-        new = _STATES_IN_PYTHON[trigger]
-    return ", ".join(repr(name) for name in sorted(old ^ new))
-
-
-def may_be_a_triggers(state: State, *, in_python: bool) -> bool:
-    """Whether a trigger may keep a state: one for each window. A function's own, for all windows of a key, is none.
-
-    Flink: ``CountTrigger`` and the continuous ones fold numbers into it. PyFlink's fold too, and a savepoint has a list there.
-    """
-    kinds = {StateKind.REDUCING, StateKind.VALUE} | ({StateKind.LIST} if in_python else set())
-    return state.namespace_type is not None and state.kind in kinds
-
-
-_STATES_IN_PYTHON: dict[str, frozenset[str]] = {
-    "CountTrigger": frozenset({"count"}),
-    **dict.fromkeys(("ContinuousEventTimeTrigger", "ContinuousProcessingTimeTrigger"), frozenset({"fire-time"})),
-    **dict.fromkeys(("EventTimeTrigger", "ProcessingTimeTrigger", "NeverTrigger"), frozenset()),
-}
-"""By class, what PyFlink's triggers keep for each window; a purging one, or one of the program's own, may keep anything."""
+    new = triggers.names_in_python(pair.new) if triggers.is_in_python(pair.new) else triggers.names_in(pair.new)
+    return "" if new is None else ", ".join(repr(name) for name in sorted(triggers.names_in(pair.old) ^ new))
 
 
 def _class(text: str) -> str:
