@@ -30,9 +30,8 @@ def is_in_python(operator: Operator) -> bool:
     return "python" in operator.detail
 
 
-def names_in(operator: Operator) -> frozenset[str]:
-    """The states of triggers that an operator's plan or savepoint lists."""
-    in_python = is_in_python(operator)
+def names_in(operator: Operator, *, in_python: bool) -> frozenset[str]:
+    """The states of triggers that an operator's plan or savepoint lists; a savepoint does not tell whether Python wrote it."""
     listed = {state.name for state in operator.states or () if may_be_a_triggers(state, in_python=in_python)}
     return OF_TRIGGERS & listed
 

@@ -27,6 +27,7 @@ from compat.compiler.own_code import (
 )
 from compat.compiler.versions import LATEST_FLINK
 from compat.loader import main_module, world
+from compat.loader.absent import watch
 from compat.loader.absent.values import NotInstalled
 from compat.loader.layout import Layout
 from compat.loader.request import Crash, Frame, Lack, Lacking, clipped
@@ -96,8 +97,8 @@ def _entries(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]
         traceback = traceback.tb_next
 
 
-_FOR_THE_PROGRAM = (main_module.__file__, world.__file__)
-"""What reads and compiles the program's file, and hands it the arguments and variables that it asks for."""
+_FOR_THE_PROGRAM = (main_module.__file__, world.__file__, watch.__file__)
+"""What reads and compiles the program's file, imports for it, and hands it the arguments and variables that it asks for."""
 
 
 def _is_fault(traceback: list[tuple[FrameType, int]]) -> bool:

@@ -76,6 +76,14 @@ def test_what_needs_no_value_is_let_pass(tmp_path: Path, top: str) -> None:
     assert load(tmp_path, top, strict_imports=True).crash is not None
 
 
+def test_a_module_that_a_package_of_the_program_lacks_is_no_fault_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    (tmp_path / "tables" / "__init__.py").touch()
+    crash = load(tmp_path, "import absent\nfrom tables.sinks import Sink").crash
+    assert crash is not None
+    assert (crash.fault, crash.type, crash.frames[-1].file) == (False, "ModuleNotFoundError", "job.py")
+
+
 def test_a_file_of_variables_need_not_be_read(tmp_path: Path) -> None:
     outcome = load(tmp_path, "from dotenv import find_dotenv, load_dotenv\nload_dotenv(find_dotenv(), override=True)")
     assert (outcome.crash, len(outcome.plans)) == (None, 1)

@@ -90,8 +90,11 @@ def _states_of_triggers(pair: Pair) -> str:
         state.name == WINDOW_CONTENTS and state.bytes for state in pair.old.states or ()
     ):
         return ""
-    new = triggers.names_in_python(pair.new) if triggers.is_in_python(pair.new) else triggers.names_in(pair.new)
-    return "" if new is None else ", ".join(repr(name) for name in sorted(triggers.names_in(pair.old) ^ new))
+    in_python = triggers.is_in_python(pair.new)
+    new = triggers.names_in_python(pair.new) if in_python else triggers.names_in(pair.new, in_python=False)
+    if new is None:
+        return ""
+    return ", ".join(repr(name) for name in sorted(triggers.names_in(pair.old, in_python=in_python) ^ new))
 
 
 def _class(text: str) -> str:
