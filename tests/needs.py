@@ -20,6 +20,7 @@ import pytest
 class Need(Enum):
     """What is needed, and how a machine gets it."""
 
+    ACCOUNTS = "accounts of threads: Linux, whose kernel writes /proc/PID/task/TID/schedstat"
     AZURITE = "Azurite: npm install azurite, and name its azurite-blob with COMPAT_AZURITE"
     BROWSER = "chromium: .ci/browser installs it, from Debian's packages"
     CONFINEMENT = "Landlock and namespaces for users: Linux 5.13 or newer, which lets everybody make them"

@@ -6,9 +6,9 @@ import sys
 import threading
 import time
 
-import pytest
-
 from compat.loader.jvm.patience import Account, Patience, account_of
+from tests import needs
+from tests.needs import Need
 
 
 def given_up(seconds, *ticks):
@@ -55,9 +55,7 @@ def test_a_machine_that_stood_still_is_not_its_fault():
     assert given_up(1.0, (3600.0, Account(0.0)), *[WAITS] * 20) == (14, "1 seconds")
 
 
-linux = pytest.mark.skipif(
-    sys.platform != "linux" or account_of(os.getpid()) is None, reason="threads have no accounts"
-)
+linux = needs.unless(sys.platform == "linux" and account_of(os.getpid()) is not None, Need.ACCOUNTS)
 
 
 @linux
