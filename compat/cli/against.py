@@ -25,6 +25,7 @@ from compat.comparison import Comparison, Outcomes, passed_over
 from compat.loader.concerned import Concerns
 from compat.loader.discovery import Sources, may_be_deployed
 from compat.loader.failure import Failure, Side, Undecidable
+from compat.loader.flink_version import may_pin
 from compat.loader.history import Changes, changes_since
 from compat.loader.revisions import PREFIX, NoRevision, files_at, is_unborn, places, text_at, why_unknown
 from compat.loader.scripts import is_program
@@ -234,6 +235,7 @@ class Against(ProjectJobs):
         # What is not the same for both sides concerns every job, whatever the files are.
         apart = command.load != command.load_old or command.old_arguments != command.new_arguments
         apart = apart or (command.deployment or command.old_deployment) is not None
+        apart = apart or (command.load.flink_assumed and any(map(may_pin, changed)))
         kept: list[str] = []
         others: list[str] = []
         for file in files:

@@ -19,7 +19,7 @@ from compat.cli.remote import Server, ServerError, job_path, origin, server_of
 from compat.compiler.own_code import is_our_file
 from compat.deployment.resources import DIGEST, VERSION
 from compat.escaping import visible
-from compat.loader.inputs import InputError, InputKind, LoadOptions, load, opened, plans_of, request_for
+from compat.loader.inputs import InputError, InputKind, LoadOptions, following, load, opened, plans_of, request_for
 from compat.loader.lines import carrying
 from compat.loader.main_module import layout_of
 from compat.loader.process import load_one
@@ -109,6 +109,7 @@ def files_of(program: str, arguments: tuple[str, ...], settings: LoadOptions) ->
     with opened(program, arguments) as given:
         if given.kind not in (InputKind.PROGRAM, InputKind.TOPOLOGY) or given.root:
             raise click.UsageError("--program sends programs in Python and topologies, from files.")
+        settings = following(given, settings)
         layout = layout_of(given.path, settings.pyfiles)
         root = os.path.realpath(layout.root or layout.folder)
         outcome = load_one(request_for(given, replace(settings, watched=root)), timeout=settings.timeout)

@@ -8,6 +8,8 @@ from msgspec import Struct
 
 from compat.state.model.source_line import SourceLine
 
+SAID = "It said:"
+"""The line of a traceback behind which is what the program said."""
 CLASSPATH = '--classpath "$JAR"'
 """The option that gives a job a jar that it lacks, as it is typed in a shell."""
 

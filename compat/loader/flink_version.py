@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from compat.compiler.versions import FLINK_VERSIONS
+from compat.loader.layout import folders_of_project
 from compat.state.safe_open import open_regular
 
 _FILES = re.compile(
@@ -20,7 +21,7 @@ _PINS = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _LARGEST = 200_000
-_FOLDERS, _IN_FOLDER = 6, 1000
+_IN_FOLDER = 1000
 
 
 class Pin(Struct, frozen=True):
@@ -34,9 +35,9 @@ class Pin(Struct, frozen=True):
         return f"{self.file} names Flink {self.named}"
 
 
-def pin_of(path: str) -> Pin | None:
-    """What the project of a program pins: the nearest file that names a version, up to the root of its repository."""
-    for folder in _folders(os.path.dirname(os.path.abspath(path))):
+def pin_of(program: str, root: str | None = None) -> Pin | None:
+    """What the project of a program pins: the nearest file that names a version, up to the project's root."""
+    for folder in folders_of_project(program, root):
         for name in sorted(_names(folder)):
             if (found := _pinned(os.path.join(folder, name))) is not None:
                 major, minor = found
@@ -45,13 +46,9 @@ def pin_of(path: str) -> Pin | None:
     return None
 
 
-def _folders(folder: str) -> Iterator[str]:
-    for _ in range(_FOLDERS):
-        yield folder
-        above = os.path.dirname(folder)
-        if above == folder or os.path.exists(os.path.join(folder, ".git")):
-            return
-        folder = above
+def may_pin(path: str) -> bool:
+    """True for a file of a name in which versions are pinned."""
+    return _FILES.fullmatch(os.path.basename(path)) is not None
 
 
 def _names(folder: str) -> Iterator[str]:
@@ -60,7 +57,7 @@ def _names(folder: str) -> Iterator[str]:
             for number, entry in enumerate(found):
                 if number > _IN_FOLDER:
                     return
-                if _FILES.fullmatch(entry.name):
+                if may_pin(entry.name):
                     yield entry.name
     except OSError:
         return

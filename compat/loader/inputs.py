@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from compat.compiler.versions import LATEST_FLINK
 from compat.loader.advice import REPORT, advice, option, report_of
-from compat.loader.failure import Failure, Side, Undecidable
+from compat.loader.failure import SAID, Failure, Side, Undecidable
 from compat.loader.flink_version import pin_of
 from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS, Outcome, TimedOut, load_one, more_time
 from compat.loader.request import Crash, Loaded, Request, clipped
@@ -324,7 +324,11 @@ def is_snapshot(given: Input) -> bool:
 
 def following(given: Input, options: LoadOptions) -> LoadOptions:
     """The options for a program, with the version of Flink that its project pins where nobody named one."""
-    if given.kind is not InputKind.PROGRAM or not options.flink_assumed or (pin := pin_of(given.path)) is None:
+    if (
+        given.kind is not InputKind.PROGRAM
+        or not options.flink_assumed
+        or (pin := pin_of(given.path, given.root or None)) is None
+    ):
         return options
     because = "" if pin.flink == LATEST_FLINK else f"Judged as Flink {pin.flink}: {pin}."
     return replace(options, flink=pin.flink, flink_assumed=False, flink_because=because)
@@ -445,7 +449,7 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
         )
     lines.append(f"{crash.type}: {told}")
     if crash.said:
-        lines += ["It said:", *(f"  {line}" for line in crash.said.splitlines())]
+        lines += [SAID, *(f"  {line}" for line in crash.said.splitlines())]
     last = crash.frames[-1] if crash.frames else None
     return Failure(
         rule=Undecidable.PROGRAM_FAILED,

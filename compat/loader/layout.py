@@ -211,6 +211,12 @@ def _before_installed(path: Sequence[str]) -> list[str]:
     return list(path)
 
 
+def folders_of_project(program: str, outermost: str | None = None) -> Iterator[str]:
+    """The folders of a program's project, from its own upwards; ``outermost`` is the root where that is known."""
+    folder = os.path.dirname(os.path.abspath(program))
+    return _upwards(folder, outermost or _root(folder)[0])
+
+
 def _upwards(folder: str, root: str) -> Iterator[str]:
     """A folder and those above it, up to ``root``."""
     while True:

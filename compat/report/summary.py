@@ -31,7 +31,7 @@ from compat.check.rules.identity import cmp107_state_starts_empty as cmp107
 from compat.check.rules.types import cmp404_state_type as cmp404
 from compat.check.rules.types import cmp406_key_type as cmp406
 from compat.check.undecided import Undecided
-from compat.loader.failure import Failure, Undecidable
+from compat.loader.failure import SAID, Failure, Undecidable
 from compat.plan.facts import Program
 from compat.report.context import ReportContext
 from compat.report.frames import OF_SEVERAL
@@ -114,7 +114,7 @@ def traceback(failure: Failure) -> list[str]:
     """The traceback of a failure; empty where its message and its line say the same."""
     lines = (failure.traceback or "").splitlines()
     frames = sum(line.startswith(('  File "', "    at ")) for line in lines)
-    told = failure.source is not None and frames <= 1 and "It said:" not in lines
+    told = failure.source is not None and frames <= 1 and SAID not in lines
     return [] if told else lines
 
 

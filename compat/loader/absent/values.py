@@ -7,9 +7,12 @@ is. Everything else needs that, and is refused.
 from __future__ import annotations
 
 import functools
+import os
+import sys
 from abc import ABCMeta
-from collections.abc import Callable, Sequence
-from types import FunctionType, ModuleType
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from types import FrameType, FunctionType, ModuleType
 from typing import Any, NoReturn
 
 from compat.loader.absent.table import TABLE_API, needs_planner, root_of
@@ -49,19 +52,33 @@ class AbsentModule(ModuleType):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        if (self.__name__, name) in _WITHOUT_EFFECT:
-            return _WITHOUT_EFFECT[self.__name__, name]
         values = vars(self)["absent_values"]
         if name not in values:
             values[name] = stand_in(self.__name__, name)
+        if (self.__name__, name) in _OF_VARIABLES:
+            return functools.partial(_variables, values[name], _OF_VARIABLES[self.__name__, name])
         return values[name]
 
 
-_WITHOUT_EFFECT: dict[tuple[str, str], Callable[..., object]] = {
-    ("dotenv", "load_dotenv"): lambda *given, **named: False,
-    ("dotenv", "find_dotenv"): lambda *given, **named: "",
-}
-"""Functions that a job is built without: what they give where there is no file with variables."""
+_OF_VARIABLES: dict[tuple[str, str], object] = {("dotenv", "load_dotenv"): False, ("dotenv", "find_dotenv"): ""}
+"""Functions that read a file of variables, and what they give where there is none: then a job is built without them."""
+
+
+def _variables(function: AbsentType, nothing: object, path: object = None, *given: object, **named: object) -> object:
+    """What such a function gives without a file; it is refused where one is there, for what is in it decides."""
+    path = named.get("dotenv_path", path)
+    places = (
+        [os.fspath(path)] if isinstance(path, str | os.PathLike) and path else _files_of_variables(sys._getframe(1))
+    )
+    if named.get("stream") is not None or any(map(os.path.isfile, places)):
+        Policy.refuse(function, "is called")
+    return nothing
+
+
+def _files_of_variables(caller: FrameType) -> Iterator[str]:
+    """Where they are looked for: beside the file that asks and where compat was called, and in the folders above."""
+    for folder in (Path(caller.f_code.co_filename).absolute().parent, Path.cwd()):
+        yield from (str(above / ".env") for above in (folder, *folder.parents))
 
 
 class AbsentType(ABCMeta):

@@ -214,6 +214,12 @@ def test_files_that_a_job_reads_and_modules_that_come_in_between_concern_it() ->
     assert verdicts(check("--changed", "--format", "json")) == {"clicks": "compatible", "orders": "not-checked"}
 
 
+def test_a_file_that_pins_flink_concerns_every_job() -> None:
+    check("--changed")
+    Path("requirements.txt").write_text("apache-flink==1.18.1\n")
+    assert verdicts(check("--changed", "--format", "json")) == {"orders": "compatible", "clicks": "compatible"}
+
+
 def test_jobs_are_found_where_no_settings_name_them() -> None:
     Path("tools.py").write_text("import sys\nprint(sys.argv)\n")
     Path("tests").mkdir()

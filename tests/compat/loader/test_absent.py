@@ -89,6 +89,20 @@ def test_a_file_of_variables_need_not_be_read(tmp_path: Path) -> None:
     assert (outcome.crash, len(outcome.plans)) == (None, 1)
 
 
+@pytest.mark.parametrize(
+    "call", ["load_dotenv()", "load_dotenv('.env')", "load_dotenv(dotenv_path='.env')", "find_dotenv()"]
+)
+def test_a_file_of_variables_that_is_there_has_to_be_read(
+    tmp_path: Path, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text("UID=steady")
+    crash = load(tmp_path, f"from dotenv import find_dotenv, load_dotenv\n{call}").crash
+    assert crash is not None
+    assert crash.lacks is not None
+    assert (crash.lacks.what, crash.lacks.name) == (Lacking.MODULE, "dotenv")
+
+
 def test_functions_of_operators_may_use_them(tmp_path: Path) -> None:
     top = """
 import absent

@@ -35,6 +35,7 @@ env.execute()
 )
 def test_a_pin(tmp_path: Path, file: str, text: str, named: str, flink: str) -> None:
     (tmp_path / file).write_text(text, encoding="utf-8")
+    (tmp_path / ".git").mkdir()
     (tmp_path / "jobs").mkdir()
     pin = pin_of(str(tmp_path / "jobs" / "job.py"))
     assert pin is not None
@@ -60,6 +61,13 @@ def test_a_pin_outside_of_the_repository_is_not_the_programs(tmp_path: Path) -> 
     (tmp_path / "requirements.txt").write_text("apache-flink==1.18.1\n", encoding="utf-8")
     (tmp_path / "project" / ".git").mkdir(parents=True)
     assert pin_of(str(tmp_path / "project" / "job.py")) is None
+
+
+def test_a_folder_above_that_is_no_project_pins_nothing(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("apache-flink==1.18.1\n", encoding="utf-8")
+    (tmp_path / "jobs").mkdir()
+    assert pin_of(str(tmp_path / "jobs" / "job.py")) is None
+    assert pin_of(str(tmp_path / "jobs" / "job.py"), str(tmp_path)) is not None
 
 
 def judged(folder: Path, old: str, new: str, **load: object) -> tuple[str, set[str], str]:
