@@ -51,8 +51,6 @@ def _doubtful(one: WrittenClass, found: Iterator[ClassChange]) -> Iterator[Class
 
 def _other_guesses(old: Sequence[WrittenClass], new: Sequence[WrittenClass]) -> Iterator[ClassChange]:
     """The classes that code of one version only makes, where values may be of any."""
-    if not (any(one.guessed for one in old) or any(one.guessed for one in new)):
-        return
     before, after = ({one.name for one in version if one.made or not one.guessed} for version in (old, new))
     names = {one.name for one in (*old, *new) if one.guessed}
     gone, come = sorted((before - after) & names), sorted((after - before) & names)

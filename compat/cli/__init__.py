@@ -8,6 +8,7 @@ import click
 
 from compat import __version__
 from compat.cli.faults import told
+from compat.cli.groups import FORMER
 from compat.cli.lazy import Lazy, imported
 
 _COMMANDS = {
@@ -31,28 +32,18 @@ _COMMANDS = {
     "completion": ("compat.cli.completion", "completion"),
 }
 
-_JOB, _REGISTRY = _COMMANDS["job"], _COMMANDS["registry"]
-_FORMER = {
-    **dict.fromkeys(("run", "list", "savepoint", "stop", "cancel", "discard"), _JOB),
-    **dict.fromkeys(("push", "promote", "accepted", "withdraw", "mode", "delete", "token"), _REGISTRY),
-}
-"""The groups of commands that had no group before: they go on working without it, and no help names them so."""
-
 
 class _Commands(Lazy):
     """The commands of the root, and those that have a group now."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        group = _FORMER.get(cmd_name)
-        if group is None:
-            return super().get_command(ctx, cmd_name)
-        found = imported(*group)
-        return found.get_command(ctx, cmd_name) if isinstance(found, Lazy) else None
+        former = FORMER.get(cmd_name)
+        return super().get_command(ctx, cmd_name) if former is None else imported(*former)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        known = {*_COMMANDS, *_FORMER}
+        known = {*_COMMANDS, *FORMER}
         if args and args[0] not in known and not args[0].startswith("-"):
             from difflib import get_close_matches
 

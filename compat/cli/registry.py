@@ -6,22 +6,13 @@ import json
 
 import click
 
+from compat.cli.groups import REGISTRY
 from compat.cli.lazy import Lazy
 from compat.cli.serve import DATABASE, opened_registry, service_modules
 from compat.escaping import visible
 
-_MEMBERS = {
-    "push": ("compat.cli.push", "push"),
-    "promote": ("compat.cli.promote", "promote"),
-    "accepted": ("compat.cli.accepted", "accepted"),
-    "withdraw": ("compat.cli.accepted", "withdraw"),
-    "mode": ("compat.cli.mode", "mode"),
-    "delete": ("compat.cli.delete", "delete"),
-    "token": ("compat.cli.tokens", "token"),
-}
 
-
-@click.group("registry", cls=Lazy, members=_MEMBERS)
+@click.group("registry", cls=Lazy, members=REGISTRY)
 def registry() -> None:
     """The versions of jobs that a service knows: push and promote them, back them up, and see what was decided.
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import jpype
 
-from compat.loader.jvm.bridge import Java, bytes_of, class_name, fields_of, flink, is_a, member
+from compat.loader.jvm.bridge import Java, bytes_of, class_name, exists, fields_of, flink, is_a, member
 from compat.loader.jvm.bytecode import Classes
 from compat.loader.jvm.classfile import ABSTRACT, BRIDGE, Call, Instruction, Member, Method
 from compat.loader.jvm.dataflow import TooLong
@@ -302,20 +302,13 @@ def _is_followed(classes: Classes, called: Member) -> bool:
 
 def _waits(value: Java) -> bool:
     """True if a field for a state is still empty: it is filled with the first record."""
-    state = [flink(name).class_ for name in _STATE if _exists(name)]
+    state = [flink(name).class_ for name in _STATE if exists(name)]
     for field in fields_of(value):
         if any(one.isAssignableFrom(field.getType()) for one in state):
             field.setAccessible(True)
             if field.get(value) is None:
                 return True
     return False
-
-
-def _exists(name: str) -> bool:
-    try:
-        return flink(name) is not None
-    except (jpype.JException, TypeError):
-        return False
 
 
 def _fingerprint(factory: Java, loader: Java) -> str | None:

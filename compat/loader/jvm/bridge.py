@@ -73,6 +73,14 @@ def fields_of(target: Java) -> Iterator[Java]:
         cls = cls.getSuperclass()
 
 
+def exists(name: str) -> bool:
+    """True for a class below Flink's package that this version of it has."""
+    try:
+        return flink(name) is not None
+    except (jpype.JException, TypeError):
+        return False
+
+
 def operator_of(factory: Java) -> Java:
     """The operator that a simple factory holds; None for those that make it later."""
     return factory.getOperator() if factory is not None and hasattr(factory, "getOperator") else None

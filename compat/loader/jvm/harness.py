@@ -10,11 +10,11 @@ import jpype
 from msgspec import Struct
 
 from compat.loader.jvm.asking import declare
-from compat.loader.jvm.bridge import FLINK, Java, class_name, described, flink, is_a, java, member, members, user_frames
+from compat.loader.jvm.bridge import Java, described, flink, is_a, java, member, members, user_frames
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.patience import Account, Patience, account_of
 from compat.loader.jvm.pyflink.operators import runs_python
-from compat.loader.jvm.unconnected import open_flinks_part, replace_committer, replace_writer
+from compat.loader.jvm.unconnected import is_sink, open_flinks_part, replace_committer, replace_writer
 
 T = TypeVar("T")
 _MOST_STATE = (1 << 31) - 1
@@ -23,7 +23,6 @@ _KEYED_BACKEND = "runtime.state.AbstractKeyedStateBackend"
 _ADAPTOR = "runtime.state.v2.adaptor.AsyncKeyedStateBackendAdaptor"
 _WINDOWS = "streaming.runtime.operators.windowing.WindowOperator"
 SOURCE = "streaming.api.operators.SourceOperatorFactory"
-_SINKS = f"{FLINK}streaming.runtime.operators.sink."
 _SINK_OPERATORS = (
     "streaming.api.operators.StreamSink",
     "streaming.runtime.operators.GenericWriteAheadSink",
@@ -110,9 +109,7 @@ def acts_on_values(operator: Configured, loader: Java) -> bool:
     """True for sources, and for sinks, which commit what they find in their state: values are not handed to them."""
     factory = operator.config.getStreamOperatorFactory(loader)
     held: Java = factory.getOperator() if hasattr(factory, "getOperator") else None
-    if is_a(factory, SOURCE) or is_a(held, _LEGACY_SOURCE, *_SINK_OPERATORS):
-        return True
-    if any((class_name(one) or "").startswith(_SINKS) for one in (factory, held)):
+    if is_a(factory, SOURCE) or is_a(held, _LEGACY_SOURCE, *_SINK_OPERATORS) or is_sink(factory):
         return True
     return is_a(held, _WITH_FUNCTION) and is_a(held.getUserFunction(), *_SINK_FUNCTIONS)
 

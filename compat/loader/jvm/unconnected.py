@@ -11,7 +11,19 @@ from contextlib import contextmanager
 
 import jpype
 
-from compat.loader.jvm.bridge import FLINK, Java, array_of, class_name, flink, is_a, java, member, set_member
+from compat.loader.jvm.bridge import (
+    FLINK,
+    Java,
+    array_of,
+    class_name,
+    exists,
+    flink,
+    is_a,
+    java,
+    member,
+    operator_of,
+    set_member,
+)
 from compat.loader.jvm.libraries import is_of_library
 from compat.loader.jvm.usercode import classes_around, classes_of
 
@@ -41,7 +53,7 @@ _WRAPPING = ("api.common.functions.WrappingFunction", "api.java.operators.transl
 
 def is_connector(factory: Java) -> bool:
     """True for the operators of a sink that a library brings: nothing of the user's is in how it connects."""
-    operator = factory.getOperator() if hasattr(factory, "getOperator") else None
+    operator = operator_of(factory)
     if is_a(operator, _GLOBAL_COMMITTER):
         return True
     name = class_name(factory) or ""
@@ -52,8 +64,7 @@ def is_connector(factory: Java) -> bool:
 
 def is_sink(factory: Java) -> bool:
     """True for the operators that Flink makes of the writer or the committer of a sink."""
-    held = factory.getOperator() if hasattr(factory, "getOperator") else None
-    return any((class_name(one) or "").startswith(FLINK + _SINKS) for one in (factory, held))
+    return any((class_name(one) or "").startswith(FLINK + _SINKS) for one in (factory, operator_of(factory)))
 
 
 def is_told_by_code(operator: Java) -> bool:
@@ -78,8 +89,7 @@ def replace_committer(factory: Java) -> None:
     if is_a(factory, _COMMITTERS):
         kind = _declared(factory, "sink")
         set_member(factory, "sink", _object((kind,), _Instead(member(factory, "sink"), nothing)))
-    elif hasattr(factory, "getOperator") and is_a(factory.getOperator(), _GLOBAL_COMMITTER):
-        operator = factory.getOperator()
+    elif is_a(operator := operator_of(factory), _GLOBAL_COMMITTER):
         kind = _declared(operator, "committerFactory")
         set_member(operator, "committerFactory", _object((kind,), _Instead(None, nothing)))
 
@@ -90,7 +100,7 @@ def replace_writer(operator: Java) -> None:
         handler = member(operator, "writerStateHandler")
         sink = member(handler, "sink")
         kinds = (_declared(handler, "sink"), *(one for one in _WITH_WRITER_STATE if is_a(sink, one)))
-        writer = _object(tuple(filter(_exists, _WRITERS)), _Instead(None, None))
+        writer = _object(tuple(filter(exists, _WRITERS)), _Instead(None, None))
         set_member(handler, "sink", _object(kinds, _Instead(sink, writer)))
 
 
@@ -154,10 +164,3 @@ def _object(interfaces: tuple[str, ...], answers: _Instead) -> Java:
 def _declared(target: Java, name: str) -> str:
     """The type of a field, below Flink's own package."""
     return str(target.getClass().getDeclaredField(name).getType().getName()).removeprefix(FLINK)
-
-
-def _exists(name: str) -> bool:
-    try:
-        return flink(name) is not None
-    except (jpype.JException, TypeError):
-        return False

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 import jpype
 
-from compat.loader.jvm.bridge import Java, bytes_of, java, operator_of
+from compat.loader.jvm.bridge import FLINK, Java, bytes_of, java, operator_of
 from compat.loader.jvm.traits import given_of
 from compat.loader.jvm.usercode import classes_of, reached
 
-_FLINK = "org.apache.flink."
 _BOXES = ("Boolean", "Byte", "Character", "Short", "Integer", "Long", "Float", "Double")
 _OF_VALUES = (
     *(f"java.lang.{name}" for name in _BOXES),
@@ -19,12 +18,12 @@ _OF_VALUES = (
     "java.time.",
     "java.util.UUID",
     "java.util.Optional",
-    f"{_FLINK}api.java.tuple.Tuple",
-    f"{_FLINK}types.",
+    f"{FLINK}api.java.tuple.Tuple",
+    f"{FLINK}types.",
 )
 """Where classes of libraries stand whose objects are values; code that names one may make it."""
 _STATIC = 0x0008
-_NO_VALUES = (_FLINK, "java.lang.Throwable", "java.io.Closeable")
+_NO_VALUES = (FLINK, "java.lang.Throwable", "java.io.Closeable")
 
 
 class Held(NamedTuple):
