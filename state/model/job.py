@@ -128,13 +128,11 @@ class Plan(_Job, frozen=True, kw_only=True):
     """One job in four layers: what compat plan --format json prints, and what it writes as a snapshot.
 
     Graph fields bear Flink's names in snake case. New fields may appear; format changes when a field changes its meaning or
-    goes. ``hashes`` are operator ids by node, in the order in which Flink computes them, and ``user_hashes`` what setUidHash
-    gave. ``lines`` are those of the program that the plan names, with their neighbours, by file. Of a topology file,
-    ``transformations`` are ids by label, and ``stream_plan`` is Flink's JSON plan where it asks
-    for it. ``statements`` are those of a job in SQL, ``on_spark`` tells a
-    program that is written for Spark, ``assumed`` are inputs that it depends on and that were not given.
-    ``nodes`` and what follows stand for the
-    graphs of a very large topology.
+    goes. ``hashes`` are operator ids by node, in the order in which Flink computes them, and ``user_hashes`` what
+    setUidHash gave. ``lines`` are those of the program that the plan names, with their neighbours, by file. Of a topology
+    file, ``transformations`` are ids by label, and ``stream_plan`` is Flink's JSON plan where it asks for it.
+    ``statements`` are those of a job in SQL, ``on_spark`` tells a program that is written for Spark, ``assumed`` are inputs
+    that it depends on and that were not given. ``nodes`` and what follows stand for the graphs of a very large topology.
     ``otherwise`` is the plan with another default parallelism, where neither the program nor an option sets one and ids or
     chains depend on it.
     ``empty_savepoint`` is the ``_metadata`` that a job that Flink built would write before its first record: with its states'
