@@ -38,7 +38,6 @@ def run(*arguments):
             "CMP903",
             "says: failed: division by zero",
         ),
-        ("import yaml\nyaml.begin()", "CMP901", "Install PyYAML"),
         ("import os; os._exit(7)", "CMP901", "ended its process"),
         ("print('x' * 5_000_000)\nraise SystemExit('enough')", "CMP901", "enough"),
         (GOOD + "env.execute()\nenv.execute()", "CMP901", "No operators defined"),
@@ -51,7 +50,6 @@ def run(*arguments):
         "module",
         "no-job",
         "swallows",
-        "package",
         "dies",
         "prints",
         "executes-twice",
@@ -65,6 +63,15 @@ def test_check_says_why_and_ends_with_2(tmp_path, program, rule, says):
     assert result.exit_code == 2
     assert rule in result.output
     assert says in result.output
+
+
+def test_a_module_that_a_package_of_another_name_gives_is_said_with_the_name_of_the_package(tmp_path):
+    bad, good = tmp_path / "bad.py", tmp_path / "good.py"
+    bad.write_text("import MySQLdb\nMySQLdb.begin()", encoding="utf-8")
+    good.write_text(GOOD + "env.execute()", encoding="utf-8")
+    result = run("check", str(good), str(bad))
+    assert result.exit_code == 2
+    assert "Install mysqlclient into the environment that runs compat." in result.output
 
 
 WITH_CLIENT = """
