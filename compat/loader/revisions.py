@@ -14,7 +14,7 @@ PREFIX = "git:"
 GIT_TIMEOUT = 120.0
 _SMALL = 1 << 18
 _COMMIT = re.compile(r"[0-9a-f]{8,64}")
-_NAMED_COMMIT = re.compile(r"(\bgit:[0-9a-f]{7}|(?<=')[0-9a-f]{7})[0-9a-f]{33,57}(?=[:'])")
+_NAMED_COMMIT = re.compile(r"(\bgit(?::|&#58;)[0-9a-f]{7}|(?<=')[0-9a-f]{7})[0-9a-f]{33,57}(?=[:'])")
 _LINK_TO_COMMIT = "160000"
 _PLAIN = ("-c", "core.sparseCheckout=false", "-c", "filter.lfs.smudge=cat", "-c", "filter.lfs.process=")
 """Whole trees, and files of LFS as the pointers that they are: nothing is fetched."""

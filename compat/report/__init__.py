@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure
+from compat.loader.revisions import short_revisions
 from compat.report.context import ReportContext
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ __all__ = ["FORMATS", "Failure", "ReportContext", "Undecided", "UnknownFormatErr
 
 NAMES = ("text", "concise", "json", "github", "sarif", "junit", "markdown", "html")
 """The formats, in the order in which help shows them."""
+_OF_DATA = {"json"}
+"""The formats that programs read: ids of commits keep all their digits there."""
 
 
 class UnknownFormatError(ValueError):
@@ -42,7 +45,7 @@ def render(name: str, outcomes: Sequence[Report | Undecided], context: ReportCon
     if name not in NAMES:
         raise UnknownFormatError(name)
     document: str = _module(name).render(outcomes, context)
-    return document
+    return document if name in _OF_DATA else short_revisions(document)
 
 
 def prepare(names: Sequence[str]) -> None:

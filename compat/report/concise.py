@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from compat.check.findings import Report, Verdict
 from compat.check.undecided import Undecided
 from compat.escaping import no_command, visible
-from compat.loader.revisions import short_revisions
 from compat.report import summary
 from compat.report.context import ReportContext
 
@@ -18,7 +17,7 @@ def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> st
     for outcome, tag in zip(outcomes, summary.tags(outcomes), strict=True):
         own = _failures(outcome) if isinstance(outcome, Undecided) else _findings(outcome)
         lines += [line + tag for line in own]
-    return "".join(no_command(visible(short_revisions(line))) + "\n" for line in lines)
+    return "".join(no_command(visible(line)) + "\n" for line in lines)
 
 
 def _findings(report: Report) -> list[str]:

@@ -126,6 +126,16 @@ def test_fingerprints_and_the_category_of_sarif_are_those_of_the_next_revision_t
     assert prints("a1b2c3") == prints("d4e5f6")
 
 
+@pytest.mark.parametrize("form", [name for name in FORMATS if name != "json"])
+def test_ids_of_commits_have_seven_digits_for_people(form: str) -> None:
+    commit = "0123456789abcdef0123456789abcdef01234567"
+    told = finding(title=f"'a' finds no state in git:{commit}:job.py", new_line=SourceLine(f"git:{commit}:job.py", 4))
+    told_of = report(Verdict.INCOMPATIBLE, told, old=program(f"git:{commit}:job.py"))
+    printed = FORMATS[form](told_of, CONTEXT).replace("&#58;", ":")
+    assert "0123456:job.py" in printed
+    assert commit not in printed
+
+
 @pytest.mark.parametrize("form", ["concise", "github", "sarif", "junit"])
 @pytest.mark.parametrize("verdict", [Verdict.INCOMPATIBLE, Verdict.UNKNOWN])
 def test_a_bad_verdict_without_findings_is_still_said(form: str, verdict: Verdict) -> None:
