@@ -1,4 +1,4 @@
-"""``compat accepted`` and ``compat withdraw``: the findings that admins let pass, and taking that back."""
+"""``compat registry accept``, ``accepted`` and ``withdraw``: findings that admins let pass, and taking that back."""
 
 from __future__ import annotations
 
@@ -10,9 +10,48 @@ import click
 from compat.cli.options import server_options
 from compat.cli.remote import ServerError, job_path, server_of
 from compat.escaping import visible
-from compat.service.answers import AcceptedAnswers, WithdrawnAnswers
+from compat.service.answers import AcceptedAnswers, CheckedAnswer, VersionAnswers, WithdrawnAnswers
 
 UNDECIDED = 2
+
+
+@click.command("accept")
+@click.argument("fingerprints", metavar="FINGERPRINT...", nargs=-1, required=True)
+@click.option("--job", required=True, metavar="NAME", help="The job.")
+@click.option("--version", "number", type=click.IntRange(1), help="The version (default: the newest).")
+@click.option("--reason", required=True, help="Why they may pass; the registry keeps it.")
+@server_options(required=True)
+def accept(fingerprints: tuple[str, ...], **options: Any) -> None:
+    """Let findings of a version pass, against the version that runs. It takes an admin's token.
+
+    FINGERPRINT is the one that a report in JSON and the page of a check tell. Another version, or another version that runs, is
+    judged anew. Exit codes: 0 all of them pass from now on, 2 they do not.
+
+    Example: compat registry accept --job word_count 'CMP103|count words' --reason "the counts may start anew"
+    """
+    server = server_of(options["server"], options["token_file"])
+    job, number, reason = options["job"], options["number"], options["reason"]
+    try:
+        if number is None:
+            newest = server.get(f"{job_path(job)}/versions?limit=1", VersionAnswers).versions
+            if not newest:
+                raise click.UsageError(f"The job {visible(job)} has no version: compat registry push makes one.")
+            number = newest[0].number
+        asked = {"accept": [{"fingerprint": each, "reason": reason} for each in fingerprints]}
+        sides = {"old": {"job": job}, "new": {"job": job, "version": number}}
+        report = server.post("/checks", {**sides, "options": asked, "record": True}, CheckedAnswer).report
+    except ServerError as error:
+        click.echo(str(error), err=True)
+        sys.exit(UNDECIDED)
+    passed = {each.fingerprint: each for each in report.suppressed}
+    for each in fingerprints:
+        if each in passed:
+            click.echo(visible(f"let pass: {passed[each].rule} {passed[each].title} ({reason})"))
+        else:
+            click.echo(visible(f"{job}@{number} has no such finding: {each}"), err=True)
+    click.echo(visible(report.sentence))
+    if not passed.keys() >= set(fingerprints):
+        sys.exit(UNDECIDED)
 
 
 @click.command("accepted")

@@ -13,6 +13,7 @@ JOB = {
 REGISTRY = {
     "push": ("compat.cli.push", "push"),
     "promote": ("compat.cli.promote", "promote"),
+    "accept": ("compat.cli.accepted", "accept"),
     "accepted": ("compat.cli.accepted", "accepted"),
     "withdraw": ("compat.cli.accepted", "withdraw"),
     "mode": ("compat.cli.mode", "mode"),

@@ -27,6 +27,12 @@ class VersionAnswer(Struct, frozen=True, kw_only=True):
     plan: PlanInfo = PlanInfo()
 
 
+class VersionAnswers(Struct, frozen=True, kw_only=True):
+    """Versions of a job, newest first."""
+
+    versions: tuple[VersionAnswer, ...]
+
+
 class JobAnswer(Struct, frozen=True, kw_only=True):
     """A job, and the version of it that runs, if one was promoted."""
 
@@ -54,6 +60,12 @@ class FindingAnswer(Struct, frozen=True, kw_only=True):
     title: str
 
 
+class SuppressedAnswer(FindingAnswer, frozen=True, kw_only=True):
+    """A finding of a report that passes, as it was accepted."""
+
+    fingerprint: str
+
+
 class FailureAnswer(Struct, frozen=True, kw_only=True):
     """Why a report decides nothing."""
 
@@ -68,6 +80,7 @@ class ReportAnswer(Struct, frozen=True, kw_only=True):
     verdict: str
     sentence: str
     findings: tuple[FindingAnswer, ...]
+    suppressed: tuple[SuppressedAnswer, ...] = ()
     failures: tuple[FailureAnswer, ...]
 
     @property

@@ -21,7 +21,10 @@ def said(*words: str) -> str:
     "words",
     [
         *(("job", name) for name in ("run", "list", "savepoint", "stop", "cancel", "discard")),
-        *(("registry", name) for name in ("push", "promote", "accepted", "withdraw", "mode", "delete", "token")),
+        *(
+            ("registry", name)
+            for name in ("push", "promote", "accept", "accepted", "withdraw", "mode", "delete", "token")
+        ),
     ],
 )
 def test_a_command_of_a_group_goes_without_it_too(words: tuple[str, str]) -> None:

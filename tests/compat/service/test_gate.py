@@ -167,6 +167,28 @@ def test_what_a_comment_lets_pass_here_an_admin_accepts_there_with_its_reason(se
     assert "agreed" in promoted.output
 
 
+def test_an_admin_accepts_findings_by_their_fingerprints(service, job):
+    running_word_count(service, job)
+    assert compat(service, "push", "--job", job, V2).exit_code == 0
+    (version, *_) = service.client().get(f"/jobs/{job}/versions").json()["versions"]
+    sides = {"old": {"job": job}, "new": {"job": job, "version": version["number"]}}
+    report = service.client("admin").post("/checks", json={**sides, "record": False}).json()["report"]
+    against = [each["fingerprint"] for each in report["findings"] if each["level"] in ("error", "unknown")]
+
+    def accept(*words, role="admin"):
+        return compat(service, "registry", "accept", "--job", job, "--reason", "agreed", *words, role=role)
+
+    other = accept(*against, "CMP101|nothing")
+    assert (other.exit_code, other.stderr) == (2, f"{job}@{version['number']} has no such finding: CMP101|nothing\n")
+    assert accept(*against, role="push").exit_code == 2
+    assert accept(against[0], "--version", "99").exit_code == 2
+    told = accept(*against)
+    assert told.exit_code == 0, told.output
+    assert told.output.count("let pass: CMP") == len(against)
+    assert compat(service, "registry", "accepted", "--job", job).output.count("agreed; a admin") == len(against)
+    assert compat(service, "promote", "--job", job).exit_code == 0
+
+
 def accept_all(service, job, program):
     """An admin lets everything pass that stands against a program; the fingerprints."""
     plan = json.loads(CliRunner().invoke(main, ["plan", str(program), "--format", "json"]).output)
