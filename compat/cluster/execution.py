@@ -23,7 +23,7 @@ from compat.compiler.errors import ProgramError
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
 from compat.compiler.spark.driver.dependencies import find_dependencies
-from compat.compiler.spark.driver.master import JobCancelled, JobFailed
+from compat.compiler.spark.driver.failures import JobCancelled, JobFailed
 from compat.compiler.spark.driver.masters import refuse_unsafe
 from compat.compiler.spark.driver.notes import Notes
 from compat.compiler.spark.driver.restarts import is_of_strategy

@@ -21,7 +21,8 @@ from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
 from compat.compiler.spark.driver.caches import Caches
 from compat.compiler.spark.driver.executor import RunningJob, SparkExecutor
-from compat.compiler.spark.driver.master import JobCancelled, JobFailed, JobMaster
+from compat.compiler.spark.driver.failures import JobCancelled, JobFailed
+from compat.compiler.spark.driver.master import JobMaster
 from compat.compiler.spark.driver.masters import is_standalone
 from compat.compiler.spark.driver.options import Assigned, RunOptions
 from compat.compiler.spark.driver.restore import RestoreRefused
@@ -127,7 +128,7 @@ class JobProcess:
             client.wait()
             if client.collects:
                 collecting.join()
-            self._events.add({"event": "accumulators", "values": dump(client.master.measured.accumulators()).hex()})
+            self._events.add({"event": "accumulators", "values": dump(client.master.job.measured.accumulators()).hex()})
         except Superseded:
             raise
         except Refused as error:
@@ -215,7 +216,7 @@ class JobProcess:
     def _watch(self) -> None:
         """End this process where the job's own thread hangs."""
         while not self._over.wait(_SECONDS):
-            if self._master is not None and self._master.hangs:
+            if self._master is not None and self._master.job.pulse.hangs:
                 faulthandler.dump_traceback(2)
                 print(_HANGS, file=sys.__stderr__, flush=True)
                 os._exit(1)

@@ -71,7 +71,7 @@ def run_program(run: Run, narrator: Narrator, submitted: Callable[[str], None] =
     ``submitted`` is called with the id of each job that was handed to a cluster, where nobody waits for it.
     """
     try:
-        from compat.compiler.spark.driver.master import JobCancelled, JobFailed
+        from compat.compiler.spark.driver.failures import JobCancelled, JobFailed
         from compat.compiler.spark.driver.restore import RestoreRefused
     except ModuleNotFoundError as error:
         narrator.failed(None, MISSING.format(name=error.name))

@@ -89,7 +89,7 @@ def run(folder: Path, keys: int, parallelism: int, **options: Any) -> tuple[list
     pairs.key_by(lambda p: p[0], Types.STRING()).sum(1).uid("sum").sink_to(Nothing()).uid("nothing")
     env.execute("state")
     master = executor.clients[-1].master
-    return [b - a for a, b in pairwise(marks)], master.savepoint, folder / "store"
+    return [b - a for a, b in pairwise(marks)], master.job.savepoint, folder / "store"
 
 
 def main() -> None:

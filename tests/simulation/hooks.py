@@ -27,9 +27,14 @@ from compat.compiler.spark.connectors.kafka import source as kafka_source
 from compat.compiler.spark.driver import (
     background_work,
     checkpoints,
+    driven,
+    epoch_loop,
     executor,
+    life_cycle,
     master,
     orphan_cleanup,
+    recovery,
+    requests,
     restarts,
     runner,
     upkeep,
@@ -38,6 +43,7 @@ from compat.compiler.spark.driver.background_work import Errand
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.executor import RunningJob, SparkExecutor
 from compat.compiler.spark.driver.master import JobMaster
+from compat.compiler.spark.driver.output import Output
 from compat.compiler.spark.driver.runner import SparkRunner
 from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.plan import PhysicalPlan
@@ -193,7 +199,7 @@ def simulated(world: World, brokers: Brokers, *, large: int, save_after: int) ->
         (kafka_source, "time", clock),
         (kafka_sink, "time", clock),
         (kafka_cluster, "time", clock),
-        (master, "time", clock),
+        *((module, "time", clock) for module in (driven, epoch_loop, life_cycle, master, recovery, requests)),
         (restarts, "time", clock),
         (master, "Watch", _Nobody),
         (executor, "threading", SimpleNamespace(Thread=_Thread)),
@@ -232,7 +238,7 @@ def simulated(world: World, brokers: Brokers, *, large: int, save_after: int) ->
         ),
         (LocalFiles, "move", _pointed(world, LocalFiles.move, "file published")),
         (JobMaster, "_step", _stepped(world, JobMaster._step)),
-        (JobMaster, "_sweep", _stands_still(world, JobMaster._sweep)),
+        (Output, "sweep", _stands_still(world, Output.sweep)),
     ]
     files: list[Any] = []
     replacements += ((module, "open", _kept_in(files)) for module in (file_sink, kafka_sink))
@@ -272,8 +278,8 @@ def _pointed(
     return call
 
 
-def _stands_still(world: World, real: Callable[[JobMaster], None]) -> Callable[[JobMaster], None]:
-    def sweep(self: JobMaster) -> None:
+def _stands_still(world: World, real: Callable[[Output], None]) -> Callable[[Output], None]:
+    def sweep(self: Output) -> None:
         if not world.dying:  # who is killed tidies up nothing
             world.paused("before it sweeps")
             real(self)

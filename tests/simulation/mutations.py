@@ -22,7 +22,7 @@ from compat.compiler.spark.connectors.kafka import source as kafka_source
 from compat.compiler.spark.connectors.kafka.sink import TransactionCommitter
 from compat.compiler.spark.driver import restore
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
-from compat.compiler.spark.driver.master import JobMaster
+from compat.compiler.spark.driver.output import Output
 from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
 from compat.compiler.spark.driver.store import JobEntry
 from compat.compiler.spark.state.changes import Changes
@@ -161,7 +161,7 @@ MUTATIONS: dict[str, list[Patch]] = {
     "what is not committed is read from Kafka": [(kafka_source, "consumer_settings", _uncommitted_settings)],
     "a driver that takes a job over fences nobody": [(SnapshotLog, "lead", _nothing)],
     "a driver that was held to be dead writes the entry": [(JobEntry, "yields_to", lambda *_: False)],
-    "a driver that was held to be dead sweeps": [(JobMaster, "_is_behind", lambda self: False)],
+    "a driver that was held to be dead sweeps": [(Output, "_is_behind", lambda self: False)],
 }
 """What is replaced by what."""
 

@@ -24,7 +24,8 @@ from compat.compiler.datastream.stream_execution_environment import StreamExecut
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.connectors.kafka.clients import Pool
 from compat.compiler.spark.driver import orphan_cleanup
-from compat.compiler.spark.driver.master import TRIES, JobMaster
+from compat.compiler.spark.driver.driven import TRIES
+from compat.compiler.spark.driver.master import JobMaster
 from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.state.inspection import state_rows
@@ -265,7 +266,7 @@ class Schedule:
             self._by_hand()
         if self._depth == 1 and world.chance("the driver is held to be dead"):
             self._driver()
-        if shape.rescaled and master.options.savepoint is None and master.coordinator.epoch >= shape.stop:
+        if shape.rescaled and master.job.options.savepoint is None and master.job.coordinator.epoch >= shape.stop:
             master.stop()
 
     def _paused(self, where: str) -> None:

@@ -12,8 +12,9 @@ from unittest.mock import patch
 import pytest
 from msgspec.structs import replace
 
-from compat.compiler.spark.driver import master, orphan_cleanup, runner
-from compat.compiler.spark.driver.master import TRIES, JobMaster
+from compat.compiler.spark.driver import driven, orphan_cleanup, runner
+from compat.compiler.spark.driver.driven import TRIES
+from compat.compiler.spark.driver.output import Output
 from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.task.epochs import Outcome
 from tests.simulation.mutations import MUTATIONS, mutated
@@ -169,8 +170,8 @@ def test_an_attempt_may_come_to_its_end_behind_that_of_its_job(seed: int) -> Non
 
 
 def test_a_job_has_ended_although_spark_is_lost_then() -> None:
-    ended: list[JobMaster] = []
-    note, context = JobMaster._note_remains, SparkDouble.context.fget
+    ended: list[Output] = []
+    note, context = Output.note_remains, SparkDouble.context.fget
     assert context is not None
 
     def lost(self: SparkDouble) -> Context:
@@ -178,11 +179,11 @@ def test_a_job_has_ended_although_spark_is_lost_then() -> None:
             raise RuntimeError("no executors")
         return context(self)  # type: ignore[no-any-return]
 
-    def noted(self: JobMaster) -> None:
+    def noted(self: Output) -> None:
         note(self)
         ended.append(self)
 
-    with patch.object(JobMaster, "_note_remains", noted), patch.object(SparkDouble, "context", property(lost)):
+    with patch.object(Output, "note_remains", noted), patch.object(SparkDouble, "context", property(lost)):
         result = run(79, shape=COUNTING, script=())
     assert (len(ended), result.trace, result.wrong) == (1, (), ())
 
@@ -209,7 +210,7 @@ def test_what_an_attempt_leaves_is_noted_although_the_store_is_away_for_a_moment
     assert result.trace.count(away) == 2
     assert BEHIND_THE_END in result.trace
     assert not result.wrong, result
-    with patch.object(master, "TRIES", 2):
+    with patch.object(driven, "TRIES", 2):
         (left,) = run(2, shape=stopped, script=(*LATE, away, away)).wrong
         assert left.startswith("left behind")
 

@@ -26,8 +26,9 @@ from compat.compiler.spark.connectors.splits import Split
 from compat.compiler.spark.driver.caches import Caches, NotTheSame, places_read, writing
 from compat.compiler.spark.driver.dependencies import Ships, find_dependencies
 from compat.compiler.spark.driver.directories import without_checkpoint_directory
+from compat.compiler.spark.driver.failures import JobCancelled
 from compat.compiler.spark.driver.machines import executors, refuse_lacking, this_machine, yarn_nodes
-from compat.compiler.spark.driver.master import JobCancelled, JobMaster
+from compat.compiler.spark.driver.master import Hearers, JobMaster, Resources
 from compat.compiler.spark.driver.masters import (
     YARN,
     in_containers,
@@ -62,23 +63,23 @@ class RunningJob(JobClient):
         self.collects = job.collect is not None
         self._records: queue.Queue[Any] = queue.Queue()
         self.master = make(self._records.put)
-        super().__init__(JobID(self.master.job_id))
+        super().__init__(JobID(self.master.job.job_id))
         self.error: BaseException | None = None
         self.told = False
         self._began = time.monotonic()
         self.master.prepare(alone)
-        self._thread = threading.Thread(target=self._run, name=f"job-{self.master.job_id[:8]}", daemon=job.attached)
+        self._thread = threading.Thread(target=self._run, name=f"job-{self.master.job.job_id[:8]}", daemon=job.attached)
         self._thread.start()
 
     @property
     def job_id(self) -> str:
         """The id of the job."""
-        return self.master.job_id
+        return self.master.job.job_id
 
     @property
     def over(self) -> bool:
         """True for a job that has ended."""
-        return self.master.status.terminal
+        return self.master.job.status.terminal
 
     @property
     def ended(self) -> bool:
@@ -88,7 +89,7 @@ class RunningJob(JobClient):
     @property
     def epoch(self) -> int:
         """The job's last checkpoint."""
-        return self.master.coordinator.epoch
+        return self.master.job.coordinator.epoch
 
     def _run(self) -> None:
         try:
@@ -104,15 +105,15 @@ class RunningJob(JobClient):
         self.told = True
         if self.error is not None:
             raise self.error
-        if self.master.status is JobStatus.CANCELED:
-            raise JobCancelled(self.master.job_id)
+        if self.master.job.status is JobStatus.CANCELED:
+            raise JobCancelled(self.master.job.job_id)
 
     def _join(self) -> None:
         while self._thread.is_alive():
             self._thread.join(0.2)
 
     def get_job_status(self) -> CompletableFuture:
-        return CompletableFuture.completed(getattr(ClientStatus, self.master.status.value))
+        return CompletableFuture.completed(getattr(ClientStatus, self.master.job.status.value))
 
     def cancel(self) -> CompletableFuture:
         self.master.cancel()
@@ -130,13 +131,13 @@ class RunningJob(JobClient):
             if asked.refused:
                 raise RuntimeError(asked.refused)
             self.wait()
-            return self.master.savepoint
+            return self.master.job.savepoint
 
         return CompletableFuture(savepoint)
 
     def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture:
         def ask() -> str:
-            answer = self.master.store.request(self.master.job_id, "savepoint", path=savepoint_directory)
+            answer = self.master.job.store.request(self.master.job.job_id, "savepoint", path=savepoint_directory)
             if "error" in answer:
                 raise RuntimeError(answer["error"])
             return str(answer["path"])
@@ -147,12 +148,12 @@ class RunningJob(JobClient):
         def result() -> JobExecutionResult:
             self.wait()
             runtime = int((time.monotonic() - self._began) * 1000)
-            return JobExecutionResult(self.get_job_id(), runtime, self.master.measured.accumulators())
+            return JobExecutionResult(self.get_job_id(), runtime, self.master.job.measured.accumulators())
 
         return CompletableFuture(result)
 
     def get_accumulators(self) -> CompletableFuture:
-        return CompletableFuture(self.master.measured.accumulators)
+        return CompletableFuture(self.master.job.measured.accumulators)
 
     def records(self) -> Iterator[Any]:
         """The records that the program wants back, as they are committed."""
@@ -165,7 +166,7 @@ class RunningJob(JobClient):
             yield from self.records()
             self.wait()
         finally:
-            if not self.master.status.terminal:
+            if not self.master.job.status.terminal:
                 self.told = True
                 self.master.cancel()
 
@@ -221,22 +222,19 @@ class SparkExecutor:
                     compilation,
                     made,
                     self._store,
-                    self.runner,
-                    self.workers,
+                    Resources(self.runner, self.workers),
                     options,
+                    Hearers(self._listener, self._printer, collector),
                     job_id=job_id,
                     before=before,
                     dependencies=dependencies,
-                    listener=self._listener,
-                    printer=self._printer,
-                    collector=collector,
                     made_again=lambda *damaged: self._made_again(given, *damaged),
                 )
 
             client = RunningJob(job, make, alone)
         self.clients.append(client)
         if before is not None or options.savepoint is None:  # what the snapshot's job wrote is not in it
-            self.caches.written(job_id, written, lambda: client.master.has_read_all)
+            self.caches.written(job_id, written, lambda: client.master.job.has_read_all)
         self.caches.read(read, lambda: client.over)
         return client
 
@@ -298,9 +296,9 @@ class SparkExecutor:
                 compilation,
                 made,
                 JobStore(str(folder / "store")),
-                self.runner,
-                self.workers,
+                Resources(self.runner, self.workers),
                 options,
+                Hearers(),
                 job_id=uuid.uuid4().hex,
                 dependencies=dependencies,
                 made_again=lambda *damaged: self._made_again(given, *damaged),
@@ -444,8 +442,8 @@ class SparkExecutor:
     def close(self) -> None:
         """Stop Spark, and keep no cached streams unless a job goes on with them when the program is run again."""
         masters = [client.master for client in self.clients]
-        if masters and all(master.status in (JobStatus.FINISHED, JobStatus.CANCELED) for master in masters):
-            sources = [source for master in masters for source in master.coordinator.sources.values()]
+        if masters and all(master.job.status in (JobStatus.FINISHED, JobStatus.CANCELED) for master in masters):
+            sources = [source for master in masters for source in master.job.coordinator.sources.values()]
             with suppress(OSError):  # they are in nobody's way
                 self.caches.close(place for source in sources for place in places_read(source.function, source.splits))
         if self._spark is not None:

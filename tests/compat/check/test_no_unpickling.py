@@ -103,14 +103,14 @@ def test_check_and_restore_of_a_snapshot_in_a_store(cluster: Cluster, tmp_path: 
     run(cluster, Keep(str(boom)))
     master = cluster.last.master
     new.write_text(NEW, encoding="utf-8")
-    (outcome,) = compare(Comparison(master.savepoint, str(new))).outcomes
+    (outcome,) = compare(Comparison(master.job.savepoint, str(new))).outcomes
     assert isinstance(outcome, Report)
     assert {finding.rule for finding in outcome.findings} >= {"CMP405", "CMP411"}
 
     # The restore itself converts the rows that the mines are in.
     run(cluster, Keep(str(boom), WIDER))
-    again = cluster.last.master
-    restoration = prepare_restore(again.plan, again._plan_json, RunOptions(savepoint=master.savepoint))
+    again = cluster.last.master.job
+    restoration = prepare_restore(again.plan, again.plan_json, RunOptions(savepoint=master.job.savepoint))
     assert restoration.migrations
     restoration.into(SnapshotLog.create(tmp_path / "restored"))
     assert not boom.exists()

@@ -19,7 +19,7 @@ from compat.cluster import dispatcher
 from compat.cluster.dispatcher import ClusterSettings
 from compat.compiler.datastream import program
 from compat.compiler.executiongraph.states import JobStatus
-from compat.compiler.spark.driver import lease, master, shared
+from compat.compiler.spark.driver import driven, lease, shared
 from compat.compiler.spark.driver.executor import InProcessExecutor
 from compat.compiler.spark.driver.shared import AttachedSpark, SparkPlace
 from compat.compiler.spark.task.epochs import EpochLost, InProcessRunner
@@ -139,7 +139,7 @@ class _StandingExecutor(InProcessExecutor):
 def test_a_job_whose_thread_stands_still_for_longer_than_an_epoch_may_take_hangs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, deadline: str
 ) -> None:
-    monkeypatch.setattr(master, "_SHORTEST_STANDSTILL", 0.5)
+    monkeypatch.setattr(driven, "_SHORTEST_STANDSTILL", 0.5)
     _Standing.go_on.clear()
     cluster = Cluster(tmp_path, _StandingExecutor)
     env = cluster.environment(1, epoch_records=5)
@@ -150,17 +150,17 @@ def test_a_job_whose_thread_stands_still_for_longer_than_an_epoch_may_take_hangs
     job = cluster.last
     try:
         wait_for(lambda: job.epoch == 1)
-        assert not job.master.hangs
+        assert not job.master.job.pulse.hangs
         if deadline == "1 s":
-            wait_for(lambda: job.master.hangs)
+            wait_for(lambda: job.master.job.pulse.hangs)
         else:
             threading.Event().wait(2.5)
-            assert not job.master.hangs
+            assert not job.master.job.pulse.hangs
     finally:
         _Standing.go_on.set()
         job.wait()
         program.start(program.Program())
-    assert not job.master.hangs
+    assert not job.master.job.pulse.hangs
     assert sorted(map(int, cluster.lines)) == list(range(20))
 
 
@@ -172,7 +172,7 @@ from compat.cluster.layout import ClusterFolder
 from compat.compiler.spark.driver.options import Assigned
 master._SECONDS = 0.1
 process = master.JobProcess(ClusterFolder(sys.argv[1]), Assigned(sys.argv[2], 1), "pool")
-process._master = SimpleNamespace(hangs=True)
+process._master = SimpleNamespace(job=SimpleNamespace(pulse=SimpleNamespace(hangs=True)))
 threading.Thread(target=process._watch).start()
 
 def waits_for_what_never_comes():

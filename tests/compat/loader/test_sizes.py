@@ -67,7 +67,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     keyed = env.from_collection(list(range(100)), L).key_by(lambda n: n % 7, L)
     keyed.process(Keep(), L).uid("keep").print()
     env.execute("numbers")
-    yield cluster.last.master.savepoint
+    yield cluster.last.master.job.savepoint
     start(Program())
 
 

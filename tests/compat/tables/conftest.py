@@ -53,7 +53,7 @@ def savepoint(tmp_path: Path) -> Iterator[Callable[..., str]]:
     def write(epochs: int = 2, records: Any = RECORDS, parallelism: int = 2) -> str:
         cluster = Cluster(tmp_path / f"cluster{next(made)}")
         list(job(cluster.environment(parallelism, epochs=epochs, epoch_records=3), records).execute_and_collect())
-        path = cluster.last.master.savepoint
+        path = cluster.last.master.job.savepoint
         assert path is not None
         return str(path)
 

@@ -51,7 +51,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """A savepoint of the job with states of several types."""
     cluster = Cluster(tmp_path_factory.mktemp("job"))
     list(job(cluster.environment(2, epochs=2, epoch_records=3), RECORDS).execute_and_collect())
-    yield str(cluster.last.master.savepoint)
+    yield str(cluster.last.master.job.savepoint)
     program.start(program.Program())
 
 

@@ -106,7 +106,9 @@ class _Steps:
 def stand_still_in(folder: str, *, large: bool) -> None:
     """Have this driver stand still where it is wanted. ``large``: its state counts as such, so that tasks work on it."""
     from compat.compiler.spark.driver import savepoints
+    from compat.compiler.spark.driver.epoch_loop import EpochLoop
     from compat.compiler.spark.driver.master import JobMaster
+    from compat.compiler.spark.driver.requests import Requests
     from compat.compiler.spark.driver.workers import SparkWorkers
     from compat.state.delta import work
     from compat.state.delta.log import SnapshotLog
@@ -115,9 +117,9 @@ def stand_still_in(folder: str, *, large: bool) -> None:
     steps = _Steps(Path(folder))
     owners: list[tuple[Any, str, str]] = [
         (savepoints, "write_savepoint", "savepoint"),
-        (JobMaster, "_stop_now", "stop"),
+        (Requests, "stop_now", "stop"),
         (JobMaster, "prepare", "restore"),
-        (JobMaster, "_epoch", "first epoch"),
+        (EpochLoop, "run", "first epoch"),
     ]
     for owner, name, what in owners:
         setattr(owner, name, steps.during(what, getattr(owner, name)))

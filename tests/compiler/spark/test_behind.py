@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.failures import JobFailed
 from compat.compiler.spark.driver.restore import open_snapshot
 from compat.compiler.spark.driver.store import prove_not_behind
 from compat.state.delta.errors import StoreError

@@ -53,13 +53,13 @@ def state(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         with pytest.raises(Killed):
             run(cluster, tmp_path)
     master = cluster.last.master
-    return str(master.store.state(master.job_id))
+    return str(master.job.store.state(master.job.job_id))
 
 
 def goes_on(cluster: Any, folder: Path, state: str) -> None:
     """The same command goes on with the job of that state, exactly once."""
     run(cluster, folder)
-    assert cluster.last.master.job_id == Path(state).parent.name
+    assert cluster.last.master.job.job_id == Path(state).parent.name
     verify(cluster, folder)
 
 

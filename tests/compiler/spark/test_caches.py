@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from compat.compiler.datastream.execution_mode import RuntimeExecutionMode
 from compat.compiler.spark.driver.caches import Caches, CacheSink, NotTheSame
 from compat.compiler.spark.driver.executor import InProcessExecutor, SparkExecutor
-from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.failures import JobFailed
 from compat.compiler.spark.driver.runner import SparkRunner
 from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.task.epochs import EpochLost, InProcessRunner
@@ -108,7 +108,7 @@ def test_records_that_are_damaged_after_the_submission_are_made_again(
     result = env.execute("again")
     assert sorted(line.partition("> ")[2] for line in cluster.lines) == ["11", "21", "31"]
     assert len(program.marks.read_text()) == 6
-    assert str(result.get_job_id()) == cluster.last.master.job_id
+    assert str(result.get_job_id()) == cluster.last.master.job.job_id
     assert program.job() == ([11, 21, 31], 6)
 
 
@@ -127,7 +127,7 @@ def test_a_job_that_has_read_a_part_goes_on_with_what_is_made_again(
     DamagedMeanwhile(program, cluster, damage, monkeypatch, call=2)
     program.cached.map(lambda n: n + 1, Types.INT()).print()
     program.cached._environment.execute()
-    assert cluster.last.master.coordinator.epoch > 1
+    assert cluster.last.master.job.coordinator.epoch > 1
     assert sorted(line.partition("> ")[2] for line in cluster.lines) == ["11", "21", "31"]
     assert len(program.marks.read_text()) == 6
     assert {event["job_id"] for event in cluster.events} == {cluster.last.job_id}
@@ -279,7 +279,7 @@ def test_a_program_that_is_killed_reads_and_writes_each_record_once(
             program.cached.map(lambda n: n + 1, Types.INT()).print()
             program.cached._environment.execute(name)
             found.append(sorted(line.partition("> ")[2] for line in cluster.lines))
-            if cluster.last.master.abandoned:
+            if cluster.last.master.job.abandoned:
                 return found
         cluster.executor.close()
         return found
@@ -309,7 +309,9 @@ def test_what_a_job_was_stopped_before_is_not_missing(cluster: Any, tmp_path: Pa
     assert program.job() == ([11, 21, 31], 4)
     first.print()
     program.cached.invalidate()
-    cluster.executor.options = replace(cluster.executor.options, savepoint=cluster.executor.clients[0].master.savepoint)
+    cluster.executor.options = replace(
+        cluster.executor.options, savepoint=cluster.executor.clients[0].master.job.savepoint
+    )
     env.execute()
     cluster.executor.options = replace(cluster.executor.options, savepoint=None)
     assert program.job()[0] == [11, 21, 31]

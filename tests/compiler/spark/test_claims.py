@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
-from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.failures import JobFailed
 from compat.compiler.spark.driver.restore import open_snapshot
 from compat.state.delta.errors import StoreError
 from compat.state.delta.savepoint import METADATA, remove_savepoint
@@ -50,7 +50,7 @@ def test_the_others_are_whole_when_one_was_claimed(three: list[Path], cluster: C
 def test_no_savepoint_is_made_within_another(three: list[Path], cluster: Cluster, within: str) -> None:
     with pytest.raises(StoreError, match=f"cannot be a directory for savepoints: {three[0]} is a savepoint"):
         cluster.last.master.take_savepoint(str(three[0] / within))
-    state = cluster.last.master.coordinator.log.path
+    state = cluster.last.master.job.coordinator.log.path
     with pytest.raises(StoreError, match="is a savepoint or a table"):
         cluster.last.master.take_savepoint(state)
 
@@ -111,7 +111,7 @@ def test_neither_an_older_checkpoint_nor_a_copy_is_claimed(cluster: Cluster, tmp
 def test_that_it_cannot_be_removed_is_no_failure(
     three: list[Path], cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("compat.compiler.spark.driver.master.give_up", refusing)
+    monkeypatch.setattr("compat.compiler.spark.driver.recovery.give_up", refusing)
     run(cluster, savepoint=str(three[0]), claim=True)
     assert [each["text"] for each in cluster.events if each["event"] == "note"] == [
         f"The claimed snapshot {three[0]} is not removed: the storage is away"

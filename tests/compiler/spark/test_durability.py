@@ -82,7 +82,7 @@ def test_an_epoch_survives_a_power_cut(cluster: Any, tmp_path: Path, monkeypatch
 def test_a_savepoint_survives_a_power_cut(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
     disk = Disk(monkeypatch)
     run(cluster, tmp_path, epochs=2)
-    snapshot = find_snapshot(cluster.last.master.savepoint)
+    snapshot = find_snapshot(cluster.last.master.job.savepoint)
     log = snapshot.open()
     assert all(disk.keeps(Path(log.path, file.path)) for file in log.files())
     assert all(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from compat.compiler.spark.driver.master import JobCancelled
+from compat.compiler.spark.driver.failures import JobCancelled
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
@@ -92,7 +92,7 @@ def test_the_savepoint_that_a_job_was_stopped_with_is_told(program: Program) -> 
     program.run(epochs=1)
     assert program.cluster.events[-1]["event"] == "stopped"
     assert program.cluster.events[-1]["path"] == first["path"]
-    assert program.cluster.last.master.savepoint == first["path"]
+    assert program.cluster.last.master.job.savepoint == first["path"]
     (after,) = program.store.jobs()
     assert (after.status, after.stopped_with) == ("FINISHED", first["path"])
     assert program.cluster.lines == NUMBERS[:10]

@@ -64,7 +64,7 @@ def entry_of(cluster: Any) -> JobEntry:
 
 
 def planned(cluster: Any) -> PhysicalPlan:
-    made: PhysicalPlan = cluster.last.master.plan
+    made: PhysicalPlan = cluster.last.master.job.plan
     return made
 
 
@@ -241,7 +241,7 @@ def test_a_job_that_restarts_cannot_be_stopped_with_a_savepoint(cluster: Any, tm
     env.configuration.set_string("restart-strategy.fixed-delay.delay", "5 s")  # all of this happens while it waits
     env.from_collection(list(range(20)), Types.INT()).map(Failing(tmp_path / "mended")).print()
     client = env.execute_async()
-    while client.master.status is not JobStatus.RESTARTING:
+    while client.master.job.status is not JobStatus.RESTARTING:
         time.sleep(0.01)
     with pytest.raises(RuntimeError, match="restarts after a failure"):
         client.stop_with_savepoint(False).result()
@@ -249,6 +249,6 @@ def test_a_job_that_restarts_cannot_be_stopped_with_a_savepoint(cluster: Any, tm
     assert "restarts after a failure" in store.request(client.job_id, "stop")["error"]
     (tmp_path / "mended").touch()
     assert Path(client.trigger_savepoint().result()).exists()
-    while client.master.status is not JobStatus.FINISHED:
+    while client.master.job.status is not JobStatus.FINISHED:
         time.sleep(0.01)
     assert sorted(cluster.lines) == sorted(map(str, range(20)))

@@ -12,7 +12,7 @@ from unittest.mock import patch
 import pytest
 
 from compat.compiler.datastream import program
-from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.failures import JobFailed
 from compat.state.delta.errors import StoreError
 from compat.state.stores.paths import Place, place_of
 from tests import object_store
@@ -57,7 +57,7 @@ def run_through(folder: Path, seed: int) -> Counter[str]:
         try:
             persistently(lambda: give(bucket, NUMBERS))
             persistently(lambda: counting(cluster, bucket, epochs=2))
-            path = cluster.last.master.savepoint
+            path = cluster.last.master.job.savepoint
             assert path is not None
             persistently(lambda: counting(cluster, bucket, 3, savepoint=path))
             persistently(lambda: verify(cluster, bucket))

@@ -27,7 +27,7 @@ from compat.compiler.spark.connectors.builtin import CollectionEnumerator
 from compat.compiler.spark.connectors.delta.sink import DeltaCommitter
 from compat.compiler.spark.connectors.files.sink import FileCommitter
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
-from compat.compiler.spark.driver.master import JobCancelled, JobFailed
+from compat.compiler.spark.driver.failures import JobCancelled, JobFailed
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.state.inspection import state_rows
 from compat.compiler.spark.task import epochs
@@ -88,7 +88,7 @@ def verify(cluster: Any, folder: Path) -> None:
     files = [file for file in (folder / "files").iterdir() if not file.name.startswith(".")]
     lines = [line for file in files for line in file.read_text().split()]
     assert Counter(tuple(map(int, line.split(":"))) for line in lines) == expected
-    job = cluster.last.master.store.directory(cluster.last.master.job_id)
+    job = cluster.last.master.job.store.directory(cluster.last.master.job.job_id)
     assert {row["key"]: row["value"] for row in state_rows(str(job), "count") if row["state"] == "count"} == sizes
 
 
@@ -125,9 +125,9 @@ def test_a_driver_that_dies_is_followed_by_another(
         patched.setattr(owner, name, failing(getattr(owner, name), call, after, Killed()))
         with pytest.raises(Killed):
             run(cluster, tmp_path)
-    first = cluster.last.master.job_id
+    first = cluster.last.master.job.job_id
     run(cluster, tmp_path)
-    assert cluster.last.master.job_id == first
+    assert cluster.last.master.job.job_id == first
     verify(cluster, tmp_path)
 
 
@@ -147,7 +147,7 @@ def test_a_fault_that_stays_ends_the_job_and_what_it_had_goes_on(
         patched.setattr(owner, name, fail)
         with pytest.raises(JobFailed, match=str(error.args[-1])[:20]):
             run(cluster, tmp_path)
-    failed = cluster.last.master
+    failed = cluster.last.master.job
     assert failed.status.value == "FAILED"
     run(cluster, tmp_path, savepoint=str(failed.store.directory(failed.job_id)))
     verify(cluster, tmp_path)
@@ -156,11 +156,11 @@ def test_a_fault_that_stays_ends_the_job_and_what_it_had_goes_on(
 def test_a_driver_does_not_take_a_running_job_over(cluster: Any, tmp_path: Path) -> None:
     run(cluster, tmp_path)
     master = cluster.last.master
-    held = master.store.lock(master.job_id)
+    held = master.job.store.lock(master.job.job_id)
     with pytest.raises(StoreError, match="run by another process"):
-        master.store.lock(master.job_id)
+        master.job.store.lock(master.job.job_id)
     held.close()
-    master.store.lock(master.job_id).close()
+    master.job.store.lock(master.job.job_id).close()
 
 
 def test_two_drivers_cannot_both_commit_an_epoch(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_full_disk_stops_the_job_and_loses_nothing(cluster: Any, tmp_path: Pat
     with pytest.raises(JobFailed, match="No space left"):
         run(cluster, tmp_path, replicas=replicas)
     ballast.unlink()
-    failed = cluster.last.master
+    failed = cluster.last.master.job
     assert failed.coordinator.epoch > 0
     # Where even the end could not be put down, the job counts as interrupted.
     ended = failed.store.read(failed.job_id).ended
@@ -274,9 +274,9 @@ def test_the_same_command_goes_on_after_a_failure(
         patched.setattr(owner, name, failing(getattr(owner, name), 3, False, error, for_good=True))
         with pytest.raises(JobFailed):
             run(cluster, tmp_path)
-    failed = cluster.last.master
+    failed = cluster.last.master.job
     run(cluster, tmp_path)
-    assert cluster.last.master.job_id == failed.job_id
+    assert cluster.last.master.job.job_id == failed.job_id
     verify(cluster, tmp_path)
 
 
@@ -287,9 +287,9 @@ def test_a_failed_job_starts_anew_where_that_is_asked_for(cluster: Any, tmp_path
         )
         with pytest.raises(JobFailed):
             run(cluster, tmp_path / "first")
-    failed = cluster.last.master.job_id
+    failed = cluster.last.master.job.job_id
     run(cluster, tmp_path / "second", fresh=True)
-    assert cluster.last.master.job_id != failed
+    assert cluster.last.master.job.job_id != failed
     verify(cluster, tmp_path / "second")
 
 
@@ -302,10 +302,10 @@ def test_a_damaged_entry_does_not_start_the_job_anew(
         with pytest.raises(Killed):
             run(cluster, tmp_path)
     master = cluster.last.master
-    (master.store.directory(master.job_id) / "job.json").write(left)
-    with pytest.raises(StoreError, match=f"job.json is damaged.* go on from its state with -s .*{master.job_id}"):
+    (master.job.store.directory(master.job.job_id) / "job.json").write(left)
+    with pytest.raises(StoreError, match=f"job.json is damaged.* go on from its state with -s .*{master.job.job_id}"):
         run(cluster, tmp_path)
-    run(cluster, tmp_path, savepoint=str(master.store.directory(master.job_id)))
+    run(cluster, tmp_path, savepoint=str(master.job.store.directory(master.job.job_id)))
     verify(cluster, tmp_path)
 
 
@@ -318,7 +318,7 @@ def test_others_may_optimize_the_table(cluster: Any, tmp_path: Path, monkeypatch
         with pytest.raises(Killed):
             run(cluster, tmp_path)
     master = cluster.last.master
-    rewrite(DeltaTable(master.store.state(master.job_id)))
+    rewrite(DeltaTable(master.job.store.state(master.job.job_id)))
     run(cluster, tmp_path)
     verify(cluster, tmp_path)
 
@@ -330,12 +330,12 @@ def test_a_job_goes_on_from_where_its_table_was_rolled_back_to(cluster: Any, tmp
         with pytest.raises(Killed):
             run(cluster, tmp_path)
     master = cluster.last.master
-    path = master.store.state(master.job_id)
+    path = master.job.store.state(master.job.job_id)
     log = SnapshotLog.open(path)
     DeltaTable(path).restore(log.version_of_epoch(1))
     run(cluster, tmp_path)
-    assert cluster.last.master.job_id == master.job_id
-    job = str(master.store.directory(master.job_id))
+    assert cluster.last.master.job.job_id == master.job.job_id
+    job = str(master.job.store.directory(master.job.job_id))
     counted = {row["key"]: row["value"] for row in state_rows(job, "count") if row["state"] == "count"}
     assert counted == Counter(number % KEYS for number in NUMBERS)
 
@@ -444,7 +444,7 @@ def test_a_recovery_that_never_succeeds_is_given_up(cluster: Any, tmp_path: Path
     monkeypatch.setattr(InProcessRunner, "run", lost)
     with pytest.raises(JobFailed, match="endpoint is not connected"):
         run(cluster, tmp_path)
-    assert cluster.last.master.status.value == "FAILED"
+    assert cluster.last.master.job.status.value == "FAILED"
 
 
 def test_a_source_that_cannot_be_asked_is_asked_again(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
@@ -468,7 +468,7 @@ def test_a_job_is_cancelled_while_it_waits_for_its_store(cluster: Any, tmp_path:
     monkeypatch.setattr(InProcessRunner, "run", lost)
     with pytest.raises(JobCancelled):
         run(cluster, tmp_path)
-    assert cluster.last.master.status.value == "CANCELED"
+    assert cluster.last.master.job.status.value == "CANCELED"
 
 
 def test_lost_executors_are_no_failures_of_the_program(cluster: Any, tmp_path: Path, monkeypatch: Any) -> None:
@@ -547,7 +547,7 @@ def test_what_travels_to_the_driver_is_bounded(cluster: Any, monkeypatch: Any) -
     )
     env.execute()
     assert max(sizes) < 2_000_000
-    job = cluster.last.master.store.directory(cluster.last.master.job_id)
+    job = cluster.last.master.job.store.directory(cluster.last.master.job.job_id)
     assert {row["key"]: len(row["value"]) for row in state_rows(str(job), "large")} == dict.fromkeys(NUMBERS, 300_000)
 
 

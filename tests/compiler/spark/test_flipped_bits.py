@@ -16,7 +16,7 @@ from compat.compiler.datastream.functions import KeyedProcessFunction
 from compat.compiler.datastream.program import Program, start
 from compat.compiler.datastream.state import ValueStateDescriptor
 from compat.compiler.spark.driver import lease
-from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.failures import JobFailed
 from compat.state.delta.errors import StoreError
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster

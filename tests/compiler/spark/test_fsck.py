@@ -9,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from compat.cli import main
+from compat.compiler.spark.driver.failures import JobFailed
 from compat.compiler.spark.driver.fsck import fsck
-from compat.compiler.spark.driver.master import JobFailed
 from compat.state.delta.errors import StoreError
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster

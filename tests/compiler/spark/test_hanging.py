@@ -21,7 +21,7 @@ import pytest
 from compat.compiler.datastream.functions import MapFunction
 from compat.compiler.datastream.program import Program, start
 from compat.compiler.spark.driver.executor import SparkExecutor
-from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.failures import JobFailed
 from compat.compiler.spark.task.epochs import EpochSpec, PackedPlan
 from compat.compiler.spark.task.hosts import HostLoad, _folder, _Request
 from compat.state.delta.replica import Position
@@ -78,7 +78,7 @@ def test_a_job_that_hangs_is_cancelled_within_seconds(spark: Cluster, tmp_path: 
     wait_for((tmp_path / "hangs").exists, 300)
     host = int((tmp_path / "hangs").read_text())
     answers: list[Any] = []
-    store, job = spark.last.master.store, str(client.get_job_id())
+    store, job = spark.last.master.job.store, str(client.get_job_id())
     asking = threading.Thread(target=lambda: answers.append(store.request(job, "cancel")))
     asking.start()
     asking.join(60)
@@ -94,7 +94,7 @@ def test_an_epoch_that_is_late_is_tried_again(spark: Cluster, tmp_path: Path) ->
     env.get_checkpoint_config().set_checkpoint_timeout(10_000)
     made = env.from_collection(NUMBERS, Types.INT()).map(Hanging(tmp_path, once=True))
     assert sorted(made.execute_and_collect()) == NUMBERS
-    job = spark.last.master.job_id
+    job = spark.last.master.job.job_id
     told = [event["error"] for event in spark.events if event["event"] == "restarting" and event["job_id"] == job]
     assert told[0].startswith("The epoch was not done within 10 s (execution.checkpointing.timeout).")
 
@@ -128,7 +128,7 @@ def test_the_first_failure_ends_the_epoch(spark: Cluster, tmp_path: Path, restar
     began = time.monotonic()
     if restarts:
         assert sorted(made.execute_and_collect()) == [0, 1]
-        job = spark.last.master.job_id
+        job = spark.last.master.job.job_id
         told = [event for event in spark.events if event["event"] == "restarting" and event["job_id"] == job]
         assert ["It fails at its first record." in event["error"] for event in told] == [True]
     else:

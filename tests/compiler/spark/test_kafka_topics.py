@@ -33,7 +33,7 @@ from compat.compiler.datastream.formats.json import JsonRowDeserializationSchema
 from compat.compiler.datastream.functions import KeyedProcessFunction, ProcessFunction
 from compat.compiler.spark.connectors.kafka import sink as kafka_sink
 from compat.compiler.spark.connectors.kafka.sink import ProducingWriter, TransactionCommitter
-from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.failures import JobFailed
 from compat.compiler.spark.task.epochs import EpochLost, InProcessRunner
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
@@ -177,7 +177,7 @@ def test_the_end_at_which_reading_starts_is_settled_at_once(cluster: Any, broker
 
     records()
     end = time.monotonic() + 20
-    while cluster.last.master.coordinator.epoch == 0:
+    while cluster.last.master.job.coordinator.epoch == 0:
         assert time.monotonic() < end
         time.sleep(0.01)
     cluster.last.master.abandon()
@@ -216,7 +216,7 @@ def test_what_retention_took_is_told(cluster: Any, broker: KafkaBroker) -> None:
 
     reset = ""
     assert list(run(epochs=1)) == [f"a{n}" for n in range(4)]
-    savepoint = cluster.last.master.savepoint
+    savepoint = cluster.last.master.job.savepoint
     broker.delete_before(topic, 0, 6)
     told = f"(?s)Partition 0 of topic '{topic}' has the offsets 6 to 9, but the job stands at 4: 2 records were deleted"
     with pytest.raises(JobFailed, match=told):
@@ -333,7 +333,7 @@ def test_a_savepoint_is_restored_with_another_parallelism(cluster: Any, broker: 
     assert sum(written(broker, out).values()) == 40
     broker.add_partitions(topic, 4)
     broker.put(topic, 3, ["d0", "d1"])
-    counting(cluster, broker, topic, out, parallelism=3, savepoint=cluster.last.master.savepoint)
+    counting(cluster, broker, topic, out, parallelism=3, savepoint=cluster.last.master.job.savepoint)
     assert written(broker, out) == EXPECTED + Counter(["d:1", "d:2"])
 
 
@@ -394,9 +394,9 @@ def test_a_driver_that_dies_is_followed_by_another(
             patched.setattr(owner, name, failing(getattr(owner, name), call, after, Killed()))
         with pytest.raises(Killed):
             counting(cluster, broker, topic, out)
-    first = cluster.last.master.job_id
+    first = cluster.last.master.job.job_id
     counting(cluster, broker, topic, out)
-    assert cluster.last.master.job_id == first
+    assert cluster.last.master.job.job_id == first
     assert written(broker, out) == EXPECTED
 
 
@@ -417,7 +417,7 @@ def test_a_topic_that_is_not_there_stops_the_sink_and_nothing_is_lost(cluster: A
         counting(cluster, broker, topic, out, attempts=0)
     broker.topic(1, out)
     master = cluster.last.master
-    counting(cluster, broker, topic, out, savepoint=str(master.store.directory(master.job_id)))
+    counting(cluster, broker, topic, out, savepoint=str(master.job.store.directory(master.job.job_id)))
     assert written(broker, out) == EXPECTED
 
 

@@ -82,7 +82,7 @@ def test_a_driver_that_was_paused_gives_way_to_the_one_that_took_over(tmp_path: 
     _Pausing.go_on.set()
     former.wait()
     assert former.master.superseded
-    assert new.master.status is JobStatus.FINISHED
+    assert new.master.job.status is JobStatus.FINISHED
     entry = JobStore(tmp_path / "store").read(job_id)
     assert entry is not None
     assert (entry.status, entry.fence) == ("FINISHED", FENCED + 1)
@@ -156,5 +156,5 @@ def test_what_a_former_driver_has_running_on_spark_is_cancelled(tmp_path: Path) 
             other.end()
     finally:
         spark.stop()
-    assert new.master.status is JobStatus.FINISHED
+    assert new.master.job.status is JobStatus.FINISHED
     assert _written(tmp_path) == Counter(f"{key}:{count}" for key in range(KEYS) for count in range(1, END // KEYS + 1))

@@ -21,7 +21,7 @@ from compat.compiler.datastream.functions import KeyedProcessFunction, MapFuncti
 from compat.compiler.datastream.program import Program, start
 from compat.compiler.datastream.state import ValueStateDescriptor
 from compat.compiler.spark.driver.executor import InProcessExecutor, SparkExecutor
-from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.failures import JobFailed
 from compat.compiler.spark.operators.factory import has_functions_to_keep
 from compat.compiler.spark.task.epochs import PackedPlan
 from compat.compiler.spark.task.hosts import HostLoad, _folder

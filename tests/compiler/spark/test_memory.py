@@ -304,7 +304,7 @@ def test_only_what_can_have_state_needs_a_process_of_its_own(cluster: Any, make:
     env = cluster.environment(1)
     make(env.from_collection([("a", 1)], PAIR).key_by(lambda p: p[0], Types.STRING())).print()
     env.execute()
-    assert bool(stateful_vertices(cluster.last.master.plan)) is stateful
+    assert bool(stateful_vertices(cluster.last.master.job.plan)) is stateful
 
 
 def test_a_wrong_size_is_told_before_the_job_starts(cluster: Any) -> None:

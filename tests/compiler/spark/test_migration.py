@@ -70,7 +70,7 @@ def results(env: Any, descriptor: StateDescriptor, make: Any) -> list[tuple[Any,
 def restored(cluster: Any, old: tuple[StateDescriptor, Any], new: tuple[StateDescriptor, Any]) -> dict[Any, Any]:
     """The state of NEW for each key when its first record comes, after OLD read half of the numbers."""
     results(cluster.environment(2, epochs=2, epoch_records=6, plan_of=plan_of), *old)
-    path = cluster.last.master.savepoint
+    path = cluster.last.master.job.savepoint
     first: dict[Any, Any] = {}
     for key, held in results(cluster.environment(2, savepoint=path, plan_of=plan_of), *new):
         first.setdefault(key, held)
@@ -129,7 +129,7 @@ def test_a_migrated_state_can_be_migrated_again(cluster: Any) -> None:
             ValueStateDescriptor("s", type_info),
             lambda n, names=names: Row(**dict.fromkeys(names, n)) if names != ["a", "b"] else made(n),
         )
-        path = cluster.last.master.savepoint
+        path = cluster.last.master.job.savepoint
     assert held[0] == (0, Row(a=10))
 
 
@@ -172,7 +172,7 @@ def test_broadcast_state(cluster: Any) -> None:
         keyed = numbers.key_by(lambda n: n % 2, L)
         checked = keyed.connect(rules.broadcast(descriptor)).process(Rules(descriptor, make), L).uid("check")
         list(checked.execute_and_collect())
-        return cluster.last.master.savepoint
+        return cluster.last.master.job.savepoint
 
     first = run(MapStateDescriptor("rules", L, AB), made, epochs=1)
     second = run(MapStateDescriptor("rules", L, CA), lambda n: Row(c=0, a=n), epochs=1, savepoint=first)

@@ -16,7 +16,7 @@ from compat.compiler.datastream.functions import (
     ProcessFunction,
 )
 from compat.compiler.datastream.output_tag import OutputTag
-from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.failures import JobFailed
 from compat.state.descriptors import (
     AggregatingStateDescriptor,
     ListStateDescriptor,

@@ -139,7 +139,7 @@ def _program(cluster: Cluster, folder: Path, **options: Any) -> None:
 def test_a_job_removes_what_attempts_of_one_before_it_wrote_behind_its_end(tmp_path: Path, cluster: Cluster) -> None:
     out = tmp_path / "out"
     _program(cluster, out)
-    job_id, written = cluster.last.master.job_id, sorted(out.iterdir())
+    job_id, written = cluster.last.master.job.job_id, sorted(out.iterdir())
     hidden = out / f".part-1.{job_id}-1.inprogress"
     hidden.write_text("late")
     with pytest.MonkeyPatch.context() as patch:
@@ -158,6 +158,6 @@ def test_no_note_is_left_while_output_waits_to_be_published(
     monkeypatch.setattr(FileCommitter, "commit", refuse)
     with pytest.raises(Exception, match="cancelled"):
         _program(cluster, tmp_path / "out")
-    assert cluster.last.master.status is JobStatus.CANCELED
+    assert cluster.last.master.job.status is JobStatus.CANCELED
     assert not list((tmp_path / "store").glob("ended/*"))
     assert list((tmp_path / "out").glob(".*.inprogress"))

@@ -20,7 +20,7 @@ from compat.compiler.errors import ProgramError
 from compat.compiler.spark.connectors.delta.sink import DeltaWriter
 from compat.compiler.spark.connectors.files.sink import FileWriter
 from compat.compiler.spark.driver.executor import InProcessExecutor
-from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.failures import JobFailed
 from compat.compiler.spark.driver.restore import find_snapshot
 from compat.compiler.spark.task import epochs
 from compat.compiler.spark.task.epochs import InProcessRunner
@@ -145,7 +145,7 @@ def test_output_that_the_driver_does_not_find_is_not_committed(
         both_sinks(env)
         with pytest.raises(JobFailed, match=r"A task wrote .* the driver finds .* that all machines of the job share"):
             env.execute()
-    assert cluster.last.master.coordinator.log.epoch == 0
+    assert cluster.last.master.job.coordinator.log.epoch == 0
     env = cluster.environment(2, epoch_records=7, program="job.py")
     both_sinks(env)
     env.execute()
@@ -167,4 +167,4 @@ def test_state_that_the_driver_does_not_find_is_not_committed(cluster: Any, monk
     numbers.key_by(lambda n: n % 5, Types.INT()).reduce(lambda a, b: a + b).print()
     with pytest.raises(JobFailed, match=r"A task wrote .* the driver finds no such file"):
         env.execute()
-    assert cluster.last.master.coordinator.log.epoch == 0
+    assert cluster.last.master.job.coordinator.log.epoch == 0

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from compat.compiler.datastream.common.types import Row, RowKind
-from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.failures import JobFailed
 from compat.compiler.spark.task.records import converter
 from compat.state.types import Types
 

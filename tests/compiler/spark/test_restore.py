@@ -62,7 +62,7 @@ def stopped(cluster: Any, *, parallelism: int = 2, **shape: Any) -> tuple[list[A
     """The results of the first three epochs, and the savepoint after them."""
     env = cluster.environment(parallelism, epochs=3, epoch_records=40)
     first = list(program(env, **shape).execute_and_collect())
-    path = cluster.last.master.savepoint
+    path = cluster.last.master.job.savepoint
     assert path is not None
     assert len(first) == 120
     return first, path
@@ -94,7 +94,7 @@ def test_state_can_be_read(cluster: Any) -> None:
 
 def test_user_hash(cluster: Any) -> None:
     first, path = stopped(cluster, uid=None)
-    old = next(each for each in cluster.last.master.plan.operators() if "KEYED" in each[1].name)[1].id
+    old = next(each for each in cluster.last.master.job.plan.operators() if "KEYED" in each[1].name)[1].id
     env = cluster.environment(2, savepoint=path)
     rest = list(program(env, uid="named").set_uid_hash(old).execute_and_collect())
     assert sorted(first + rest) == expected()
@@ -119,7 +119,7 @@ def test_a_state_is_handed_out_once(cluster: Any) -> None:
         return counted[0].union(counted[1])
 
     before = list(two(cluster.environment(2, epochs=3, epoch_records=40), "a").execute_and_collect())
-    path = cluster.last.master.savepoint
+    path = cluster.last.master.job.savepoint
     env = cluster.environment(2, savepoint=path, allow_non_restored=True)
     after = list(two(env, "a2", uid_hash("a")).execute_and_collect())
     counts = Counter(key for key, _ in before if key.endswith("b"))
@@ -258,13 +258,13 @@ def test_what_was_published_before_the_savepoint_is_not_published_by_a_driver_th
     """The new version writes elsewhere, and its first driver dies before the first checkpoint."""
     tables = [tmp_path / "one", tmp_path / "other"]
     into_a_table(cluster, tables[0], epochs=2)
-    path = cluster.last.master.savepoint
+    path = cluster.last.master.job.savepoint
     with monkeypatch.context() as patched:
         patched.setattr(CheckpointCoordinator, "commit", failing(CheckpointCoordinator.commit, 1, False, Killed()))
         with pytest.raises(Killed):
             into_a_table(cluster, tables[1], savepoint=path)
-    first = cluster.last.master.job_id
+    first = cluster.last.master.job.job_id
     into_a_table(cluster, tables[1], savepoint=path)
-    assert cluster.last.master.job_id == first
+    assert cluster.last.master.job.job_id == first
     rows = [row["n"] for table in tables for row in DeltaTable(table).to_pyarrow_table().to_pylist()]
     assert sorted(rows) == list(range(1, 101))

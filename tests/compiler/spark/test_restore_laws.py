@@ -221,7 +221,7 @@ def agree(cluster: Cluster, old: Version, new: Version) -> None:
     plans: list[dict[str, Any]] = []
     run(cluster, old, plans, epochs=1, epoch_records=HALF)
     try:
-        results = dict(run(cluster, new, plans, savepoint=cluster.last.master.savepoint))
+        results = dict(run(cluster, new, plans, savepoint=cluster.last.master.job.savepoint))
     except RestoreRefused:
         results = None
     report = check(

@@ -134,9 +134,9 @@ def obey(folder: Path, old: Shape, new: Shape, allow: bool) -> Verdict:
     try:
         first = run(cluster, old, epochs=2, epoch_records=20)
         master = cluster.last.master
-        path = master.savepoint
+        path = master.job.savepoint
         assert path is not None
-        id = next(spec.id for _, spec in master.plan.operators() if spec.name.startswith("count"))
+        id = next(spec.id for _, spec in master.job.plan.operators() if spec.name.startswith("count"))
         check = checker("job.py", lambda text: None)
         common: dict[str, Any] = {"savepoint": path, "allow_non_restored": allow}
         verdicts: list[Verdict] = []

@@ -18,7 +18,7 @@ from compat.compiler.datastream.functions import MapFunction
 from compat.compiler.datastream.program import Program, start
 from compat.compiler.errors import ProgramError
 from compat.compiler.spark.driver.executor import InProcessExecutor, SparkExecutor
-from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.failures import JobFailed
 from compat.compiler.spark.task.environment import EnvironmentFailed, Shipped
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
@@ -237,8 +237,8 @@ def test_nothing_is_left_of_a_job_that_has_ended(runs: Cluster, tmp_path: Path) 
     env.add_python_file(str(write(tmp_path, {"gone.py": "WHAT = 'gone'"}) / "gone.py"))
     told(runs, env, imported("gone"))
     master = runs.last.master
-    assert not (master.store.directory(master.job_id) / "shipped").exists()
-    assert not (runs.directory / "replicas" / master.job_id).exists()
+    assert not (master.job.store.directory(master.job.job_id) / "shipped").exists()
+    assert not (runs.directory / "replicas" / master.job.job_id).exists()
 
 
 HERE = re.escape(os.getcwd())

@@ -20,7 +20,7 @@ from compat.compiler.datastream.formats.csv import CsvBulkWriters, CsvSchema
 from compat.compiler.datastream.formats.parquet import ParquetBulkWriters
 from compat.compiler.errors import ProgramError
 from compat.compiler.spark.connectors.sinks import committer_of
-from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.failures import JobFailed
 from compat.compiler.transformations.kinds import SinkTopology
 from compat.state.types import Types
 

@@ -33,7 +33,7 @@ from compat.compiler.datastream.functions import MapFunction, ProcessFunction
 from compat.compiler.errors import ProgramError
 from compat.compiler.spark.connectors.sources import Read, Split
 from compat.compiler.spark.driver.epoch_sizing import Pace
-from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.failures import JobFailed
 from compat.compiler.spark.operators import source as source_operator
 from compat.state.time import Duration
 from compat.state.types import Types

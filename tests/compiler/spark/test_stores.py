@@ -32,11 +32,12 @@ from compat.compiler.spark.connectors.files.sink import FileCommitter
 from compat.compiler.spark.connectors.kafka import sink
 from compat.compiler.spark.connectors.kafka.sink import PendingWriter, Publication
 from compat.compiler.spark.connectors.sinks import WriterContext
-from compat.compiler.spark.driver import checkpoints, lease, master, store
+from compat.compiler.spark.driver import checkpoints, lease, life_cycle, store
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
+from compat.compiler.spark.driver.driven import DrivenJob
 from compat.compiler.spark.driver.executor import InProcessExecutor
 from compat.compiler.spark.driver.lease import LeaseLost
-from compat.compiler.spark.driver.master import JobMaster
+from compat.compiler.spark.driver.output import Output
 from compat.compiler.spark.driver.store import JobEntry, JobStore
 from compat.compiler.spark.state.inspection import state_rows
 from compat.compiler.spark.task import epochs
@@ -131,9 +132,9 @@ def verify(cluster: Cluster, bucket: Place, numbers: list[int] = NUMBERS) -> Non
     assert not [file.name for file in files if file.name.startswith(".")]
     lines = [line for file in files for line in file.read().decode().split()]
     assert Counter(tuple(map(int, line.split(":"))) for line in lines) == expected
-    job = cluster.last.master.store.directory(cluster.last.master.job_id)
+    job = cluster.last.master.job.store.directory(cluster.last.master.job.job_id)
     assert {row["key"]: row["value"] for row in state_rows(str(job), "count") if row["state"] == "count"} == sizes
-    (entry,) = [each for each in cluster.last.master.store.jobs() if each.job_id == job.name]
+    (entry,) = [each for each in cluster.last.master.job.store.jobs() if each.job_id == job.name]
     assert entry.status == "FINISHED"
 
 
@@ -142,32 +143,32 @@ def test_a_job_in_a_bucket_its_savepoint_and_the_commands(remote: Cluster, bucke
     """One run of all: a failure, a restart, a savepoint, a restore at another parallelism; and what the commands tell of it."""
     monkeypatch.setattr(epochs, "INLINE_ROWS", 0)
     monkeypatch.setattr(checkpoints, "COMPACT_AFTER", 5)
-    monkeypatch.setattr(master, "_ENTRY_SECONDS", 0.0)
+    monkeypatch.setattr(life_cycle, "_ENTRY_SECONDS", 0.0)
     give(bucket, NUMBERS)
     with monkeypatch.context() as patched:
         patched.setattr(DeltaCommitter, "commit", failing(DeltaCommitter.commit, 2, False, Killed()))
         with pytest.raises(Killed):
             counting(remote, bucket)
-    first = remote.last.master.job_id
+    first = remote.last.master.job.job_id
     there = ["--store", str(bucket / "store")]
     assert f"{first} : counting (INTERRUPTED, checkpoint 2)" in CliRunner().invoke(list_jobs, there).output
     counting(remote, bucket, epochs=1)
-    assert remote.last.master.job_id == first
-    savepoint = remote.last.master.savepoint
+    assert remote.last.master.job.job_id == first
+    savepoint = remote.last.master.job.savepoint
     assert savepoint is not None
     assert savepoint.startswith(f"{bucket}/store/savepoints/savepoint-")
     counting(remote, bucket, 3, savepoint=savepoint)
-    assert remote.last.master.job_id != first
+    assert remote.last.master.job.job_id != first
     verify(remote, bucket)
     for what, options in ((savepoint, []), (first, there), (f"{bucket}/store/jobs/{first}", [])):
         told = CliRunner().invoke(state, [what, "count", "--format", "json", *options])
         assert told.exit_code == 0, told.output
         assert sum(row["value"] for row in json.loads(told.output)) == 30
-    log = SnapshotLog.open(remote.last.master.store.state(first))
+    log = SnapshotLog.open(remote.last.master.job.store.state(first))
     assert log.floor > 0, "the log was not compacted"
     listed = json.loads(CliRunner().invoke(list_jobs, ["--all", "--format", "json", *there]).output)
     assert [(job["job_id"], job["status"], job["alive"]) for job in listed] == [
-        (remote.last.master.job_id, "FINISHED", False),
+        (remote.last.master.job.job_id, "FINISHED", False),
         (first, "FINISHED", False),
     ]
     assert CliRunner().invoke(cancel, [first, *there]).exit_code == 2
@@ -187,23 +188,23 @@ def test_a_driver_that_slept_cannot_commit(
     monkeypatch.setattr(lease, "LEASE_SECONDS", 0.4)
     monkeypatch.setattr(lease, "_machine", lambda: "")
     second = Cluster(tmp_path / "second", store=remote.store)
-    sleeping: list[JobMaster] = []
-    owner: Any = JobMaster if where.startswith("before") else CheckpointCoordinator
-    name = "_prove" if where.startswith("before") else "commit"
+    sleeping: list[DrivenJob] = []
+    owner: Any = Output if where.startswith("before") else CheckpointCoordinator
+    name = "prove" if where.startswith("before") else "commit"
     real = getattr(owner, name)
 
     def asleep(self: Any, *arguments: Any) -> Any:
-        if remote.last.master.coordinator.epoch < 1 or sleeping:
+        if remote.last.master.job.coordinator.epoch < 1 or sleeping:
             return real(self, *arguments)
-        remote.last.master._lock.moves = lambda: False
-        sleeping.append(remote.last.master)
+        remote.last.master.job.lease.moves = lambda: False
+        sleeping.append(remote.last.master.job)
         counting(second, bucket)
         return real(self, *arguments)
 
     monkeypatch.setattr(owner, name, asleep)
     with pytest.raises((LeaseLost, StoreError), match="Another process drives the job"):
         counting(remote, bucket)
-    assert second.last.master.job_id == sleeping[0].job_id
+    assert second.last.master.job.job_id == sleeping[0].job_id
     verify(second, bucket)
 
 
@@ -221,9 +222,9 @@ def test_a_driver_that_dies_is_followed_by_another(
         patched.setattr(owner, name, failing(getattr(owner, name), call, after, Killed()))
         with pytest.raises(Killed):
             counting(remote, bucket)
-    first = remote.last.master.job_id
+    first = remote.last.master.job.job_id
     counting(remote, bucket)
-    assert remote.last.master.job_id == first
+    assert remote.last.master.job.job_id == first
     verify(remote, bucket)
 
 
@@ -238,12 +239,12 @@ def test_checkpoints_elsewhere_than_the_job(cluster: Cluster, bucket: Place) -> 
 
     with pytest.raises(Exception, match="ZeroDivisionError"):
         run(0, program="job.py")
-    first = cluster.last.master
+    first = cluster.last.master.job
     place = bucket / "checkpoints" / first.job_id
     assert SnapshotLog.open(place / "state").epoch == 1
     assert first.store.state(first.job_id) == f"{place}/state"
     run(6, program="job.py")
-    assert cluster.last.master.job_id == first.job_id
+    assert cluster.last.master.job.job_id == first.job_id
     assert cluster.lines == ["6", "3", "2", "1"]
     run(6, savepoint=str(place))
     first.store.discard(first.job_id)

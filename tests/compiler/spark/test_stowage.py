@@ -112,7 +112,7 @@ def test_a_job_gives_the_same_and_goes_on_where_buffers_are_lost(
 ) -> None:
     monkeypatch.setattr(stowage, "TRAVELS", 0)
     monkeypatch.setattr("compat.compiler.spark.driver.executor.InProcessRunner", Stowing)
-    monkeypatch.setattr("compat.compiler.spark.driver.master._AFTER_A_LOSS", 0.01)
+    monkeypatch.setattr("compat.compiler.spark.driver.recovery._AFTER_A_LOSS", 0.01)
     monkeypatch.setattr(Stowing, "used", [])
     monkeypatch.setattr(Stowing, "harm", ["harm"] * lost)
     env = cluster.environment(2, epoch_records=40)

@@ -239,7 +239,7 @@ def test_metrics_and_latency_are_reported(cluster: Any) -> None:
     stream = env.from_source(Script([(7, [("a", 1), ("b", 5)]), (9, None)]), NONE, "script")
     made = stream.map(Measured(), PAIR).name("measured").rebalance().map(lambda p: p, PAIR).name("last")
     list(made.execute_and_collect())
-    found = {each["name"]: each["metrics"] for each in cluster.last.master.measured.all()}
+    found = {each["name"]: each["metrics"] for each in cluster.last.master.job.measured.all()}
     assert found["measured"] == {
         "mine.x.nine": [9],
         "mine.x.rate": 2,
@@ -269,7 +269,7 @@ def test_a_job_adds_up_what_its_subtasks_measure(cluster: Any) -> None:
     env = cluster.environment(2, epoch_records=3)
     numbers = env.from_collection(list(range(10)), Types.INT()).rebalance()
     list(numbers.map(Counting(), Types.INT()).name("counting").execute_and_collect())
-    (measured,) = [each for each in cluster.last.master.measured.all() if each["name"] == "counting"]
+    (measured,) = [each for each in cluster.last.master.job.measured.all() if each["name"] == "counting"]
     assert measured["metrics"] == {
         "broken": ["ZeroDivisionError: integer division or modulo by zero"] * 2,
         "numRecordsIn": 10,
@@ -289,7 +289,7 @@ def test_records_that_leave_a_task_are_counted_once_however_many_read_them(clust
     assert len(list(together.execute_and_collect())) == 20 * 2 + 10
     records = {
         each["name"]: (each["metrics"].get("numRecordsIn"), each["metrics"].get("numRecordsOut"))
-        for each in cluster.last.master.measured.all()
+        for each in cluster.last.master.job.measured.all()
     }
     assert records["twice"] == (10, 20)
     assert (records["odd"], records["all"][0]) == ((20, 10), 40)
@@ -308,9 +308,9 @@ def test_late_records_are_counted_over_all_epochs(cluster: Any) -> None:
     )
     assert sorted(windows.execute_and_collect()) == [("a", 100), ("b", 100)]
     master = cluster.last.master
-    (measured,) = [each["metrics"] for each in master.measured.all() if each["name"] == "windows"]
+    (measured,) = [each["metrics"] for each in master.job.measured.all() if each["name"] == "windows"]
     assert measured["numLateRecordsDropped"] == 3
-    assert master.store.read(master.job_id).metrics == master.measured.all()
+    assert master.job.store.read(master.job.job_id).metrics == master.job.measured.all()
 
 
 def test_a_batch_gives_only_the_last_value_of_a_key(cluster: Any) -> None:
@@ -482,7 +482,7 @@ def test_an_idle_job_wakes_for_its_timers_after_a_restore(cluster: Any) -> None:
 
     (asked,) = made(epochs=1).execute_and_collect()
     assert asked[0] == "asked"
-    with made(savepoint=cluster.last.master.savepoint).execute_and_collect() as records:
+    with made(savepoint=cluster.last.master.job.savepoint).execute_and_collect() as records:
         fired, late = next(records)
     assert fired == "fired"
     assert 0 <= late < 5000

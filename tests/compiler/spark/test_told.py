@@ -16,7 +16,7 @@ from compat.compiler.datastream.common.watermark_strategy import WatermarkStrate
 from compat.compiler.datastream.connectors.number_seq import NumberSequenceSource
 from compat.compiler.datastream.functions import MapFunction
 from compat.compiler.errors import ProgramError
-from compat.compiler.spark.driver.master import JobCancelled, JobFailed
+from compat.compiler.spark.driver.failures import JobCancelled, JobFailed
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.types import Types
@@ -60,7 +60,7 @@ def test_a_cancelled_job_is_no_finished_one(cluster: Any) -> None:
         while not cluster.events:
             time.sleep(0.01)
         master = cluster.last.master
-        assert master.store.request(master.job_id, "cancel") == {"status": "CANCELED"}
+        assert master.job.store.request(master.job.job_id, "cancel") == {"status": "CANCELED"}
 
     thread = threading.Thread(target=cancel)
     thread.start()
@@ -162,12 +162,12 @@ def test_checkpoints_go_where_the_program_says(cluster: Any, tmp_path: Path, opt
 
     with pytest.raises(JobFailed):
         run(0, program="job.py").execute()
-    job = cluster.last.master.job_id
+    job = cluster.last.master.job.job_id
     place = tmp_path / "checkpoints" / job
     assert SnapshotLog.open(place / "state").epoch == 1
-    assert SnapshotLog.open(cluster.last.master.store.state(job)).epoch == 1
+    assert SnapshotLog.open(cluster.last.master.job.store.state(job)).epoch == 1
     run(6, program="job.py").execute()
-    assert cluster.last.master.job_id == job
+    assert cluster.last.master.job.job_id == job
     assert cluster.lines == ["6", "3", "2", "1"]
     assert [each.name for each in (tmp_path / "checkpoints").iterdir()] == [job]
     shutil.rmtree(tmp_path / "store")
@@ -195,9 +195,9 @@ def test_a_claimed_checkpoint_is_removed_where_it_lies(cluster: Any, tmp_path: P
         env.execute()
 
     run()
-    store, first = cluster.last.master.store, cluster.last.master.job_id
+    store, first = cluster.last.master.job.store, cluster.last.master.job.job_id
     run(savepoint=str(store.directory(first)), claim=True)
-    assert [each.name for each in (tmp_path / "checkpoints").iterdir()] == [cluster.last.master.job_id]
+    assert [each.name for each in (tmp_path / "checkpoints").iterdir()] == [cluster.last.master.job.job_id]
     assert not store.directory(first).exists()
 
 
@@ -209,8 +209,8 @@ def test_a_program_that_does_not_wait_is_told_the_id_only(cluster: Any) -> None:
     slow(env).print()
     result = env.execute()
     assert isinstance(result, DetachedJobExecutionResult)
-    assert not cluster.last.master.status.terminal
-    assert str(result.get_job_id()) == cluster.last.master.job_id
+    assert not cluster.last.master.job.status.terminal
+    assert str(result.get_job_id()) == cluster.last.master.job.job_id
     assert listener.heard == [("submitted", True, None), ("executed", True, None)]
     for ask in (result.get_net_runtime, result.get_all_accumulator_results, lambda: result.get_accumulator_result("n")):
         with pytest.raises(ProgramError, match="Job was submitted in detached mode"):

@@ -18,7 +18,7 @@ from compat.compiler.datastream.connectors.number_seq import NumberSequenceSourc
 from compat.compiler.datastream.functions import KeyedProcessFunction
 from compat.compiler.spark.driver import checkpoints
 from compat.compiler.spark.driver.executor import InProcessExecutor, SparkExecutor
-from compat.compiler.spark.driver.master import JobCancelled
+from compat.compiler.spark.driver.failures import JobCancelled
 from compat.compiler.spark.driver.workers import SparkWorkers
 from compat.compiler.spark.state.inspection import describe_snapshot, state_rows
 from compat.compiler.spark.task.epochs import InProcessRunner
@@ -117,20 +117,20 @@ def until(number: int) -> dict[int, int]:
 def verify(cluster: Cluster) -> None:
     """All numbers were counted and printed once, and no file is left that no commit names."""
     master = cluster.last.master
-    assert counts(str(master.store.directory(master.job_id))) == until(NUMBERS)
+    assert counts(str(master.job.store.directory(master.job.job_id))) == until(NUMBERS)
     assert sorted(int(line.rpartition("> ")[2]) for line in cluster.lines) == list(range(1, NUMBERS + 1))
     verify_no_files(cluster)
 
 
 def verify_no_files(cluster: Cluster) -> None:
-    state = Path(cluster.last.master.coordinator.log.path)
+    state = Path(cluster.last.master.job.coordinator.log.path)
     commits = "".join(file.read_text() for file in state.glob("_delta_log/*.json"))
     assert [file.name for file in state.glob("*.parquet") if file.name not in commits] == []
 
 
 def rewrites(cluster: Cluster) -> list[tuple[int, int]]:
     """The epoch that each compaction was committed behind, and the one until which it merged."""
-    log = SnapshotLog.open(cluster.last.master.coordinator.log.path)
+    log = SnapshotLog.open(cluster.last.master.job.coordinator.log.path)
     return [(int(entry["epoch"]), int(entry["floor"])) for entry in log._line() if "floor" in entry]
 
 
@@ -205,8 +205,8 @@ def test_what_a_savepoint_is_made_of_is_not_removed_meanwhile(
     asking.start()
     assert other.asked.wait(PATIENCE)
     monkeypatch.setattr(HoldingExecutor, "held", held)
-    log = Path(client.master.coordinator.log.path)
-    oldest = log / client.master.coordinator.log.files()[0].path
+    log = Path(client.master.job.coordinator.log.path)
+    oldest = log / client.master.job.coordinator.log.files()[0].path
     held.free.set()
     wait(lambda: bool(rewrites(cluster)))
     assert oldest.exists()
@@ -226,7 +226,7 @@ def test_a_job_that_ends_waits_for_savepoints_and_gives_compactions_up(holding: 
     wait(lambda: client.epoch >= 2)
     asking.start()
     assert held.asked.wait(PATIENCE)
-    wait(lambda: client.master.records == NUMBERS)
+    wait(lambda: client.master.job.records == NUMBERS)
     time.sleep(0.2)
     assert not client.over
     held.free.set()
@@ -292,10 +292,10 @@ def test_a_driver_that_is_killed_while_a_compaction_goes_on_harms_nothing(
         patched.setattr(Compaction, "commit", failing(Compaction.commit, 1, after, Killed()))
         with pytest.raises(Killed):
             build(cluster.environment(epoch_records=20, program="job.py")).execute("count")
-    job_id = cluster.last.master.job_id
+    job_id = cluster.last.master.job.job_id
     cluster.executor = None  # another process
     build(cluster.environment(epoch_records=20, program="job.py")).execute("count")
-    assert cluster.last.master.job_id == job_id
+    assert cluster.last.master.job.job_id == job_id
     verify(cluster)
 
 
@@ -330,7 +330,7 @@ def test_large_state_is_restored_to_what_little_is(
     """At another parallelism, in many slices and in one."""
     cluster = Cluster(tmp_path)
     build(cluster.environment(epochs=12, epoch_records=20)).execute("count")
-    path = cluster.last.master.savepoint
+    path = cluster.last.master.job.savepoint
     assert path is not None
     found = []
     for limit in (1, work.LARGE * 10**9):
@@ -340,14 +340,14 @@ def test_large_state_is_restored_to_what_little_is(
         (started,) = [event for event in cluster.events if event["event"] == "started"]
         restored = {key: value for key, value in started["restored"].items() if key != "path"}
         master = cluster.last.master
-        found.append((restored, counts(str(master.store.directory(master.job_id)))))
+        found.append((restored, counts(str(master.job.store.directory(master.job.job_id)))))
     assert found[0] == found[1] == ({"keys": KEYS, "entries": KEYS + 2, "migrated": 0, "dropped": 0}, until(NUMBERS))
 
 
 def test_a_snapshot_is_described_the_same_in_many_slices(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     cluster = Cluster(tmp_path)
     build(cluster.environment(epochs=3, epoch_records=20)).execute("count")
-    path = cluster.last.master.savepoint
+    path = cluster.last.master.job.savepoint
     assert path is not None
     whole = describe_snapshot(path)
     request.getfixturevalue("large")
@@ -382,7 +382,7 @@ def test_tasks_of_spark_compact_copy_and_restore(tmp_path: Path, monkeypatch: py
         alone = jobs["alone"]
         assert alone >= 1
         build(cluster.environment(3, savepoint=path, epochs=2, epoch_records=20), 10**9).execute("count")
-        again = cluster.last.master.savepoint
+        again = cluster.last.master.job.savepoint
         assert again is not None
         assert sum(counts(again).values()) == 20 * (epoch + 2)
         assert jobs["alone"] > alone + 1

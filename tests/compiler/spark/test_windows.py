@@ -36,7 +36,7 @@ from compat.compiler.datastream.window import (
     WindowAssigner,
 )
 from compat.compiler.datastream.window.evictors import CountEvictor
-from compat.compiler.spark.driver.master import JobFailed
+from compat.compiler.spark.driver.failures import JobFailed
 from compat.compiler.spark.state.memory import MANAGED_MEMORY
 from compat.compiler.spark.state.sessions import Sessions
 from compat.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor

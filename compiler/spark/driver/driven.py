@@ -1,0 +1,128 @@
+"""A job as its driver has it: what the parts of a driver share."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from compat.compiler.configuration import parse_duration
+from compat.compiler.executiongraph.executions import Executions
+from compat.compiler.executiongraph.states import JobStatus
+from compat.compiler.spark.connectors.sinks import Committer, committer_of
+from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
+from compat.compiler.spark.driver.job_metrics import Measured
+from compat.compiler.spark.driver.lease import Lease
+from compat.compiler.spark.driver.options import Listener, RunOptions
+from compat.compiler.spark.driver.store import JobStore
+from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan
+from compat.state.delta.errors import StoreError
+
+TRIES, _A_MOMENT = 3, 0.5
+"""So often the store is asked, after so many seconds each, to keep what nobody else knows of a job that ends."""
+_TIMEOUT = "execution.checkpointing.timeout"
+_STANDSTILL, _SHORTEST_STANDSTILL = 2.0, 10.0
+"""A job hangs whose thread does not move on for so many times the longest epoch, and for so many seconds at least."""
+
+
+class Pulse:
+    """Tells whether the job's own thread moves on. ``timeout`` is the seconds that an epoch may take."""
+
+    def __init__(self, timeout: float) -> None:
+        self.timeout = timeout
+        self._moved = math.inf
+
+    def move(self) -> None:
+        """The job's thread goes on to what is next."""
+        self._moved = time.monotonic()
+
+    def hold(self) -> None:
+        """Until the next move the job waits for what has a time of its own."""
+        self._moved = math.inf
+
+    @property
+    def hangs(self) -> bool:
+        """True where the job's own thread stands still for much longer than an epoch may take: it waits for what never comes.
+
+        Where epochs have no deadline, nobody can tell.
+        """
+        return time.monotonic() - self._moved > max(_SHORTEST_STANDSTILL, _STANDSTILL * self.timeout)
+
+
+@dataclass(slots=True)
+class DrivenJob:
+    """A job as its driver has it. ``lease`` and ``coordinator`` are there once the job is prepared.
+
+    ``records`` are those that its sources read, ``savepoint`` is the last one that was written. ``cancelled`` is when somebody
+    cancelled the job, in seconds of the clock that only goes on; ``abandoned`` is True once the process is to end.
+    """
+
+    job_id: str
+    plan: PhysicalPlan
+    store: JobStore
+    options: RunOptions
+    listener: Listener
+    pulse: Pulse
+    executions: Executions
+    measured: Measured
+    specs: Mapping[str, OperatorSpec]
+    plan_json: dict[str, Any] | None = None
+    records: int = 0
+    status: JobStatus = JobStatus.INITIALIZING
+    savepoint: str | None = None
+    cancelled: float | None = None
+    abandoned: bool = False
+    lease: Lease = field(init=False)
+    coordinator: CheckpointCoordinator = field(init=False)
+
+    @classmethod
+    def of(
+        cls,
+        job_id: str,
+        plan: PhysicalPlan,
+        store: JobStore,
+        options: RunOptions,
+        *,
+        checkpointing: bool,
+        listener: Listener,
+    ) -> DrivenJob:
+        """A job that is still to be prepared."""
+        specs = {spec.id: spec for _, spec in plan.operators()}
+        pulse = Pulse(_epoch_timeout(plan.options, checkpointing))
+        executions = Executions(plan.execution_graph)
+        return cls(job_id, plan, store, options, listener, pulse, executions, Measured(plan), specs)
+
+    @property
+    def has_read_all(self) -> bool:
+        """True once the job has finished because its sources had."""
+        return self.status is JobStatus.FINISHED and all(source.done for source in self.coordinator.sources.values())
+
+    def now(self) -> int:
+        """Milliseconds since 1970 by the clock of the job."""
+        return self.options.clock() if self.options.clock is not None else int(time.time() * 1000)
+
+    def tell(self, event: str, **details: Any) -> None:
+        """Tell whoever listens what happens."""
+        self.listener({"event": event, "job_id": self.job_id, **details})
+
+    def committer(self, operator_id: str) -> Committer | None:
+        """What publishes the output of an operator."""
+        operator = self.specs[operator_id].operator
+        return None if operator is None else committer_of(operator.function)
+
+
+def insist(work: Callable[[], None]) -> None:
+    """Do what must not hide how the job ends: a few times where the store fails, and then not."""
+    for left in reversed(range(TRIES)):
+        with suppress(StoreError, OSError):
+            work()
+            return
+        time.sleep(_A_MOMENT if left else 0.0)
+
+
+def _epoch_timeout(options: Mapping[str, str], checkpointing: bool) -> float:
+    """The seconds that an epoch may take: an epoch is a checkpoint. Flink: ``execution.checkpointing.timeout``."""
+    return parse_duration(options.get(_TIMEOUT, "10 min")) / 1000 if checkpointing else math.inf
