@@ -100,13 +100,17 @@ def created(name: str, table: Plan, options: dict[str, str]) -> str:
     return f"CREATE TABLE {name} ({', '.join(parts)}){partitioned} WITH ({given});"
 
 
-def options_of(place: str, table: Plan, abilities: list[Plan], *, looked_up: bool) -> dict[str, str]:
+def options_of(
+    place: str, table: Plan, abilities: list[Plan], *, looked_up: bool, asynchronous: bool
+) -> dict[str, str]:
     """What the connector of the planner's tests has to be set to, for what the plan has of a table."""
     options = {"connector": "values", "bounded": "false"}
-    if place == "scanTableSource" and not looked_up:
-        options |= {"disable-lookup": "true", "runtime-source": "NewSource", "terminating": "true"}
+    if place == "scanTableSource":
+        options |= {"disable-lookup": str(not looked_up).lower(), "runtime-source": "NewSource", "terminating": "true"}
     if place == "dynamicTableSink":
         options = {"connector": "values", "sink-insert-only": "false", "disable-lookup": "true"}
+    if asynchronous and (place == "temporalTable" or looked_up):
+        options["async"] = "true"
     metadata = [one for one in table["schema"]["columns"] if one.get("kind") == "METADATA"]
     if metadata:
         told = ",".join(f"{one.get('metadataKey') or one['name']}:{spelled(one['dataType'])}" for one in metadata)
@@ -127,6 +131,7 @@ def script(path: Path) -> str:
     """Statements that make a plan's tables and run it."""
     plan = json.loads(path.read_text(encoding="utf-8"))
     looked_up = any("delta-join" in node["type"] for node in plan["nodes"])
+    asynchronous = any("asyncOptions" in node for node in plan["nodes"])
     tables: dict[str, Plan] = {}
     options: dict[str, dict[str, str]] = {}
     for node in plan["nodes"]:
@@ -137,7 +142,13 @@ def script(path: Path) -> str:
             if table.get("identifier") and table.get("resolvedTable"):
                 name = table["identifier"]
                 tables[name] = table["resolvedTable"]
-                found = options_of(place, tables[name], given.get("abilities") or [], looked_up=looked_up)
+                found = options_of(
+                    place,
+                    tables[name],
+                    given.get("abilities") or [],
+                    looked_up=looked_up,
+                    asynchronous=asynchronous,
+                )
                 options[name] = options.get(name, {}) | found
     return "\n".join(
         [*(created(name, table, options[name]) for name, table in tables.items()), f"EXECUTE PLAN '{path}';"]
