@@ -48,6 +48,21 @@ LAYERS = {
 }
 """What each folder holds, from the top to the bottom; what stands on one line may import one another."""
 
+ROOMS = {
+    "compiler/spark": (
+        {"driver"},
+        {"task"},
+        {"flink", "operators"},
+        {"state"},
+        {"connectors"},
+        {"plan"},
+        {"environment", "resources"},
+        {"runtime_api"},
+        {"__init__"},
+    ),
+}
+"""The same of folders in which there is much."""
+
 EXCEPTIONS = {
     # get_execution_plan() of PyFlink's API prints the stream graph.
     ("compiler/datastream/stream_execution_environment.py", "compiler/streamgraph"),
@@ -93,7 +108,7 @@ def _place(package: str, below: list[str]) -> tuple[str, str]:
 
 def height(package: str, layer: str) -> int:
     """How far up a layer stands."""
-    return next(-number for number, names in enumerate(LAYERS[package]) if layer in names)
+    return next(-number for number, names in enumerate((LAYERS | ROOMS)[package]) if layer in names)
 
 
 def upwards() -> Iterator[tuple[str, str]]:
@@ -113,11 +128,24 @@ def upwards() -> Iterator[tuple[str, str]]:
                     yield str(path.relative_to(ROOT)), "/".join(target)
 
 
-@pytest.mark.parametrize("package", PACKAGES)
+@pytest.mark.parametrize("package", [*PACKAGES, *ROOMS])
 def test_every_part_has_a_layer(package: str) -> None:
     found = {path.relative_to(ROOT / package).parts[0].removesuffix(".py") for path in files(package)}
-    listed = [name for layer in LAYERS[package] for name in layer]
+    listed = [name for layer in (LAYERS | ROOMS)[package] for name in layer]
     assert sorted(listed) == sorted(found)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_imports_go_down_within_a_room(room: str) -> None:
+    known, prefix = {name for layer in ROOMS[room] for name in layer}, f"compat.{room.replace('/', '.')}."
+    up = [
+        (str(path.relative_to(ROOT)), module)
+        for path in files(room)
+        for module in imports(path)
+        if (target := module.removeprefix(prefix).partition(".")[0]) in known and module.startswith(prefix)
+        if height(room, target) > height(room, path.relative_to(ROOT / room).parts[0].removesuffix(".py"))
+    ]
+    assert up == []
 
 
 def test_imports_go_down_but_for_the_exceptions_and_each_of_these_is_used() -> None:

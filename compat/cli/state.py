@@ -199,8 +199,8 @@ def _refusing() -> Iterator[None]:
         _refuse(_MISSING.format(name=error.name, extra="sql" if error.name == "duckdb" else "spark"))
     except Exception as error:
         from compat.compiler.errors import ProgramError
+        from compat.compiler.spark.driver.inspection import UnknownOperator
         from compat.compiler.spark.driver.restore import RestoreRefused
-        from compat.compiler.spark.state.inspection import UnknownOperator
         from compat.execution.failures import Refused
         from compat.state.delta.errors import StoreError
         from compat.state.flink import SavepointError

@@ -297,7 +297,7 @@ class _Handlers:
             import json
             from itertools import islice
 
-            from compat.compiler.spark.state.inspection import UnknownOperator, state_rows
+            from compat.compiler.spark.driver.inspection import UnknownOperator, state_rows
 
             job = self._found(request)
             try:

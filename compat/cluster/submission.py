@@ -24,7 +24,7 @@ from compat.state.tar import tarfile
 
 if TYPE_CHECKING:
     from compat.compiler.job import Job
-    from compat.compiler.spark.task.environment import Shipped
+    from compat.compiler.spark.environment import Shipped
     from compat.state.stores.paths import Place
 
 FORMAT = 1

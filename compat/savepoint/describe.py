@@ -18,7 +18,7 @@ def describe(snapshot: str) -> dict[str, Any]:
 
     if not is_delta(snapshot):
         return inspect_savepoint(read_savepoint(snapshot))
-    from compat.compiler.spark.state.inspection import describe_snapshot
+    from compat.compiler.spark.driver.inspection import describe_snapshot
 
     return describe_snapshot(snapshot)
 

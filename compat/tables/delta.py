@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 
+from compat.compiler.spark.driver.entries import StoredState, entries, stored_states
 from compat.compiler.spark.driver.restore import open_snapshot, saved_operators
-from compat.compiler.spark.state.entries import StoredState, entries, stored_states
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import NO_KEY_GROUP, Kind
 from compat.state.types import PICKLED, Types

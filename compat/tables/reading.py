@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from compat.compiler.spark.driver.inspection import UnknownOperator
 from compat.compiler.spark.driver.restore import is_of_flink
-from compat.compiler.spark.state.inspection import UnknownOperator
 from compat.tables.columns import layout_of
 from compat.tables.delta import SparkSnapshot
 from compat.tables.snapshots import StateSnapshot, TableState

@@ -21,8 +21,8 @@ from compat.compiler.executiongraph.edges import EdgeGroup
 from compat.compiler.executiongraph.graph import ExecutionGraph, ExecutionJobVertex, ExecutionVertex
 from compat.compiler.jobgraph.chaining import CHAINED_SOURCE_INDEX
 from compat.compiler.jobgraph.graph import DistributionPattern, StreamConfig
+from compat.compiler.spark.environment import Shipped
 from compat.compiler.spark.resources import GroupNeeds, needs_of
-from compat.compiler.spark.task.environment import Shipped
 from compat.compiler.streamgraph.graph import StreamEdge, StreamNode, Task
 from compat.compiler.streamgraph.hashing import user_hashes
 from compat.compiler.transformations.kinds import CoFeedback, Feedback

@@ -25,7 +25,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from compat.compiler.spark.driver.classes import SWITCH
-from compat.compiler.spark.state.inspection import state_rows
+from compat.compiler.spark.driver.inspection import state_rows
 
 ROOT = Path(__file__).parents[2]
 EVERY = 0.5

@@ -25,10 +25,10 @@ from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.output import Output
 from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
 from compat.compiler.spark.driver.store import JobEntry
+from compat.compiler.spark.runtime_api.published import Written
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import Memory
 from compat.compiler.spark.task import epochs
-from compat.compiler.spark.task.published import Written
 from compat.state.delta import log
 from compat.state.delta.compaction import Compaction
 from compat.state.delta.log import SnapshotLog

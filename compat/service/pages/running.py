@@ -56,7 +56,7 @@ def look_into(path: str, is_job: bool) -> tuple[History | None, list[dict[str, A
     Called in a worker process, with the directory. Nothing outside of it is opened.
     """
     try:
-        from compat.compiler.spark.state.inspection import describe_snapshot
+        from compat.compiler.spark.driver.inspection import describe_snapshot
         from compat.state.delta.errors import StoreError
         from compat.state.delta.history import epochs
         from compat.state.delta.log import SnapshotLog

@@ -8,8 +8,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
-from compat.compiler.spark.task.records import converter, from_internal
+from compat.compiler.spark.runtime_api.records import converter, from_internal
+from compat.compiler.spark.runtime_api.splits import Read, Split, SplitEnumerator
 
 
 class CollectionEnumerator(SplitEnumerator):

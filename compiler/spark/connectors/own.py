@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from compat.compiler.spark.connectors.splits import Split, SplitEnumerator
+from compat.compiler.spark.runtime_api.splits import Split, SplitEnumerator
 
 
 def as_enumerator(given: Any) -> SplitEnumerator:

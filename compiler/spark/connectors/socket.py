@@ -10,7 +10,7 @@ import socket
 import threading
 from typing import Any
 
-from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
+from compat.compiler.spark.runtime_api.splits import Read, Split, SplitEnumerator
 
 
 class SocketEnumerator(SplitEnumerator):

@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from compat.compiler.spark.connectors.own import as_enumerator
-from compat.compiler.spark.connectors.splits import Read, SourceReader, SourceWork, Split, SplitEnumerator
+from compat.compiler.spark.runtime_api.splits import Read, SourceReader, SourceWork, Split, SplitEnumerator
 from compat.compiler.transformations import operators as ops
 from compat.state.stores.schemes import why_no_place
 

@@ -16,7 +16,8 @@ from msgspec import Struct
 
 from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
 from compat.compiler.spark.plan import PhysicalPlan
-from compat.compiler.spark.task.published import Collected, Printed, SentBack, Written
+from compat.compiler.spark.runtime_api.internal_states import COMMITTABLES, FEEDBACK, STATES, WATERMARK
+from compat.compiler.spark.runtime_api.published import Collected, Printed, SentBack, Written
 from compat.compiler.spark.task.stream_task import TaskReport, subtask_name
 from compat.compiler.streamgraph.graph import Task
 from compat.state.delta.compaction import COMPACT_AFTER, Compaction, decide
@@ -26,11 +27,6 @@ from compat.state.delta.replica import Position
 from compat.state.delta.rows import NO_KEY_GROUP, DataFile, Kind, Row, read_rows, write_rows
 from compat.state.names import SOURCE_READER
 from compat.state.serializers import dump, key_codec_of, load
-
-COMMITTABLES = "committables"
-FEEDBACK = "feedback"
-WATERMARK = "watermark"
-STATES = "states"
 
 
 class Pending(Struct, frozen=True):

@@ -26,7 +26,7 @@ from compat.compiler.datastream.stream_execution_environment import (
 )
 from compat.compiler.errors import Location, ProgramError
 from compat.compiler.jobgraph.artifacts import CACHED_FILES, cached_files, executables
-from compat.compiler.spark.task.environment import PACKED, Archive, CachedFile, Shipped
+from compat.compiler.spark.environment import PACKED, Archive, CachedFile, Shipped
 from compat.state.delta.errors import unwritable
 from compat.state.stores.paths import Place
 from compat.state.stores.schemes import why_not_local, without_scheme

@@ -19,7 +19,7 @@ from compat.compiler.spark.driver.output import Output
 from compat.compiler.spark.driver.recovery import Recovery
 from compat.compiler.spark.driver.requests import Requests
 from compat.compiler.spark.driver.upkeep import Upkeep
-from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP
+from compat.compiler.spark.runtime_api.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from compat.compiler.spark.task.epochs import EpochLost, EpochRunner, EpochSpec, TaskFailure
 from compat.compiler.spark.task.stream_task import TaskReport
 from compat.state.delta.errors import Superseded

@@ -22,7 +22,6 @@ from compat.compiler.datastream.common.job_status import JobStatus as ClientStat
 from compat.compiler.driver import Compilation, compile_job
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
-from compat.compiler.spark.connectors.splits import Split
 from compat.compiler.spark.driver.caches import Caches, NotTheSame, places_read, writing
 from compat.compiler.spark.driver.dependencies import Ships, find_dependencies
 from compat.compiler.spark.driver.directories import without_checkpoint_directory
@@ -43,6 +42,7 @@ from compat.compiler.spark.driver.store import JobEntry, JobStore, prove_not_beh
 from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported, with_placed_sinks
 from compat.compiler.spark.plan import PhysicalPlan, plan
 from compat.compiler.spark.resources import Machines
+from compat.compiler.spark.runtime_api.splits import Split
 from compat.compiler.spark.task.epochs import EpochRunner, InProcessRunner
 from compat.compiler.spark.task.hosts import HostedRunner
 from compat.state.delta.work import HERE, Workers

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from compat.compiler.spark.driver.checkpoints import STATES
+from compat.compiler.spark.runtime_api.internal_states import STATES
 from compat.state.compatibility import Answer, resolve_state
 from compat.state.compatibility.migration import state_migration
 from compat.state.delta.rows import Kind

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
-from compat.compiler.spark.task.elements import Records
-from compat.compiler.spark.task.work import IterationWork, Work, WorkOfSubtask
+from compat.compiler.spark.runtime_api.elements import Records
+from compat.compiler.spark.runtime_api.work import IterationWork, Work, WorkOfSubtask
 from compat.compiler.streamgraph.graph import Task
 
 

@@ -12,7 +12,6 @@ from contextlib import suppress
 from msgspec.structs import asdict, replace
 
 from compat.compiler.executiongraph.states import JobStatus
-from compat.compiler.spark.connectors.splits import Split
 from compat.compiler.spark.driver.caches import NotTheSame, reads_cache
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.directories import checkpoint_directory
@@ -35,6 +34,7 @@ from compat.compiler.spark.driver.restore import (
 from compat.compiler.spark.driver.savepoints import with_adopted
 from compat.compiler.spark.driver.store import JobEntry, prove_not_behind
 from compat.compiler.spark.driver.upkeep import Upkeep
+from compat.compiler.spark.runtime_api.splits import Split
 from compat.compiler.spark.task.epochs import TaskFailure
 from compat.state.delta.errors import StoreError, Superseded
 from compat.state.delta.log import SnapshotLog

@@ -12,13 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 
-from compat.compiler.spark.driver.checkpoints import COMMITTABLES, FEEDBACK, STATES, WATERMARK
 from compat.compiler.spark.driver.lease import is_held
 from compat.compiler.spark.driver.migrations import Unreadable, find_migrations
 from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.driver.restored import Restored, restored, tally, total
 from compat.compiler.spark.driver.store import JobStore, prove_not_behind, state_of
 from compat.compiler.spark.plan import PhysicalPlan, with_max_parallelism
+from compat.compiler.spark.runtime_api.internal_states import COMMITTABLES, FEEDBACK, STATES, WATERMARK
 from compat.compiler.streamgraph.graph import Task
 from compat.state.assignment import Assignable, Claimant, MaxParallelismProblem, Refusal, assign
 from compat.state.delta.errors import StoreError

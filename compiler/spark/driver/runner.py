@@ -22,7 +22,7 @@ from compat.compiler.spark.driver.options import Assigned
 from compat.compiler.spark.driver.session import MissingJava, Spark, reason_of
 from compat.compiler.spark.driver.workers import tag_of
 from compat.compiler.spark.plan import PhysicalPlan
-from compat.compiler.spark.task.elements import Buffer
+from compat.compiler.spark.runtime_api.elements import Buffer
 from compat.compiler.spark.task.epochs import (
     EpochLost,
     EpochSpec,

@@ -29,7 +29,7 @@ _SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
     "spark.python.unix.domain.socket.enabled": "true",
-    "spark.python.daemon.module": "compat.compiler.spark.task.daemon",
+    "spark.python.daemon.module": "compat.compiler.spark.driver.daemon",
     "spark.locality.wait": "0",
     # Tasks prefer the machine that has their state, not the one that most of their input is on.
     "spark.shuffle.reduceLocality.enabled": "false",

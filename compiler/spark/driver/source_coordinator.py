@@ -9,10 +9,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from compat.compiler.spark.connectors.sources import SourceWork, Split, enumerator_of
-from compat.compiler.spark.connectors.splits import NOTHING_LEFT
 from compat.compiler.spark.driver.epoch_sizing import Pace
 from compat.compiler.spark.operators.base import NO_RECORD, user_error
 from compat.compiler.spark.plan import OperatorSpec, TaskSpec
+from compat.compiler.spark.runtime_api.splits import NOTHING_LEFT
 from compat.state.delta.errors import StoreError
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from compat.compiler.spark.connectors.files.formats import ReadFile, reader_of_format
 from compat.compiler.spark.connectors.files.source import FileEnumerator
-from compat.compiler.spark.connectors.splits import Split
 from compat.compiler.spark.flink.errors import Untranslatable
+from compat.compiler.spark.runtime_api.splits import Split
 from compat.state.delta.errors import StoreError
 from compat.state.flink.file_splits import FileSplit, Pending
 from compat.state.stores.paths import place_of

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from compat.compiler.spark.connectors.kafka.source import split_id
-from compat.compiler.spark.connectors.splits import NOTHING_LEFT, Split
 from compat.compiler.spark.flink.errors import Untranslatable
 from compat.compiler.spark.flink.file_positions import positions
+from compat.compiler.spark.runtime_api.splits import NOTHING_LEFT, Split
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.file_splits import enumerator_of, read_pending, read_split

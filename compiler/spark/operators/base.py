@@ -9,17 +9,17 @@ from typing import Any, NoReturn
 
 from compat.compiler.datastream.functions import RuntimeContext
 from compat.compiler.datastream.output_tag import OutputTag
+from compat.compiler.spark.environment import DistributedCache
 from compat.compiler.spark.operators.metrics import MetricGroup, Metrics
 from compat.compiler.spark.plan import OperatorSpec
+from compat.compiler.spark.runtime_api.elements import MIN_TIMESTAMP, Consumer, LatencyMarker, Timestamps, Values
+from compat.compiler.spark.runtime_api.published import Published
 from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import Memory
 from compat.compiler.spark.state.panes import Panes
 from compat.compiler.spark.state.sessions import Sessions
 from compat.compiler.spark.state.timers import InternalTimers
-from compat.compiler.spark.task.elements import MIN_TIMESTAMP, Consumer, LatencyMarker, Timestamps, Values
-from compat.compiler.spark.task.environment import DistributedCache
-from compat.compiler.spark.task.published import Published
 from compat.compiler.transformations.operators import Operator
 from compat.state.serializers import dump
 

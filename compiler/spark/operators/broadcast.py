@@ -10,9 +10,9 @@ from compat.compiler.datastream.state import BroadcastState, MapStateDescriptor,
 from compat.compiler.spark.operators.base import NO_RECORD, OperatorContext, Output
 from compat.compiler.spark.operators.keyed import KeyedContext, KeyedProcess
 from compat.compiler.spark.operators.stateless import FunctionOperator, PlainContext
+from compat.compiler.spark.runtime_api.elements import Timestamps, Values
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import Memory
-from compat.compiler.spark.task.elements import Timestamps, Values
 from compat.compiler.transformations.operators import BroadcastProcess as BroadcastProcessKind
 from compat.compiler.transformations.operators import KeyedBroadcastProcess as KeyedBroadcastProcessKind
 from compat.state.delta.replica import (

@@ -10,8 +10,8 @@ from compat.compiler.own_code import is_our_module
 from compat.compiler.spark.operators import broadcast, keyed, sinks, stateless, waiting, watermarks, windows
 from compat.compiler.spark.operators.base import Opened, OperatorContext, Output, StreamOperator
 from compat.compiler.spark.operators.sorted_input import SortedInput
-from compat.compiler.spark.task.elements import LatencyMarker, Timestamps, Values
-from compat.compiler.spark.task.records import converter
+from compat.compiler.spark.runtime_api.elements import LatencyMarker, Timestamps, Values
+from compat.compiler.spark.runtime_api.records import converter
 from compat.compiler.streamgraph.graph import Task
 from compat.compiler.transformations import operators as ops
 from compat.compiler.transformations.operators import Operator

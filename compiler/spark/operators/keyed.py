@@ -19,10 +19,10 @@ from compat.compiler.spark.operators.base import (
     open_functions,
 )
 from compat.compiler.spark.operators.stateless import FunctionOperator, Handler, one_unless_none
+from compat.compiler.spark.runtime_api.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
 from compat.compiler.spark.state.backend import VOID, KeyedBackend
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.timers import InternalTimers
-from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
 from compat.compiler.transformations import operators as ops
 from compat.state.descriptors import ReducingStateDescriptor
 from compat.state.names import PYTHON_REDUCE

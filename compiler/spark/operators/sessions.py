@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from compat.compiler.datastream.window import TimeWindow
 from compat.compiler.spark.operators.base import NO_RECORD
+from compat.compiler.spark.runtime_api.elements import BUFFER_RECORDS, MIN_TIMESTAMP, Timestamps, Values
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.sessions import END, SLOT, START, VALUE, FoldFailed, Session, Sessions
-from compat.compiler.spark.task.elements import BUFFER_RECORDS, MIN_TIMESTAMP, Timestamps, Values
 
 if TYPE_CHECKING:
     from compat.compiler.spark.operators.windows import WindowOperator

@@ -15,8 +15,8 @@ from typing import Any
 from compat.compiler.datastream.time_domain import TimeDomain
 from compat.compiler.spark.operators.base import NO_RECORD, StreamOperator
 from compat.compiler.spark.operators.keyed import KeyedOperator
+from compat.compiler.spark.runtime_api.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
 from compat.compiler.spark.state.changes import Changes
-from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
 from compat.state.descriptors import ListStateDescriptor
 from compat.state.names import SORTED_INPUT
 

@@ -9,11 +9,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from compat.compiler.spark.connectors.sources import SourceKind, reader_of
-from compat.compiler.spark.connectors.splits import CacheDamaged, Read, SourceWork, Split
 from compat.compiler.spark.operators.base import NO_RECORD, OperatorContext, Output, StreamOperator
+from compat.compiler.spark.operators.valve import WatermarkValve
 from compat.compiler.spark.operators.watermarks import TimestampsAndWatermarks
-from compat.compiler.spark.state.changes import Changes
-from compat.compiler.spark.task.elements import (
+from compat.compiler.spark.runtime_api.elements import (
     BUFFER_RECORDS,
     MAX_WATERMARK,
     MIN_TIMESTAMP,
@@ -21,8 +20,9 @@ from compat.compiler.spark.task.elements import (
     Timestamps,
     Values,
 )
-from compat.compiler.spark.task.valve import WatermarkValve
-from compat.compiler.spark.task.work import IterationWork
+from compat.compiler.spark.runtime_api.splits import CacheDamaged, Read, SourceWork, Split
+from compat.compiler.spark.runtime_api.work import IterationWork
+from compat.compiler.spark.state.changes import Changes
 from compat.compiler.transformations.operators import Source
 
 LATENCY_INTERVAL = "metrics.latency.interval"

@@ -19,8 +19,8 @@ from compat.compiler.spark.operators.base import (
     close_functions,
     open_functions,
 )
-from compat.compiler.spark.task.elements import MIN_TIMESTAMP, Timestamps, Values
-from compat.compiler.spark.task.records import converter
+from compat.compiler.spark.runtime_api.elements import MIN_TIMESTAMP, Timestamps, Values
+from compat.compiler.spark.runtime_api.records import converter
 from compat.compiler.transformations import operators as ops
 
 Handler = Callable[[Any, int | None], None]

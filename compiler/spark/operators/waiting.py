@@ -8,7 +8,7 @@ from typing import Any
 
 from compat.compiler.spark.operators.base import Emitter
 from compat.compiler.spark.operators.stateless import FunctionOperator
-from compat.compiler.spark.task.elements import Timestamps, Values
+from compat.compiler.spark.runtime_api.elements import Timestamps, Values
 from compat.compiler.transformations.operators import AsyncWait
 from compat.state.time import milliseconds_of
 

@@ -11,9 +11,9 @@ from compat.compiler.datastream.common.watermark_strategy import (
     WatermarkStrategy,
 )
 from compat.compiler.spark.operators.base import OperatorContext, Output, StreamOperator
+from compat.compiler.spark.runtime_api.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
+from compat.compiler.spark.runtime_api.records import converter
 from compat.compiler.spark.state.changes import Changes
-from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
-from compat.compiler.spark.task.records import converter
 from compat.compiler.transformations.operators import ExtractTimestamp as ExtractTimestampKind
 from compat.state.time import milliseconds_of
 

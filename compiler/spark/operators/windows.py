@@ -30,11 +30,11 @@ from compat.compiler.spark.operators.base import (
 from compat.compiler.spark.operators.keyed import KeyedOperator
 from compat.compiler.spark.operators.metrics import MetricGroup
 from compat.compiler.spark.operators.sessions import FoldedSessions, HeldSessions
+from compat.compiler.spark.runtime_api.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
 from compat.compiler.spark.state.backend import VOID, KeyedBackend
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.panes import Pane, Panes
 from compat.compiler.spark.state.sessions import Sessions
-from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
 from compat.compiler.transformations.operators import Window
 from compat.state.descriptors import (
     AggregatingStateDescriptor,

@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from operator import itemgetter, length_hint
 from typing import Any
 
+from compat.compiler.spark.runtime_api.elements import MIN_TIMESTAMP
 from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import PLACE, Memory, sampled, size_of
 from compat.compiler.spark.state.session_entries import Logged, SessionEntries
-from compat.compiler.spark.task.elements import MIN_TIMESTAMP
 
 Session = list[Any]
 """A session of a key; its fields are at the places below. A list, as half of all records may begin one: it is made in a

@@ -8,11 +8,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from compat.compiler.spark.runtime_api.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes, Column
 from compat.compiler.spark.state.groups import key_groups_of
 from compat.compiler.spark.state.memory import PLACE, sampled
-from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP
 from compat.state.delta.entries import repeated, timer_column, timer_values
 from compat.state.delta.replica import split_timer, state_prefix, timer_key
 from compat.state.delta.rows import BYTES, Kind

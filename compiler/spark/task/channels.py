@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from compat.compiler.spark.plan import OutputSpec
-from compat.compiler.spark.state.groups import SubtaskOfKey
-from compat.compiler.spark.task.elements import (
+from compat.compiler.spark.runtime_api.elements import (
     BUFFER_RECORDS,
     Buffer,
     Element,
@@ -24,6 +23,7 @@ from compat.compiler.spark.task.elements import (
     WatermarkStatus,
     encode_elements,
 )
+from compat.compiler.spark.state.groups import SubtaskOfKey
 from compat.compiler.transformations.partitioners import Ship
 
 

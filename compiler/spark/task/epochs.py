@@ -22,13 +22,14 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from compat.compiler.executiongraph.states import ExecutionState
-from compat.compiler.spark.connectors.splits import CacheDamaged
 from compat.compiler.spark.operators.base import UserFunctionError
 from compat.compiler.spark.operators.factory import has_functions_to_keep
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, Stage, TaskSpec
+from compat.compiler.spark.runtime_api.elements import Buffer
+from compat.compiler.spark.runtime_api.splits import CacheDamaged
+from compat.compiler.spark.runtime_api.work import WorkOfSubtask
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import Memory, budget_of
-from compat.compiler.spark.task.elements import Buffer
 from compat.compiler.spark.task.exchange import Account, Shipment, why_not_whole
 from compat.compiler.spark.task.stowage import BuffersLost, stow
 from compat.compiler.spark.task.stream_task import (
@@ -39,7 +40,6 @@ from compat.compiler.spark.task.stream_task import (
     load_runtime,
     subtask_name,
 )
-from compat.compiler.spark.task.work import WorkOfSubtask
 from compat.compiler.transformations.operators import (
     BroadcastProcess,
     Collection,

@@ -14,7 +14,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from compat.compiler.spark.task.elements import Buffer
+from compat.compiler.spark.runtime_api.elements import Buffer
 
 _MARKS = 1 << 64
 """Marks are numbers below this; sums of them are taken modulo it."""

@@ -31,9 +31,9 @@ from typing import Any, NamedTuple
 from compat.compiler.datastream.common.job_id import is_job_id
 from compat.compiler.gc_policy import collect_rarely
 from compat.compiler.own_code import ROOT
+from compat.compiler.spark.environment import NO_ENVIRONMENT, Environment, EnvironmentFailed, Shipped
 from compat.compiler.spark.plan import PhysicalPlan
-from compat.compiler.spark.task.elements import Buffer
-from compat.compiler.spark.task.environment import NO_ENVIRONMENT, Environment, EnvironmentFailed, Shipped
+from compat.compiler.spark.runtime_api.elements import Buffer
 from compat.compiler.spark.task.epochs import (
     EpochSpec,
     InProcessRunner,

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from zlib import crc32
 
-from compat.compiler.spark.task.elements import Buffer, Stowed
+from compat.compiler.spark.runtime_api.elements import Buffer, Stowed
 
 TRAVELS = 64 * 1024
 """Up to so many bytes of a subtask's buffers travel with Spark."""

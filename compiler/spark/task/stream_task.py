@@ -10,17 +10,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from compat.compiler.spark.connectors.splits import SourceWork
 from compat.compiler.spark.operators.base import Opened, OperatorContext, Output, StreamOperator
 from compat.compiler.spark.operators.factory import build, link
 from compat.compiler.spark.operators.metrics import Metrics
 from compat.compiler.spark.operators.source import IterationHead, SourceOperator
+from compat.compiler.spark.operators.valve import WatermarkValve
 from compat.compiler.spark.operators.watermarks import TimestampsAndWatermarks
 from compat.compiler.spark.plan import Channels, OperatorSpec, TaskSpec
-from compat.compiler.spark.state.changes import Changes
-from compat.compiler.spark.state.memory import Memory
-from compat.compiler.spark.task.channels import RecordWriter
-from compat.compiler.spark.task.elements import (
+from compat.compiler.spark.runtime_api.elements import (
     MAX_WATERMARK,
     MIN_TIMESTAMP,
     Buffer,
@@ -30,10 +27,13 @@ from compat.compiler.spark.task.elements import (
     Watermark,
     decode_elements,
 )
-from compat.compiler.spark.task.published import Published
+from compat.compiler.spark.runtime_api.published import Published
+from compat.compiler.spark.runtime_api.splits import SourceWork
+from compat.compiler.spark.runtime_api.work import IterationWork, WorkOfSubtask
+from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.state.memory import Memory
+from compat.compiler.spark.task.channels import RecordWriter
 from compat.compiler.spark.task.stowage import payloads
-from compat.compiler.spark.task.valve import WatermarkValve
-from compat.compiler.spark.task.work import IterationWork, WorkOfSubtask
 from compat.compiler.streamgraph.graph import Task
 from compat.state.delta.replica import Position
 from compat.state.delta.rows import DataFile, Row

@@ -28,7 +28,7 @@ import msgspec
 from compat.cluster.deployments.records import Deployment, Deployments, Step
 from compat.cluster.registry import Jobs
 from compat.cluster.submission import Submission
-from compat.compiler.spark.state.inspection import state_rows
+from compat.compiler.spark.driver.inspection import state_rows
 from compat.service.database import Database
 from tests.compat.cluster.running import RunningCluster
 from tests.compiler.spark.crashes import JOB, KEYS, verify_job, write_program, written

@@ -111,8 +111,10 @@ class RunningCluster:
                 return next(iter(below(gateway.pid, "SparkSubmit")), None) if gateway else None
             case "host":
                 return next(filter(self._is_mine, _hosts(self.folder)), None)
-        daemon = next(iter(below(gateway.pid, "task.daemon pyspark.worker")), None) if gateway else None
-        return next(iter(below(daemon, "task.daemon pyspark.worker")), None) if daemon and what == "worker" else daemon
+        daemon = next(iter(below(gateway.pid, "driver.daemon pyspark.worker")), None) if gateway else None
+        return (
+            next(iter(below(daemon, "driver.daemon pyspark.worker")), None) if daemon and what == "worker" else daemon
+        )
 
     def pause(self, what: str, job: str = "") -> int:
         """Stop a process for a while, but no dispatcher in the midst of a write: that would be killed. Gives it."""

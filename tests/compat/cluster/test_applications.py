@@ -18,8 +18,8 @@ from compat.cluster.submission import Travelled, pickled
 from compat.compiler.errors import ProgramError
 from compat.compiler.spark.driver.session import Spark
 from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.environment import Shipped
 from compat.compiler.spark.resources import GroupNeeds
-from compat.compiler.spark.task.environment import Shipped
 from compat.compiler.transformations.resources import ResourceSpec
 from compat.state.stores.paths import place_of
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pyarrow as pa
 import pytest
 
-from compat.compiler.spark.state.inspection import UnknownOperator
+from compat.compiler.spark.driver.inspection import UnknownOperator
 from compat.state.delta.errors import StoreError
 from compat.tables import read, read_table
 from compat.tables.flink import UnreadableState

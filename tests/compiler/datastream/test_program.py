@@ -108,7 +108,7 @@ def test_importing_the_execution_changes_nothing_in_the_state() -> None:
         "from compat.state import serializers\n"
         "from compat.state.serializers import codecs, keys, pickles\n"
         "before = [dict(vars(module)) for module in (serializers, codecs, keys, pickles)]\n"
-        "import compat.compiler.spark.task.epochs, compat.compiler.spark.state.inspection\n"
+        "import compat.compiler.spark.task.epochs, compat.compiler.spark.driver.inspection\n"
         "import compat.compiler.spark.driver.executor\n"
         "after = [dict(vars(module)) for module in (serializers, codecs, keys, pickles)]\n"
         "for old in before: old.pop('avro', None)\n"

@@ -170,7 +170,7 @@ def write_program(
 
 def verify_job(place: str, end: int, store: JobStore, job_id: str) -> None:
     """The same of a job of a store, whose program wrote into ``place``."""
-    from compat.compiler.spark.state.inspection import state_rows
+    from compat.compiler.spark.driver.inspection import state_rows
 
     sizes = Counter(number % KEYS for number in range(1, end + 1))
     expected = Counter((key, count) for key, size in sizes.items() for count in range(1, size + 1))
@@ -244,7 +244,7 @@ def victims(job: CrashingJob, what: str, workers: Sequence[int] | None = None) -
         return below(job.pid, "org.apache.spark.deploy.SparkSubmit")[:1]
     roots = [job.pid] if workers is None else workers
     wanted = {
-        "worker": "-m compat.compiler.spark.task.daemon",
+        "worker": "-m compat.compiler.spark.driver.daemon",
         "host": "compat.compiler.spark.task.hosts",
         "executor": "CoarseGrainedExecutorBackend",
     }[what]
@@ -254,6 +254,6 @@ def victims(job: CrashingJob, what: str, workers: Sequence[int] | None = None) -
         hosts = {int(mark.read_text() or 0) for mark in marks}
         found = [pid for pid in hosts if f"TMPDIR={job.folder}".encode() in environment(pid)]
     elif what == "host":  # it lives as long as the daemon that it names last, not as the worker that started it
-        homes = {str(pid) for root in roots for pid in below(root, "-m compat.compiler.spark.task.daemon")}
+        homes = {str(pid) for root in roots for pid in below(root, "-m compat.compiler.spark.driver.daemon")}
         found = [pid for pid, (_, line) in processes().items() if wanted in line and line.split()[-1] in homes]
     return [random.choice(found)] if found else []

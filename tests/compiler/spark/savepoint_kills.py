@@ -25,9 +25,9 @@ import pytest
 from msgspec import Struct
 
 from compat.compiler.spark.driver.fsck import fsck
+from compat.compiler.spark.driver.inspection import state_rows
 from compat.compiler.spark.driver.restore import find_snapshot
 from compat.compiler.spark.driver.store import JobStore
-from compat.compiler.spark.state.inspection import state_rows
 from compat.state.delta.errors import StoreError
 from compat.state.delta.savepoint import METADATA
 from tests.compiler.spark import moments

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from compat.compiler.spark.task.archives import read_archives_when_they_change
+from compat.compiler.spark.driver.archives import read_archives_when_they_change
 
 
 def _write(path: Path, names: list[str]) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from compat.compiler.spark.driver.inspection import state_rows
 from compat.compiler.spark.driver.session import MissingJava
-from compat.compiler.spark.state.inspection import state_rows
 from compat.compiler.spark.task.epochs import InProcessRunner
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog

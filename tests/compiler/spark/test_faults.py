@@ -28,8 +28,8 @@ from compat.compiler.spark.connectors.delta.sink import DeltaCommitter
 from compat.compiler.spark.connectors.files.sink import FileCommitter
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.failures import JobCancelled, JobFailed
+from compat.compiler.spark.driver.inspection import state_rows
 from compat.compiler.spark.driver.store import JobEntry, JobStore
-from compat.compiler.spark.state.inspection import state_rows
 from compat.compiler.spark.task import epochs
 from compat.compiler.spark.task.epochs import EpochLost, InProcessRunner
 from compat.compiler.spark.task.hosts import remove_forgotten

@@ -552,7 +552,7 @@ def test_on_spark_with_a_worker_that_is_killed(tmp_path: Path, broker: KafkaBrok
     job.start()
     try:
         job.wait_for(3)
-        assert job.kill(below(job.pid, "-m compat.compiler.spark.task.daemon")[-1:])
+        assert job.kill(below(job.pid, "-m compat.compiler.spark.driver.daemon")[-1:])
         job.finish()
         expected = {f"{letter}:{n}" for letter, count in (("a", 500), ("b", 300)) for n in range(1, count + 1)}
         assert written(broker, out) == Counter(expected)
@@ -580,7 +580,7 @@ def test_on_spark_whoever_is_killed(tmp_path: Path, broker: KafkaBroker) -> None
             job.wait_for(random.choice([0, 1, 2, 4]))
             time.sleep(random.uniform(0, 0.5))
             what = random.choice(["driver", "driver", "worker"])
-            found = [job.pid] if what == "driver" else below(job.pid, "-m compat.compiler.spark.task.daemon")
+            found = [job.pid] if what == "driver" else below(job.pid, "-m compat.compiler.spark.driver.daemon")
             if found and job.kill([random.choice(found)]):
                 kills[what] += 1
             if what == "driver":

@@ -13,8 +13,8 @@ from compat.compiler.spark.driver import driven, life_cycle, recovery
 from compat.compiler.spark.driver.driven import Pulse, insist
 from compat.compiler.spark.driver.failures import AttemptFailed, JobFailed
 from compat.compiler.spark.driver.restarts import RestartStrategy
+from compat.compiler.spark.runtime_api.published import Printed
 from compat.compiler.spark.task.epochs import EpochLost, TaskFailure
-from compat.compiler.spark.task.published import Printed
 from compat.state.delta.errors import StoreError, Superseded
 from compat.state.delta.log import SnapshotLog
 from tests.compiler.spark.parts import JOB_ID, Epochs, Parts

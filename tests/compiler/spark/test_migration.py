@@ -9,8 +9,8 @@ import pytest
 from compat.compiler.datastream.common.types import Row
 from compat.compiler.datastream.functions import KeyedBroadcastProcessFunction, KeyedProcessFunction
 from compat.compiler.driver import Compilation
+from compat.compiler.spark.driver.inspection import state_rows
 from compat.compiler.spark.driver.restore import RestoreRefused
-from compat.compiler.spark.state.inspection import state_rows
 from compat.plan.encode import encode
 from compat.plan.writing import plain
 from compat.state.descriptors import (

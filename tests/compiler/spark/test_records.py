@@ -10,7 +10,7 @@ import pytest
 
 from compat.compiler.datastream.common.types import Row, RowKind
 from compat.compiler.spark.driver.failures import JobFailed
-from compat.compiler.spark.task.records import converter
+from compat.compiler.spark.runtime_api.records import converter
 from compat.state.types import Types
 
 PAIR = Types.TUPLE([Types.INT(), Types.STRING()])

@@ -17,10 +17,11 @@ from compat.compiler.datastream.connectors.delta import DeltaSink
 from compat.compiler.datastream.connectors.number_seq import NumberSequenceSource
 from compat.compiler.datastream.functions import KeyedProcessFunction
 from compat.compiler.spark.driver import restore
-from compat.compiler.spark.driver.checkpoints import STATES, CheckpointCoordinator
+from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
+from compat.compiler.spark.driver.inspection import state_rows
 from compat.compiler.spark.driver.restore import RestoreRefused, saved_operators
 from compat.compiler.spark.driver.store import JobStore
-from compat.compiler.spark.state.inspection import state_rows
+from compat.compiler.spark.runtime_api.internal_states import STATES
 from compat.compiler.streamgraph.hashing import uid_hash
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog

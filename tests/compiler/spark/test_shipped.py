@@ -19,7 +19,7 @@ from compat.compiler.datastream.program import Program, start
 from compat.compiler.errors import ProgramError
 from compat.compiler.spark.driver.executor import InProcessExecutor, SparkExecutor
 from compat.compiler.spark.driver.failures import JobFailed
-from compat.compiler.spark.task.environment import EnvironmentFailed, Shipped
+from compat.compiler.spark.environment import EnvironmentFailed, Shipped
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
 

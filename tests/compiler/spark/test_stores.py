@@ -36,10 +36,10 @@ from compat.compiler.spark.driver import checkpoints, lease, life_cycle, store
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.driven import DrivenJob
 from compat.compiler.spark.driver.executor import InProcessExecutor
+from compat.compiler.spark.driver.inspection import state_rows
 from compat.compiler.spark.driver.lease import LeaseLost
 from compat.compiler.spark.driver.output import Output
 from compat.compiler.spark.driver.store import JobEntry, JobStore
-from compat.compiler.spark.state.inspection import state_rows
 from compat.compiler.spark.task import epochs
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog

@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from compat.compiler.datastream.common import Types
+from compat.compiler.spark.runtime_api.elements import Buffer, Records, Stowed, decode_elements, encode_elements
 from compat.compiler.spark.task import stowage
-from compat.compiler.spark.task.elements import Buffer, Records, Stowed, decode_elements, encode_elements
 from compat.compiler.spark.task.epochs import EpochSpec, InProcessRunner, TaskFailure, TaskReport
 from compat.compiler.spark.task.stowage import (
     TRAVELS,

@@ -26,8 +26,8 @@ from compat.compiler.datastream.window import (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
 )
-from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
 from compat.compiler.spark.driver.epoch_sizing import FIRST
+from compat.compiler.spark.runtime_api.splits import Read, Split, SplitEnumerator
 from compat.compiler.spark.task.epochs import InProcessRunner
 from compat.state.descriptors import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from compat.state.time import Duration, Time

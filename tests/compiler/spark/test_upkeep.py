@@ -19,8 +19,8 @@ from compat.compiler.datastream.functions import KeyedProcessFunction
 from compat.compiler.spark.driver import checkpoints
 from compat.compiler.spark.driver.executor import InProcessExecutor, SparkExecutor
 from compat.compiler.spark.driver.failures import JobCancelled
+from compat.compiler.spark.driver.inspection import describe_snapshot, state_rows
 from compat.compiler.spark.driver.workers import SparkWorkers
-from compat.compiler.spark.state.inspection import describe_snapshot, state_rows
 from compat.compiler.spark.task.epochs import InProcessRunner
 from compat.state.delta import compaction, slices, work
 from compat.state.delta.compaction import Compaction

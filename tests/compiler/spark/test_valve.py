@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP
-from compat.compiler.spark.task.valve import WatermarkValve
+from compat.compiler.spark.operators.valve import WatermarkValve
+from compat.compiler.spark.runtime_api.elements import MAX_WATERMARK, MIN_TIMESTAMP
 
 Channel = tuple[int, int]
 

@@ -14,8 +14,8 @@ from typing import Any
 from urllib.parse import unquote
 
 from compat.compiler.spark.connectors.files.formats import reader_of_format
-from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
-from compat.compiler.spark.task.records import converter
+from compat.compiler.spark.runtime_api.records import converter
+from compat.compiler.spark.runtime_api.splits import Read, Split, SplitEnumerator
 from compat.state.stores.options import table_options
 from compat.state.stores.paths import place_of
 from compat.state.types import RowTypeInfo

@@ -11,7 +11,7 @@ from typing import Any
 
 from compat.compiler.datastream.common.types import Row
 from compat.compiler.datastream.formats._values import from_plain
-from compat.compiler.spark.task.records import converter
+from compat.compiler.spark.runtime_api.records import converter
 from compat.state.stores.paths import place_of
 from compat.state.types import ExternalTypeInfo, RowTypeInfo
 

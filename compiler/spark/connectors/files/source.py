@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from compat.compiler.spark.connectors.files.formats import ReadFile
-from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
+from compat.compiler.spark.runtime_api.splits import Read, Split, SplitEnumerator
 from compat.state.stores.paths import Place, place_of
 from compat.state.time import milliseconds_of
 

@@ -18,7 +18,7 @@ from compat.compiler.datastream.common.serialization import DeserializationSchem
 from compat.compiler.datastream.connectors.kafka_offsets import KafkaOffsetResetStrategy, KafkaOffsetsInitializer
 from compat.compiler.spark.connectors.kafka.clients import KafkaUnavailable, Pool, consumer_settings, problem_of
 from compat.compiler.spark.connectors.kafka.cluster import KafkaCluster, Partition
-from compat.compiler.spark.connectors.splits import Read, Split, SplitEnumerator
+from compat.compiler.spark.runtime_api.splits import Read, Split, SplitEnumerator
 
 _NO_END = 1 << 63
 _FRESH = 0.02

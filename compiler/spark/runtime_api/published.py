@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from compat.compiler.spark.task.elements import Timestamps, Values
+from compat.compiler.spark.runtime_api.elements import Timestamps, Values
 
 
 class Printed(NamedTuple):

@@ -7,7 +7,7 @@ from collections.abc import Collection, Hashable
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from compat.compiler.spark.task.elements import MAX_WATERMARK, MIN_TIMESTAMP
+from compat.compiler.spark.runtime_api.elements import MAX_WATERMARK, MIN_TIMESTAMP
 
 
 class WatermarkValve:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from compat.compiler.spark.connectors.splits import SourceWork
-from compat.compiler.spark.task.elements import Records
+from compat.compiler.spark.runtime_api.elements import Records
+from compat.compiler.spark.runtime_api.splits import SourceWork
 
 
 class IterationWork(Struct, frozen=True):

@@ -6,7 +6,7 @@ import pyspark.worker  # noqa: F401
 from pyspark.daemon import manager
 
 import compat.compiler.spark.driver.runner  # noqa: F401
-from compat.compiler.spark.task.archives import read_archives_when_they_change
+from compat.compiler.spark.driver.archives import read_archives_when_they_change
 
 if __name__ == "__main__":
     read_archives_when_they_change()
