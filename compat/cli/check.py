@@ -100,7 +100,7 @@ _GROUPS = {
 @click.option(
     "--changed",
     is_flag=True,
-    help="Of the project's jobs, only those that look at a file which differs from the revision (default: HEAD), or at a FILE.",
+    help="Only the project's jobs that look at a file which differs from the revision (default: HEAD), or at a FILE.",
 )
 @click.option(
     "--skip", "skips", multiple=True, metavar="FILE", help="A job that is not checked, and may be gone. Repeatable."

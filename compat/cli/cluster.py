@@ -43,7 +43,7 @@ def cluster() -> None:
 
 @cluster.command("start")
 @_DIR
-@click.option("--master", metavar="URL", help="A Spark master; Spark on this machine by default.")
+@click.option("--master", metavar="URL", help="A Spark master (default: Spark on this machine).")
 @click.option("--slots", type=click.IntRange(1), help="Slots of all jobs together (default: as many as processors).")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8081, show_default=True, help="0 takes a free one.")
@@ -68,7 +68,9 @@ def cluster() -> None:
 )
 @click.option("--https", is_flag=True, help="A proxy in front of it speaks HTTPS: cookies are for HTTPS only.")
 @click.option("--standby", is_flag=True, help="Wait until no other dispatcher leads the cluster.")
-@click.option("--lease", type=click.FloatRange(1), default=10.0, show_default=True, help="Seconds a silent one leads.")
+@click.option(
+    "--lease", type=click.FloatRange(1), default=10.0, show_default=True, help="Seconds that a silent one still leads."
+)
 @click.option(
     "--heartbeat-timeout",
     type=click.FloatRange(1),

@@ -61,18 +61,20 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     show_default=True,
     metavar="TIME",
     callback=_seconds,
-    help="So long the new version has to run; if it fails meanwhile, the old one is started again.",
+    help="How long the new version has to run: if it fails before, the old one starts again.",
 )
-@click.option("-s", "--fromSavepoint", "savepoint", metavar="PATH", help="Where a job begins that does not run.")
-@click.option("--fresh", is_flag=True, help="Begin without state, also where there was some.")
+@click.option(
+    "-s", "--fromSavepoint", "savepoint", metavar="PATH", help="The snapshot that a job which does not run starts from."
+)
+@click.option("--fresh", is_flag=True, help="Begin without state, even if there was some.")
 @left_behind("allow_non_restored")
-@click.option("--allow-unknown", is_flag=True, help="Go on where it cannot be told whether the state can be restored.")
-@click.option("-p", "--parallelism", type=click.IntRange(1), help="Where the program sets none.")
+@click.option("--allow-unknown", is_flag=True, help="Go on if it is unknown whether the state can be restored.")
+@click.option("-p", "--parallelism", type=click.IntRange(1), help="The parallelism, if the program sets none.")
 @click.option("-D", "definitions", multiple=True, metavar="KEY=VALUE", help="An option of Flink.")
 @flink_option
 @click.option("--args", "arguments", help="Arguments of the program.")
 @found_around
-@click.option("--epoch-records", type=click.IntRange(1), help="Records that a source gives in an epoch, at most.")
+@click.option("--epoch-records", type=click.IntRange(1), help="The most records that a source gives in an epoch.")
 @origin_options
 @click.option("--dry-run", is_flag=True, help="Check, and change nothing.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print the result.")

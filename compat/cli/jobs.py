@@ -128,7 +128,7 @@ savepoint.add_command(convert)
     "path",
     metavar="PATH",
     callback=place,
-    help="The folder that the savepoint gets its own folder in.",
+    help="The folder in which the savepoint gets a folder of its own.",
 )
 @click.option("--drain", "-d", is_flag=True, help="Let all windows fire first: the job is not to go on.")
 @store_option

@@ -20,11 +20,13 @@ UNDECIDED = 2
 @click.command("mode")
 @click.argument("mode", type=click.Choice([mode.value for mode in Mode]), required=False)
 @click.option("--job", required=True, metavar="NAME", help="The job.")
-@click.option("--versions", type=click.IntRange(1, 20), help="With rollback: so many versions, those promoted last.")
+@click.option(
+    "--versions", type=click.IntRange(1, 20), help="With rollback: how many of the versions that were promoted last."
+)
 @click.option("--savepoint", metavar="ID", help="With savepoint: its id, as the service lists it.")
 @server_options(required=True)
 def mode(mode: str | None, **options: Any) -> None:
-    """Say what a new version of a job has to restore; without MODE, tell it.
+    """Set what a new version of a job has to restore; without MODE, print it.
 
     \b
     current    the state of the version that runs (so it is by default)

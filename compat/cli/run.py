@@ -40,10 +40,10 @@ _DETACHED = {"execution.attached": "false"}
     default="no_claim",
     help="Who owns the savepoint: 'claim' removes it once the job has a checkpoint of its own.",
 )
-@click.option("-p", "--parallelism", type=click.IntRange(1), help="Where the program sets none.")
+@click.option("-p", "--parallelism", type=click.IntRange(1), help="The parallelism, if the program sets none.")
 @click.option("-d", "--detached", is_flag=True, help="Return as soon as the job runs; its id is printed.")
 @store_option
-@click.option("--master", metavar="URL", help="A Spark master; Spark inside this process by default.")
+@click.option("--master", metavar="URL", help="A Spark master (default: Spark inside this process).")
 @click.option(
     "--deploy-mode",
     type=click.Choice(["client", "cluster"]),
@@ -77,7 +77,7 @@ _DETACHED = {"execution.attached": "false"}
     is_flag=True,
     help="Start anew: also what failed or was interrupted before, or a cluster's gate knows.",
 )
-@click.option("--epoch-records", type=click.IntRange(1), help="Records that a source gives in an epoch, at most.")
+@click.option("--epoch-records", type=click.IntRange(1), help="The most records that a source gives in an epoch.")
 def run(job: str, **options: Any) -> None:
     """Run a program on Spark; its state is kept in Delta.
 

@@ -32,7 +32,7 @@ DATABASE = click.option(
 @click.option(
     "--anonymous/--no-anonymous",
     default=None,
-    help="Whether looking takes no token (default: on this machine's own address only).",
+    help="Whether anybody may look without a token (default: on this machine's own address only).",
 )
 @click.option("--https", is_flag=True, help="A proxy in front of it speaks HTTPS: cookies are for HTTPS only.")
 @click.option("--backup", metavar="FILE", help="Export the registry to this file now and then, see compat registry.")
@@ -42,7 +42,7 @@ DATABASE = click.option(
     "--expire-versions",
     type=click.FloatRange(0),
     metavar="DAYS",
-    help="Older ones that were never promoted are deleted. Without both options, none.",
+    help="Delete older ones that were never promoted. Without both options, none are deleted.",
 )
 @click.option(
     "--allow-programs",
@@ -56,7 +56,7 @@ DATABASE = click.option(
     type=click.IntRange(256 * 1024 * 1024),
     default=4 * 1024**3,
     show_default=True,
-    help="Bytes that such a process may take.",
+    help="The most memory of such a process, in bytes.",
 )
 @click.option("--max-body", type=click.IntRange(1024), default=128 * 1024 * 1024, show_default=True, help="Bytes.")
 @click.option("--check-timeout", type=click.FloatRange(1), default=300.0, show_default=True, help="Seconds.")

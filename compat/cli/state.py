@@ -69,7 +69,7 @@ def _output(context: click.Context, parameter: click.Parameter, value: str | Non
 )
 @click.option("--output", callback=_output, metavar="FORMAT=PATH", help="Write into a file: parquet, csv or jsonl.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
-@click.option("--limit", type=click.IntRange(1), help="Print so many entries at most.")
+@click.option("--limit", type=click.IntRange(1), help="The most entries to print.")
 @store_option
 @cluster_options
 def state(

@@ -22,7 +22,7 @@ from compat.cli.serve import DATABASE, listening, service_modules
     type=click.Choice(["open", "closed"]),
     default="closed",
     show_default=True,
-    help="What the registry cannot decide is let through (open) or refused (closed).",
+    help="Whether to let through (open) or refuse (closed) what the registry cannot decide.",
 )
 @click.option(
     "--database-timeout",
