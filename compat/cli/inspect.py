@@ -26,7 +26,7 @@ def inspect(snapshot: str, form: str) -> None:
 
     Example: compat inspect savepoint-1a2b3c/ --format tree
     """
-    found = _read(snapshot)
+    found = read(snapshot)
     if form == "json":
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
@@ -38,7 +38,7 @@ def inspect(snapshot: str, form: str) -> None:
         sys.exit(1)
 
 
-def _read(snapshot: str) -> dict[str, Any]:
+def read(snapshot: str) -> dict[str, Any]:
     """The contents of a snapshot; ends the command where it cannot be read."""
     from compat.loader.failure import Undecidable
     from compat.savepoint.describe import describe
