@@ -28,7 +28,8 @@ ENTRIES = (
         "(org.apache.flink.runtime.state.ttl.TtlStateFactory$TtlSerializer@1) must not be incompatible with the old "
         "state serializer "
         "(org.apache.flink.api.common.typeutils.base.LongSerializer@2).",
-        versions="From 2.2 on, Flink migrates such a state instead; 2.1 says 'must not need ttl state migration'.",
+        versions="RocksDB migrates most such states from 2.1 on, the heap from 2.2 on; at 2.1 the heap says 'must not need ttl "
+        "state migration'.",
     ),
     Entry(
         name="state-serializer-incompatible",

@@ -52,7 +52,9 @@ def test_the_new_program_stands_in_the_commands():
 
 
 def test_a_savepoint_names_the_operator_and_the_state():
-    assert lines("--savepoint", SMALL)["where"] == f"operator 'Count' (uid count), id {COUNT}; state 'python-state-count'"
+    assert (
+        lines("--savepoint", SMALL)["where"] == f"operator 'Count' (uid count), id {COUNT}; state 'python-state-count'"
+    )
     assert "; state 'python-state-count'" in lines("--savepoint", SMALL, log=LIST)["where"]
 
 
