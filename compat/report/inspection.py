@@ -153,7 +153,8 @@ def _key(operator: Json) -> Json | None:
 
 
 def _short(operator: Json) -> str:
-    return operator.get("name") or operator.get("uid") or operator["id"][:8]
+    name: str = operator.get("name") or operator.get("uid") or operator["id"][:8]
+    return name
 
 
 def _label(operator: Json) -> str:
