@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from compat.cli.options import load_options, loading, paths
 
@@ -24,7 +25,12 @@ FOUND, UNREADABLE = 1, 2
     "--savepoint", metavar="PATH", help="The savepoint or checkpoint that was restored: names operators and states."
 )
 @click.option("--names", metavar="OLD", help="The program that wrote the state, or a table of uids: names operators.")
-@click.option("--server", metavar="URL", help="A registry that knows the job: names operators, with --job.")
+@click.option(
+    "--server",
+    metavar="URL",
+    envvar="COMPAT_SERVER",
+    help="A registry that knows the job: names operators, with --job.",
+)
 @click.option("--job", metavar="NAME", help="With --server: the job's name in the registry.")
 @click.option("--token-file", metavar="FILE", help="With --server: a file with the token.")
 @click.option("--new", metavar="NEW", help="The new program, for the commands that are printed.")
@@ -68,7 +74,8 @@ def _operators(options: dict[str, Any]) -> Operators:
     from compat.diagnosis.known import Operators
     from compat.loader.inputs import InputError
 
-    if (options["server"] is None) != (options["job"] is None):
+    asked = click.get_current_context().get_parameter_source("server") is ParameterSource.COMMANDLINE
+    if (asked and options["job"] is None) or (options["job"] is not None and options["server"] is None):
         raise click.UsageError("A registry is asked with --server URL and --job NAME.")
     described = {} if options["savepoint"] is None else read(options["savepoint"])
     try:
@@ -83,7 +90,7 @@ def _names(options: dict[str, Any]) -> Names:
     from compat.savepoint.load import read_names
 
     load = load_options(options)
-    if options["server"] is None:
+    if options["job"] is None:
         return read_names(options["names"], load, options["job_number"])
     from compat.cli.gate import mode_of, restored
     from compat.cli.remote import ServerError, server_of
