@@ -28,9 +28,11 @@ from compat import schemas
 from compat.check.catalogue import RULES
 from compat.check.rule import Family, Rule
 from compat.cli import main as commands
+from compat.diagnosis.catalogue import ENTRIES
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "golden"
+_FILLED = re.compile(r"\{\w+(?:!r)?\}")
 _MARK = re.compile(r"^<!-- generated: (.+) -->$", re.MULTILINE)
 
 Rows = Iterable[tuple[str, ...]]
@@ -107,6 +109,20 @@ def rules(_: str) -> str:
         )
         parts.append(f"## {family.title}\n\n{table(('rule', 'level', 'name', 'finds'), rows)}")
     return "\n\n".join(parts)
+
+
+def exceptions(_: str) -> str:
+    """The catalogue of exceptions on the way of a restore."""
+    rows = (
+        (
+            f"`{entry.title}`",
+            _escaped(_FILLED.sub("…", entry.happened)),
+            ", ".join(f"[{id}](rules/{id}.md)" for id in entry.rules),
+            _escaped(_FILLED.sub("…", f"{entry.now} {entry.versions}".strip())),
+        )
+        for entry in ENTRIES
+    )
+    return table(("text", "means", "rules", "what to do"), rows)
 
 
 # Commands
@@ -285,6 +301,7 @@ def _block(text: str) -> str:
 
 PARTS: Mapping[str, Callable[[str], str]] = {
     "cli": cli,
+    "exceptions": exceptions,
     "java-pairs": java_pairs,
     "output": output,
     "python-pairs": python_pairs,

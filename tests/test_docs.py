@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import html
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,7 @@ import pytest
 
 from compat.check.catalogue import RULES
 from compat.cli import main
+from compat.diagnosis.catalogue import ENTRIES
 
 ROOT = Path(__file__).parents[1]
 
@@ -50,6 +53,16 @@ def test_records_and_outputs_are_there(site: Path) -> None:
     assert "avro_field_added_default" in proof
     assert "CMP103" in page(site, ".")
     assert "slotSharingGroup" in page(site, "formats")
+
+
+def test_every_exception_is_there_and_the_headings_are_its_words(site: Path) -> None:
+    failures = html.unescape(page(site, "failures"))
+    for entry in ENTRIES:
+        assert entry.title in failures, entry.name
+    headings = re.findall(r"^### (.+)$", (ROOT / "docs/pages/failures.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(headings) > 20
+    for heading in headings:
+        assert any(heading in entry.title for entry in ENTRIES), heading
 
 
 def test_nothing_tells_where_it_was_built(site: Path) -> None:

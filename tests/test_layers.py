@@ -19,6 +19,7 @@ LAYERS = {
         {"cli", "testing", "api"},
         {"cluster", "execution", "service", "fix", "settings"},
         {"report", "view"},
+        {"diagnosis"},
         {"comparison", "refusals", "sides"},
         {"check"},
         {"savepoint", "tables"},

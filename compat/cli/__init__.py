@@ -18,6 +18,7 @@ _COMMANDS = {
     "rules": ("compat.cli.rules", "rules"),
     "rule": ("compat.cli.rules", "rule"),
     "schema": ("compat.cli.schema", "schema"),
+    "diagnose": ("compat.cli.diagnose", "diagnose"),
     "inspect": ("compat.cli.inspect", "inspect"),
     "remap": ("compat.cli.remap", "remap"),
     "state": ("compat.cli.state", "state"),
@@ -63,7 +64,7 @@ class _Commands(Lazy):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     epilog="\b\nExamples:\n  compat check job_v1.py job_v2.py\n  compat plan job.py\n"
     "  compat explain job_v1.py job_v2.py count\n  compat rules\n  compat rule CMP101\n  compat schema report\n"
-    "  compat inspect savepoint-1a2b3c/\n"
+    "  kubectl logs deploy/orders | compat diagnose\n  compat inspect savepoint-1a2b3c/\n"
     "  compat remap savepoint-1a2b3c/ remapped/ --map old-uid=new-uid\n  compat demo\n  compat job run job.py\n"
     "  compat cluster start\n  compat deploy --job word_count job.py\n  compat job list\n"
     "  compat job savepoint 6f2c\n  compat job stop 6f2c\n  compat state 6f2c count\n"

@@ -8,14 +8,17 @@ from difflib import get_close_matches
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
-from compat.check.explain import steps
+from compat.check.explain import steps, why_moved
 from compat.check.mapping import map_state
+from compat.check.similarity import recorded
 from compat.cli.options import jars_of_old, load_options, load_options_of_old, loading, paths, split
 from compat.cli.spelled import job_number
 from compat.escaping import visible
-from compat.loader.inputs import InputError, LoadOptions, load, opened
+from compat.loader.inputs import InputError, InputKind, LoadOptions, load, opened
 from compat.plan.facts import Program, facts_of
+from compat.savepoint.load import read_names, read_old
 from compat.state.model.job import Refused
 from compat.state.model.operators import Operator
 
@@ -27,11 +30,14 @@ from compat.state.model.operators import Operator
 @click.option("--args", help="Arguments of both programs.")
 @click.option("--old-args", help="Arguments of the program OLD (default: --args).")
 @click.option("--new-args", help="Arguments of the program NEW (default: --args).")
+@click.option(
+    "--names", metavar="WRITER", help="For an OLD that is a savepoint: the program that wrote it, or a table."
+)
 @job_number
 @loading
 @jars_of_old
 def explain(old: str, new: str, operator: str, **options: Any) -> None:
-    """Why OPERATOR (its name, uid or id) has another id in NEW.
+    """Why OPERATOR (its name, uid or id) has another id in NEW. OLD may be a savepoint of Flink.
 
     Case, spaces and marks of names do not matter, and the beginning of one is enough where it is the only one.
 
@@ -43,8 +49,8 @@ def explain(old: str, new: str, operator: str, **options: Any) -> None:
         of_old, of_new = (
             split(options["args"] if options[name] is None else options[name]) for name in ("old_args", "new_args")
         )
-        before = _program(old, of_old, settings_old, options["job"])
         after = _program(new, of_new, settings, options["job"])
+        before = _program(old, of_old, settings_old, options["job"], options["names"], after)
     except InputError as error:
         click.echo(f"{error.failure.name}: {error.failure.rule}: {error.failure.message}", err=True)
         sys.exit(2)
@@ -60,7 +66,12 @@ def explain(old: str, new: str, operator: str, **options: Any) -> None:
         click.echo(f"{first.label} has the id {first.id}; {new} has no such operator.")
         return
     if partner.id == first.id:
-        click.echo(f"{first.label} has the same id in both programs: {first.id}.")
+        other = "" if partner.label == first.label else f" NEW calls it {partner.label}."
+        click.echo(visible(f"{first.label} has the same id on both sides: {first.id}.{other}"))
+        return
+    if recorded(first):
+        click.echo(f"{visible(partner.label)}: {first.id} -> {partner.id}")
+        click.echo(f"    {visible(why_moved(first, partner, before, after))}")
         return
     for step in steps(first, partner, before, after):
         click.echo(f"{visible(step.new.label)}: {step.old.id} -> {step.new.id}")
@@ -69,9 +80,23 @@ def explain(old: str, new: str, operator: str, **options: Any) -> None:
             click.echo(f"    {visible(difference)}")
 
 
-def _program(argument: str, arguments: tuple[str, ...], settings: LoadOptions, job: int | None) -> Program:
+def _program(
+    argument: str,
+    arguments: tuple[str, ...],
+    settings: LoadOptions,
+    job: int | None,
+    names: str | None = None,
+    new: Program | None = None,
+) -> Program:
+    """The job behind an argument; a savepoint, which only OLD can be, in the words of ``new`` and of what ``names`` names."""
     with opened(argument, arguments) as given:
+        if given.kind is InputKind.SAVEPOINT and new is not None:
+            told = read_names(names, settings, job, arguments)
+            program = read_old(given, told).program(argument, new)
+            return program if told.program is None else _called_as_by(told.program, program)
         plans = load(given, settings)
+    if names is not None:
+        raise click.UsageError("--names names the operators of a savepoint, and OLD is none.")
     if job is None and len(plans) > 1:
         raise click.UsageError(f"{argument} submits {len(plans)} jobs: say which with --job-number N, counted from 0.")
     job = job or 0
@@ -82,6 +107,13 @@ def _program(argument: str, arguments: tuple[str, ...], settings: LoadOptions, j
         click.echo(f"The plan is of a program that Flink refuses: {plan.error.message}", err=True)
         sys.exit(2)
     return facts_of(plan, name=argument, kind=given.kind)
+
+
+def _called_as_by(writer: Program, savepoint: Program) -> Program:
+    """A savepoint whose operators have the names of the program that wrote it: those are what its user knows."""
+    known = writer.by_id
+    called = (replace(one, name=known[one.id].name) if one.id in known else one for one in savepoint.operators)
+    return replace(savepoint, operators=tuple(called))
 
 
 def _find(program: Program, wanted: str) -> Operator:

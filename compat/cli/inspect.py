@@ -9,6 +9,10 @@ from typing import Any
 
 import click
 
+from compat.cli.options import load_options, loading
+
+UNREADABLE = 2
+
 
 @click.command("inspect")
 @click.argument("snapshot", type=click.Path())
@@ -19,14 +23,23 @@ import click
     default="text",
     help="A table, a tree with types, or data.",
 )
-def inspect(snapshot: str, form: str) -> None:
+@click.option(
+    "--names", metavar="OLD", help="The program that wrote the snapshot, or a table of uids: names the operators."
+)
+@click.option("--job-number", metavar="N", type=int, help="Which job of a program that submits several, from 0.")
+@loading
+def inspect(snapshot: str, form: str, **options: Any) -> None:
     """The operators, states, key groups and sizes of a savepoint or checkpoint, of Flink or of a job on Spark.
+
+    Flink before 2.0 records no names: --names has them.
 
     Exit codes: 0 read, 1 state files are missing, 2 it could not be read.
 
     Example: compat inspect savepoint-1a2b3c/ --format tree
     """
-    found = _read(snapshot)
+    found = read(snapshot)
+    if options["names"] is not None:
+        found = _named(found, options)
     if form == "json":
         click.echo(json.dumps(found, indent=2, ensure_ascii=False))
     else:
@@ -38,7 +51,20 @@ def inspect(snapshot: str, form: str) -> None:
         sys.exit(1)
 
 
-def _read(snapshot: str) -> dict[str, Any]:
+def _named(found: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """The contents with the names that the options tell; ends the command where these cannot be read."""
+    from compat.loader.inputs import InputError
+    from compat.savepoint.describe import named
+    from compat.savepoint.load import read_names
+
+    try:
+        return named(found, read_names(options["names"], load_options(options), options["job_number"]))
+    except InputError as error:
+        click.echo(f"{error.failure.name}: {error.failure.rule}: {error.failure.message}", err=True)
+        sys.exit(UNREADABLE)
+
+
+def read(snapshot: str) -> dict[str, Any]:
     """The contents of a snapshot; ends the command where it cannot be read."""
     from compat.loader.failure import Undecidable
     from compat.savepoint.describe import describe
@@ -54,4 +80,4 @@ def _read(snapshot: str) -> dict[str, Any]:
             f"Reading this snapshot needs Delta, and {error.name!r} is not installed: pip install 'stream-compat[spark]'.",
             err=True,
         )
-    sys.exit(2)
+    sys.exit(UNREADABLE)

@@ -5,7 +5,9 @@ Both take the dictionary that ``compat inspect --format json`` prints, and a wid
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
 from io import StringIO
 from typing import Any
 
@@ -16,16 +18,19 @@ from rich.tree import Tree
 
 from compat.check.rules.snapshots.cmp502_savepoint_incomplete import RULE as SAVEPOINT_INCOMPLETE
 from compat.escaping import no_command, visible
+from compat.state.flink.metadata import FIRST_TO_WRITE
 
 Json = Mapping[str, Any]
 
 _UNBROKEN = 10_000
 """Columns where nobody looks at a terminal: lines stay whole, for other programs to search."""
 _NO_NAME = "(no name recorded)"
+_LARGEST, _KEYS = 3, 6
+"""Operators in the lines above the table."""
 
 
 def table(found: Json, shown: str, width: int = 0) -> str:
-    """One line an operator and one for each of its states: kind, key groups, bytes. ``shown`` is the snapshot's path."""
+    """What is asked first, then a line an operator and one for each of its states. ``shown`` is the snapshot's path."""
     lines = Table(box=None, pad_edge=False, header_style="", show_edge=False)
     for heading, justify in (("operator or state", "left"), ("id or kind", "left"), ("parallelism", "left")):
         lines.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
@@ -45,7 +50,8 @@ def table(found: Json, shown: str, width: int = 0) -> str:
             lines.add_row(
                 _text(f"  {state['name']}"), _text(state["type"]), "", within, _bytes(state["bytes"], unit=False)
             )
-    return _printed([_text(_headline(found, shown)), Text(""), lines, *map(_text, _files(found))], width)
+    above = [_headline(found, shown), *(f"  {name:<9}{said}" for name, said in _first_asked(found))]
+    return _printed([*map(_text, above), Text(""), lines, *map(_text, _files(found))], width)
 
 
 def tree(found: Json, shown: str, width: int = 0) -> str:
@@ -85,6 +91,72 @@ def _headline(found: Json, shown: str) -> str:
     )
 
 
+def _first_asked(found: Json) -> Iterator[tuple[str, str]]:
+    """What an operator of systems asks: from when, by which Flink, where the bytes are, what the keys are, what is missing."""
+    if "magic" in found:  # of Flink
+        by, when = _written_by(found["format_version"]), _time_of(found)
+        yield "written", ", ".join(part for part in (when, by) if part)
+    by_size = sorted(found["operators"], key=lambda one: -one["totals"]["bytes"])
+    largest = [
+        f"{_short(one)} {one['totals']['bytes']:,} bytes{_largest_state(one)}"
+        for one in by_size[:_LARGEST]
+        if one["totals"]["bytes"]
+    ]
+    if largest:
+        yield "largest", "; ".join(largest)
+    keys = {
+        _short(one): _serializer(key).replace("Serializer", "")
+        for one in found["operators"]
+        if (key := _key(one)) is not None
+    }
+    if keys:
+        shown = [f"{name} by {key}" for name, key in list(keys.items())[:_KEYS]]
+        yield "keys", "; ".join(shown) + ("; …" if len(keys) > _KEYS else "")
+    if not any(one.get("name") or one.get("uid") for one in found["operators"]):
+        yield "names", "not recorded; --names OLD, the program that wrote it or a table of uids, has them"
+    missing = len(found["missing_files"])
+    yield "missing", f"{missing} state {'file' if missing == 1 else 'files'}, see below" if missing else "nothing"
+
+
+def _written_by(format: int) -> str:
+    """The versions of Flink that write metadata of this format."""
+    first, after = FIRST_TO_WRITE.get(format), FIRST_TO_WRITE.get(format + 1)
+    if first is None:
+        return ""
+    begin = f"by Flink {first[0]}.{first[1]}"
+    if after is None:
+        return f"{begin} or later"
+    last = "1.20" if after == (2, 0) else f"{after[0]}.{after[1] - 1}"
+    return begin if begin.endswith(f" {last}") else f"{begin} to {last}"
+
+
+def _time_of(found: Json) -> str:
+    """When the metadata was written, by the file's own time: a snapshot says nothing of it."""
+    try:
+        seconds = os.stat(found["path"]).st_mtime
+    except (KeyError, OSError, ValueError):
+        return ""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC (the file's time)"
+
+
+def _largest_state(operator: Json) -> str:
+    states = [state for state in operator["totals"]["states"] if state["bytes"]]
+    if not states:
+        return ""
+    largest = max(states, key=lambda state: state["bytes"])
+    return f" ({largest['name']} {largest['bytes']:,})"
+
+
+def _key(operator: Json) -> Json | None:
+    """The serializer of the operator's keys; None where there are none."""
+    return next((header["key_serializer"] for header in _headers(operator) if "key_serializer" in header), None)
+
+
+def _short(operator: Json) -> str:
+    name: str = operator.get("name") or operator.get("uid") or operator["id"][:8]
+    return name
+
+
 def _label(operator: Json) -> str:
     uid = f"  uid={operator['uid']}" if operator.get("uid") else ""
     return f"{operator.get('name') or _NO_NAME}{uid}"
@@ -116,9 +188,9 @@ def _about(operator: Json) -> Iterator[str]:
         yield f"key groups: {balance}"
     if operator.get("coordinator_state_bytes") is not None:
         yield f"coordinator  {operator['coordinator_state_bytes']:,} bytes"
-    header = next((header for header in _headers(operator) if "key_serializer" in header), None)
-    if header is not None:
-        yield f"key  {_serializer(header['key_serializer'])}"
+    key = _key(operator)
+    if key is not None:
+        yield f"key  {_serializer(key)}"
     for problem in dict.fromkeys(_problems(operator)):
         yield f"not read: {problem}"
 

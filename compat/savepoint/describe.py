@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
+from compat.savepoint.names import Names
 from compat.state.stores.schemes import is_remote
 
 
@@ -41,3 +43,12 @@ def _is_delta_elsewhere(folder: str) -> bool:
         return (place / "_delta_log").exists() or (place / "state" / "_delta_log").exists()
     except (OSError, StoreError):  # whoever reads it says why it cannot be
         return False
+
+
+def named(described: Mapping[str, Any], names: Names) -> dict[str, Any]:
+    """The contents of a snapshot, with names and uids of operators that it does not record itself."""
+    operators = [
+        {**one, "name": one.get("name") or names.name(one["id"]), "uid": one.get("uid") or names.uid(one["id"])}
+        for one in described["operators"]
+    ]
+    return {**described, "operators": operators}

@@ -20,6 +20,8 @@ from compat.state.flink.storage import LOCAL_FILES, Storage
 METADATA_FILE = "_metadata"
 MAGIC = 0x4960672D
 VERSIONS = (2, 3, 4, 5, 6)
+FIRST_TO_WRITE = {6: (2, 1), 5: (2, 0), 4: (1, 15), 3: (1, 11), 2: (1, 3)}
+"""The first version of Flink that writes a format of the metadata, the latest first; each reads up to its own."""
 
 MAX_METADATA_BYTES = 1 << 30
 """Flink builds the file in one go in the memory of its coordinator; a gigabyte of it is not a savepoint."""

@@ -236,3 +236,36 @@ def test_verbose_tells_the_rest():
     for part in ("At restore: ", "Why: ", "Becomes", "^^^^"):
         assert part in verbose
     assert verbose.splitlines()[-1] == short.splitlines()[-1]
+
+
+SAVEPOINT = str(Path(__file__).parents[2] / "golden" / "savepoints_of_pairs" / "uids_added")
+"""Of the same shape as the first version of ``word_count``, so that its ids are the same."""
+
+
+def test_explain_takes_a_savepoint_as_old():
+    result = run("explain", SAVEPOINT, NEW, "keyed")
+    assert result.exit_code == 0
+    assert "has the same id on both sides: 90bea66de1c231edf33913ecd54406c1. NEW calls it 'Filter'." in result.output
+
+
+def test_explain_knows_the_reason_by_the_program_that_wrote_the_savepoint():
+    result = run("explain", SAVEPOINT, NEW, "count words", "--names", OLD)
+    assert result.exit_code == 0
+    assert "'count words': 90bea66de1c231edf33913ecd54406c1 -> " in result.output
+    assert "it moved from place 2 to place 4 of the graph" in result.output
+
+
+def test_explain_says_what_a_savepoint_does_not_tell(tmp_path):
+    job = json.loads(run("plan", NEW, "--format", "json").output)
+    for operator in job["operators"]:
+        if operator["name"] == "count words":
+            operator["name"] = "KEYED PROCESS"
+    (tmp_path / "new.json").write_text(json.dumps(job))
+    result = run("explain", SAVEPOINT, str(tmp_path / "new.json"), "keyed process")
+    assert "a savepoint records no graph that would tell what moved it" in result.output
+
+
+def test_explain_takes_names_for_savepoints_only():
+    result = run("explain", OLD, NEW, "count words", "--names", OLD)
+    assert result.exit_code == 2
+    assert "--names names the operators of a savepoint" in result.output

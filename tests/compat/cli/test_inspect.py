@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 
@@ -97,3 +98,55 @@ def test_names_cannot_write_to_the_terminal(tmp_path):
     (tmp_path / "_metadata").write_bytes(data.replace(b"Count", b"\x1b[31m"))
     assert "\x1b" not in run(tmp_path).stdout
     assert "\\x1b[31m  uid=count" in run(tmp_path).stdout
+
+
+UNNAMED = SAVEPOINTS / "flink_1_20_small_uid_canonical"
+
+
+def first_lines(*arguments):
+    above, _, _ = run(*arguments).stdout.partition("\n\n")
+    return dict(line.split(maxsplit=1) for line in above.splitlines()[1:])
+
+
+def test_what_is_asked_first_stands_first(tmp_path):
+    folder = shutil.copytree(SMALL, tmp_path / "savepoint")
+    os.utime(folder / "_metadata", (1_767_225_600, 1_767_225_600))
+    assert first_lines(folder) == {
+        "written": "2026-01-01 00:00:00 UTC (the file's time), by Flink 2.1 or later",
+        "largest": "Count 3,130 bytes (python-state-count 124); Source: n 546 bytes (SourceReaderState 62)",
+        "keys": "Count by Row<Long>",
+        "missing": "nothing",
+    }
+    folder = shutil.copytree(FILES, tmp_path / "files")
+    next(path for path in folder.iterdir() if path.name != "_metadata").unlink()
+    assert first_lines(folder)["missing"] == "1 state file, see below"
+
+
+@pytest.mark.parametrize(
+    ("version", "by"),
+    [(2, "1.3 to 1.10"), (3, "1.11 to 1.14"), (4, "1.15 to 1.20"), (5, "2.0"), (6, "2.1 or later")],
+)
+def test_the_format_of_the_metadata_tells_which_flink_wrote_it(version, by, tmp_path):
+    (tmp_path / "_metadata").write_bytes(
+        w.metadata(version=version, tail=b"" if version < 4 else w.JAVA_STREAM + w.JAVA_NULL)
+    )
+    assert first_lines(tmp_path)["written"].endswith(f", by Flink {by}")
+
+
+def test_names_come_from_a_table_or_from_the_program_that_wrote_it(tmp_path):
+    assert "names" in first_lines(UNNAMED)
+    (tmp_path / "uids.csv").write_text("count,Counter\nn\n")
+    told = run(UNNAMED, "--names", tmp_path / "uids.csv").stdout
+    assert "Counter  uid=count  " in told
+    assert first_lines(UNNAMED, "--names", tmp_path / "uids.csv")["keys"] == "Counter by Row<Long>"
+    job = tmp_path / "job.json"
+    op = {"id": "n", "kind": "source", "uid": "n", "name": "Numbers"}
+    job.write_text(json.dumps({"ops": [op, {"id": "o", "kind": "sink", "inputs": ["n"]}]}))
+    found = json.loads(run(UNNAMED, "--names", job, "--format", "json").stdout)
+    assert {one["uid"]: one["name"] for one in found["operators"]}["n"] == "Source: Numbers"
+
+
+def test_names_that_cannot_be_read_end_with_2(tmp_path):
+    result = run(UNNAMED, "--names", tmp_path / "no.csv")
+    assert result.exit_code == 2
+    assert "no.csv: cannot be read" in result.stderr

@@ -286,3 +286,16 @@ def test_a_version_tells_of_which_program_it_is(service, job):
     assert refused.exit_code == 1
     checks = service.client().get("/checks", params={"job": job}).json()["checks"]
     assert len(checks) == 1  # the plan that was checked is the plan that was pushed, with its program
+
+
+def test_the_registry_names_the_operators_of_an_exception(service, job, tmp_path):
+    running_word_count(service, job)
+    log = tmp_path / "jm.log"
+    log.write_text("IllegalStateException: There is no operator for the state 90bea66de1c231edf33913ecd54406c1\n")
+    for named in ([], ["--server", service.url]):
+        told = compat(service, "diagnose", log, "--job", job, *named)
+        assert told.exit_code == 1, told.output
+        assert "operator 'count words', id 90bea66de1c231edf33913ecd54406c1" in told.output
+    assert "of an unknown name" in compat(service, "diagnose", log).output
+    assert compat(service, "diagnose", log, "--job", "nobody's").exit_code == 2
+    assert compat(service, "diagnose", log, "--server", service.url).exit_code == 2

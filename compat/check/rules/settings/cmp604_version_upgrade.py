@@ -10,6 +10,7 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
+from compat.state.flink.metadata import FIRST_TO_WRITE
 from compat.state.flink.ttl import version_of
 from compat.state.model.operators import Operator
 
@@ -34,16 +35,12 @@ def _of_old(check: Check) -> _Version | None:
     told = version_of(check.old.flink)
     if check.old.snapshot is None or told != version_of(check.new.flink):
         return told
-    return (1, 20) if check.old.snapshot.format_version < _SINCE_2[-1][1] else told
-
-
-_SINCE_2 = (((2, 1), 6), ((2, 0), 5))
-"""The formats of metadata by the first version that writes them, and reads up to them (Flink: ``CheckpointMetadata``)."""
+    return (1, 20) if FIRST_TO_WRITE[check.old.snapshot.format_version] < (2, 0) else told
 
 
 def _writes(flink: _Version) -> int:
     """The format of metadata that a version writes, which is the latest one it reads."""
-    return next((format for since, format in _SINCE_2 if flink >= since), 4)
+    return next(format for format, since in FIRST_TO_WRITE.items() if flink >= since)
 
 
 def _kryo(check: Check) -> Iterator[Finding]:
