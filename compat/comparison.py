@@ -372,7 +372,7 @@ def _load_all(
                         from compat.loader.jvm.pyflink.proof import proved
 
                         plans = proved(given, first[side], plans, side)
-                    sides[side] = Jobs(plans, again.get(side, ()))
+                    sides[side] = Jobs(plans, again.get(side, ()), made.notes)
                     told = iter(made.answers)
                     answers += [{job: next(told) for job in jobs} for jobs in asked]
                 elif side in first and side not in _failed(failures):

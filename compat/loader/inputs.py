@@ -379,7 +379,7 @@ def _loaded(
     if given.kind is InputKind.PLAN:
         return (read_plan(given, side),)
     if given.kind.built_by_flink:
-        return _built_by_flink(given, options, side)
+        return _built_by_flink(given, options, side, notes)
     outcome = load_one(request_for(given, options), timeout=options.timeout)
     if given.kind is not InputKind.PROGRAM or not needs_pyflink(outcome, options):
         plans = plans_of(given, outcome, side)
@@ -388,11 +388,11 @@ def _loaded(
         return plans
     from compat.loader.jvm.pyflink.proof import proved
 
-    return proved(given, outcome, _built_by_flink(given, options, side, outcome), side)
+    return proved(given, outcome, _built_by_flink(given, options, side, notes, outcome), side)
 
 
 def _built_by_flink(
-    given: Input, options: LoadOptions, side: Side | None, outcome: Outcome | None = None
+    given: Input, options: LoadOptions, side: Side | None, notes: list[str] | None, outcome: Outcome | None = None
 ) -> tuple[Plan | Refused, ...]:
     """The plans that Flink itself makes; ``outcome`` is what came of a program in Python without it."""
     from compat.loader.jvm.loading import begin
@@ -403,7 +403,10 @@ def _built_by_flink(
             loading = begin(given, options, jvms, side)
         except InputError as error:
             raise InputError(error.failure if outcome is None else telling_where(error.failure, outcome)) from error
-        return loading.finish(side).plans
+        made = loading.finish(side)
+    if notes is not None:
+        notes += made.notes
+    return made.plans
 
 
 def notes_of(given: Input, outcome: Outcome) -> tuple[str, ...]:

@@ -14,10 +14,11 @@ from msgspec.structs import replace
 
 from compat.loader.jvm.distribution import FlinkDistribution, FlinkPlaces, find_flink
 from compat.loader.jvm.errors import JvmError
+from compat.loader.jvm.pyflink.environments import COMMAND
 
 HINT = (
-    "Write pip install 'stream-compat[pyflink]', or name an interpreter that has PyFlink with --pyflink PYTHON "
-    '(or pyflink = "PYTHON" in the settings).'
+    f"Write {COMMAND}, which makes an environment for it, or pip install 'stream-compat[pyflink]', or name an interpreter that "
+    'has PyFlink with --pyflink PYTHON (or pyflink = "PYTHON" in the settings).'
 )
 VARIABLE = "COMPAT_PYFLINK"
 """Names an interpreter that has PyFlink, or its environment, where no option does."""
