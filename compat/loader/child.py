@@ -25,6 +25,7 @@ from compat.loader.absent.values import AbsentModule
 from compat.loader.crashes import crash_of, fault_of
 from compat.loader.descendants import end_all_below, keep_orphans
 from compat.loader.digests import of_file, of_python
+from compat.loader.former import uses
 from compat.loader.layout import Layout
 from compat.loader.main_module import layout_of, prepare, run_as_main
 from compat.loader.request import BEGUN, END, Crash, Loaded, Request, requests_from_json
@@ -146,7 +147,9 @@ def run(request: Request) -> Loaded:
 
 def _needing(error: BaseException, request: Request, show_path: Callable[[str], str]) -> Loaded:
     """The result for a program that PyFlink itself has to build, with what asked for that."""
-    return Loaded(plans=(), needs_pyflink=crash_of(error, show_path, flink=request.flink))
+    with open(request.path, "rb") as file:
+        former = tuple(uses(file.read()))
+    return Loaded(plans=(), needs_pyflink=crash_of(error, show_path, flink=request.flink), former=former)
 
 
 def _asks_for_java(error: BaseException) -> bool:

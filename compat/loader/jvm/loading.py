@@ -17,13 +17,13 @@ from compat.loader.jvm.answers import Answers, answers_of
 from compat.loader.jvm.compiled import Disagreement
 from compat.loader.jvm.distribution import FlinkPlaces, find_flink
 from compat.loader.jvm.errors import JvmError
-from compat.loader.jvm.failures import check_jar, failed, refused
+from compat.loader.jvm.failures import check_jar, failed, of_another_version, refused
 from compat.loader.jvm.java import find_java
 from compat.loader.jvm.messages import CompiledPlan, JarProgram, Program, PyFlinkProgram, Restore, Restored, SqlScript
 from compat.loader.jvm.plans import plan_of, refused_by, refused_of
 from compat.loader.jvm.process import JvmOptions, JvmOutcome, JvmProcess, Setup
 from compat.loader.jvm.pyflink.choosing import choose
-from compat.loader.jvm.pyflink.installed import flink_of
+from compat.loader.jvm.pyflink.installed import flink_of, named
 from compat.loader.jvm.runtime_properties import folder_for
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.shown import show_path
@@ -44,15 +44,25 @@ class FlinkJobs(Struct, frozen=True, kw_only=True):
 
 
 class FlinkLoading:
-    """A program on its way through Flink: :func:`begin` makes it, :meth:`finish` waits for what it gives."""
+    """A program on its way through Flink: :func:`begin` makes it, :meth:`finish` waits for what it gives.
+
+    With ``other_version`` a failure tells which version of PyFlink has what the program lacks, to be tried.
+    """
 
     def __init__(
-        self, given: Input, program: Program, setup: Setup, jvms: WarmJvms, notes: tuple[str, ...] = ()
+        self,
+        given: Input,
+        program: Program,
+        setup: Setup,
+        jvms: WarmJvms,
+        notes: tuple[str, ...] = (),
+        other_version: bool = False,
     ) -> None:
         self._given, self._program, self._notes = given, program, notes
         self._setup, self._jvms = setup, jvms
         self._flink, self._options = setup.flink, setup.options
         self._show_path = show_path(given.path, given.argument, given.root, given.root_shown, given.folder)
+        self._other_version = other_version
         self._asked: list[Restore] = []
         self._building = jvms.take(setup).build(program)
         self._ended = False
@@ -73,7 +83,9 @@ class FlinkLoading:
         refusal = outcome.crash if outcome.crash is not None and outcome.crash.refused else None
         failure = failed(outcome, self._program, self._options, self._given.argument, side, self._show_path)
         if failure is not None and refusal is None:
-            raise InputError(failure)
+            if isinstance(self._program, PyFlinkProgram):
+                failure = of_another_version(failure, self._flink.version)
+            raise InputError(failure if self._other_version else replace(failure, flink=None))
         plans: list[Plan | Refused] = []
         for job in outcome.jobs:
             try:
@@ -169,7 +181,9 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
     if given.kind is InputKind.PROGRAM and flink.configuration is None:
         options = {PARALLELISM: str(DEFAULT_PARALLELISM), **options}  # as without a JVM
     settings = JvmOptions(options=options, call_open=load.call_open, timeout=load.timeout)
-    return FlinkLoading(given, program, Setup(flink, java, settings), jvms, tuple(filter(None, [said])))
+    return FlinkLoading(
+        given, program, Setup(flink, java, settings), jvms, tuple(filter(None, [said])), not named(load.jars.pyflink)
+    )
 
 
 def _places(jars: FlinkJars) -> FlinkPlaces:

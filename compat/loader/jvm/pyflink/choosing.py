@@ -15,7 +15,7 @@ from compat.loader.inputs import Input, LoadOptions
 from compat.loader.jvm.distribution import parsed
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.pyflink.environments import COMMAND, Environment, fitting, made, pyflink_in
-from compat.loader.jvm.pyflink.installed import VARIABLE, PyFlink, find_pyflink
+from compat.loader.jvm.pyflink.installed import PyFlink, find_pyflink, named
 from compat.loader.layout import folders_of_project
 
 _IN_PROJECT = (".venv", "venv", "env")
@@ -24,7 +24,7 @@ _ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 
 def choose(given: Input, load: LoadOptions) -> tuple[PyFlink, str]:
     """The PyFlink for a program, and what is to be said of the choice. Raises JvmError where there is none."""
-    if load.jars.pyflink or os.environ.get(VARIABLE):
+    if named(load.jars.pyflink) is not None:
         return find_pyflink(load.jars.pyflink), ""
     prepared = fitting(made(), load.flink, load.flink_assumed)
     if prepared and not _is_own_better(prepared[0], load.flink):
