@@ -95,13 +95,16 @@ _LACKING = (
     re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<owner>pyflink[\w.]*)'"),
     re.compile(r"module '(?P<owner>pyflink[\w.]*)' has no attribute '(?P<name>\w+)'"),
     re.compile(r"'(?P<owner>\w+)' object has no attribute '(?P<name>\w+)'"),
+    re.compile(r"(?P<owner>)name '(?P<name>\w+)' is not defined"),
     re.compile(r"type object '(?P<owner>\w+)' has no attribute '(?P<name>\w+)'"),
 )
-"""How Python says what a version of PyFlink lacks: a module, or a name of a module or a class."""
+"""How Python says what a version of PyFlink lacks: a module, a name of a module or a class, or one that ``import *`` gave."""
 
 
 def former_of(owner: str, name: str) -> Former | None:
     """What is known of a name that a module or a class of PyFlink, its ``owner``, had once; no name stands for the module."""
+    if not owner:
+        return _NAMES.get(name)
     if owner.startswith("pyflink"):
         module = next((one for one in _MODULES if owner == one or owner.startswith(f"{one}.")), None)
         named = _NAMES.get(name) if owner.startswith("pyflink.table") else None

@@ -63,12 +63,13 @@ _BY_ENDING = {".jar": InputKind.JAR, ".sql": InputKind.SQL}
 class FlinkJars(Struct, frozen=True, kw_only=True):
     """Where Flink's classes come from, for jobs that they build, and the class of a jar to run.
 
-    ``classpath`` holds jars, folders and ``DIR/*``, ``home`` is an installation of Flink, ``version`` one to fetch.
-    ``pyflink`` is a Python that has PyFlink, for programs that need it, where this one has not. ``runtime_properties`` is the
-    file that AWS gives to a jar in its Managed Service for Apache Flink.
+    ``classpath`` holds jars, folders and ``DIR/*``, ``connectors`` the names of those to fetch besides. ``home`` is an
+    installation of Flink, ``version`` one to fetch. ``pyflink`` is a Python that has PyFlink, for programs that need it, where
+    this one has not. ``runtime_properties`` is the file that AWS gives to a jar in its Managed Service for Apache Flink.
     """
 
     classpath: tuple[str, ...] = ()
+    connectors: tuple[str, ...] = ()
     home: str | None = None
     version: str | None = None
     main_class: str | None = None
@@ -80,6 +81,7 @@ class FlinkJars(Struct, frozen=True, kw_only=True):
         own = bool(self.classpath or self.home or self.version)
         return replace(
             base if not own else self,
+            connectors=self.connectors or base.connectors,
             main_class=self.main_class or base.main_class,
             pyflink=self.pyflink or base.pyflink,
             runtime_properties=self.runtime_properties or base.runtime_properties,

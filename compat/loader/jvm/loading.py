@@ -15,6 +15,7 @@ from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import FlinkJars, Input, InputError, InputKind, LoadOptions, pyfiles_of
 from compat.loader.jvm.answers import Answers, answers_of
 from compat.loader.jvm.compiled import Disagreement
+from compat.loader.jvm.connector_jars import connector_jars
 from compat.loader.jvm.distribution import FlinkPlaces, find_flink
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import check_jar, failed, of_another_version, refused
@@ -174,6 +175,8 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
                 properties = folder_for(load.jars.runtime_properties)
                 program = replace(program, before=str(properties))
                 flink = replace(flink, jars=(properties, *flink.jars))
+        jars, of_others = connector_jars(load.jars.connectors, flink.version)
+        flink = replace(flink, jars=(*jars, *flink.jars))
         java = find_java()
     except JvmError as error:
         raise InputError(refused(error, given.argument, side)) from error
@@ -182,7 +185,12 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
         options = {PARALLELISM: str(DEFAULT_PARALLELISM), **options}  # as without a JVM
     settings = JvmOptions(options=options, call_open=load.call_open, timeout=load.timeout)
     return FlinkLoading(
-        given, program, Setup(flink, java, settings), jvms, tuple(filter(None, [said])), not named(load.jars.pyflink)
+        given,
+        program,
+        Setup(flink, java, settings),
+        jvms,
+        tuple(filter(None, [said, *of_others])),
+        not named(load.jars.pyflink),
     )
 
 

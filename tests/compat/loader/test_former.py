@@ -106,6 +106,8 @@ def test_what_others_have_too_is_not_taken_for_it(source: str) -> None:
             None,
             "in another place: from pyflink.datastream.formats.json import",
         ),
+        ("name 'BatchTableEnvironment' is not defined", "1.20", None, "BatchTableEnvironment ended with Flink 1.14"),
+        ("name 'orders' is not defined", "1.20", None, None),
         ("'Orders' object has no attribute 'scan'", "2.3", None, None),
         ("No module named 'pandas'", "2.3", None, None),
     ],
