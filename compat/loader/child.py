@@ -20,7 +20,7 @@ from msgspec.structs import replace
 from compat.compiler.own_code import is_our_file, is_our_module
 from compat.loader import shown
 from compat.loader.absent.late import LateWatch
-from compat.loader.absent.table import TABLE_API
+from compat.loader.absent.table import TABLE_API, root_of
 from compat.loader.absent.values import AbsentModule
 from compat.loader.crashes import crash_of, fault_of
 from compat.loader.descendants import end_all_below, keep_orphans
@@ -128,7 +128,7 @@ def run(request: Request) -> Loaded:
         if error not in recorder.refusals:
             recorder.refuse(error)
     except BaseException as error:
-        if _asks_for_java(error):
+        if _asks_for_java(error) or _lacks_a_name_of_the_table_api(error):
             return _needing(error, request, show_path)
         refused = watch.refusals if watch is not None else ()
         if refused and refused[0].module == TABLE_API:
@@ -158,6 +158,14 @@ def _asks_for_java(error: BaseException) -> bool:
         isinstance(error, AttributeError)
         and str(error.name).startswith("_j_")
         and is_our_module(type(error.obj).__module__)
+    )
+
+
+def _lacks_a_name_of_the_table_api(error: BaseException) -> bool:
+    """Whether a program uses what ``from pyflink.table import *`` would have given."""
+    modules = [module for name, module in list(sys.modules.items()) if root_of(name) == TABLE_API]
+    return isinstance(error, NameError) and any(
+        isinstance(module, AbsentModule) and module.asked_for_all for module in modules
     )
 
 

@@ -160,6 +160,9 @@ def uses(source: bytes) -> list[Use]:
         return []
     environments = _environments(tree)
     found = [use for node in ast.walk(tree) for use in _uses_of(node, environments)]
+    if any(isinstance(node, ast.ImportFrom) and _gives_all_of_tables(node) for node in ast.walk(tree)):
+        names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+        found += [Use(node.lineno, _NAMES[node.id]) for node in names if node.id in _NAMES]
     return sorted(found, key=lambda one: one.line)
 
 
@@ -177,6 +180,10 @@ def _uses_of(node: ast.AST, environments: frozenset[str]) -> Iterator[Use]:
             return
     assert isinstance(node, ast.stmt | ast.expr)
     yield from (Use(node.lineno, one) for owner, name in lacking if (one := former_of(owner, name)) is not None)
+
+
+def _gives_all_of_tables(node: ast.ImportFrom) -> bool:
+    return (node.module or "").startswith("pyflink.table") and any(alias.name == "*" for alias in node.names)
 
 
 def _environments(tree: ast.AST) -> frozenset[str]:

@@ -44,6 +44,33 @@ def test_each_former_name_is_found_with_its_line() -> None:
     ]
 
 
+def test_a_name_that_import_star_gave_is_found() -> None:
+    source = b"from pyflink.table import *\nt_env = BatchTableEnvironment.create()\nt_env.connect(Json())\n"
+    assert [(one.line, one.former.name) for one in uses(source)] == [
+        (2, "BatchTableEnvironment"),
+        (3, "connect()"),
+        (3, "Json"),
+    ]
+
+
+STAR = """
+from pyflink.table.expressions import col
+from pyflink.table import *
+t_env = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+"""
+
+
+def test_a_program_that_imports_all_of_the_table_api_needs_pyflink(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs_jvm()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("COMPAT_PYFLINK", raising=False)
+    (tmp_path / "job.py").write_text(STAR, encoding="utf-8")
+    done = CliRunner().invoke(main, ["plan", str(tmp_path / "job.py")])
+    assert "The program needs PyFlink itself" in done.output
+
+
 @pytest.mark.parametrize(
     "source",
     [
