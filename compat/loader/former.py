@@ -75,6 +75,7 @@ _MEMBERS = {
     **_all("1.15", _ONE_PLANNER, "Builder.use_blink_planner", "Builder.use_old_planner", "Builder.use_any_planner"),
     **_all("1.15", "write execute_sql()", "TableEnvironment.sql_update"),
     **_all("1.15", "write Table.execute_insert(), which submits the job itself", "TableEnvironment.insert_into"),
+    **_all("1.15", "write execute_insert(), which submits the job itself", "table.insert_into"),
     **_all("1.15", "execute_sql() and Table.execute_insert() submit their jobs themselves", "TableEnvironment.execute"),
     **_all("1.15", "write explain_sql(), or Table.explain()", "TableEnvironment.explain"),
     **_all("2.0", _TABLE, "TableEnvironment.register_table_source", "TableEnvironment.register_table_sink"),
@@ -96,6 +97,7 @@ _LACKING = (
     re.compile(r"module '(?P<owner>pyflink[\w.]*)' has no attribute '(?P<name>\w+)'"),
     re.compile(r"'(?P<owner>\w+)' object has no attribute '(?P<name>\w+)'"),
     re.compile(r"(?P<owner>)name '(?P<name>\w+)' is not defined"),
+    re.compile(r"The current (?P<owner>table) has no column named '(?P<name>\w+)'"),
     re.compile(r"type object '(?P<owner>\w+)' has no attribute '(?P<name>\w+)'"),
 )
 """How Python says what a version of PyFlink lacks: a module, a name of a module or a class, or one that ``import *`` gave."""
@@ -173,9 +175,11 @@ def _uses_of(node: ast.AST, environments: frozenset[str]) -> Iterator[Use]:
         case ast.ImportFrom(module=str(module), names=names) if module.startswith("pyflink"):
             lacking = [(module, alias.name) for alias in names]
         case ast.Attribute(value=value, attr=name):
-            certain = name not in _COMMON_WORDS or (isinstance(value, ast.Name) and value.id in environments)
+            on_environment = isinstance(value, ast.Name) and value.id in environments
             owners = [member.partition(".")[0] for member in _MEMBERS if member.endswith(f".{name}")]
-            lacking = [(owner, name) for owner in owners if certain]
+            if name in _COMMON_WORDS:
+                owners = ["TableEnvironment"] if on_environment else []
+            lacking = [(owner, name) for owner in owners]
         case _:
             return
     assert isinstance(node, ast.stmt | ast.expr)

@@ -137,7 +137,7 @@ def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[st
 def of_another_version(failure: Failure, flink: str) -> Failure:
     """The failure of a program that the PyFlink of a version of Flink ran, with a version that has what it lacks."""
     other, said = advice_on(failure.message, minor_version(flink))
-    if said is None or failure.hint is not None:
+    if said is None:
         return failure
     makes = "" if other is None else f" {COMMAND} {other} makes an environment with that."
     return replace(failure, flink=other, hint=said + makes)

@@ -45,11 +45,12 @@ def test_each_former_name_is_found_with_its_line() -> None:
 
 
 def test_a_name_that_import_star_gave_is_found() -> None:
-    source = b"from pyflink.table import *\nt_env = BatchTableEnvironment.create()\nt_env.connect(Json())\n"
+    source = b"from pyflink.table import *\nt = BatchTableEnvironment.create()\nt.connect(Json())\nt.insert_into('a')\n"
     assert [(one.line, one.former.name) for one in uses(source)] == [
         (2, "BatchTableEnvironment"),
         (3, "connect()"),
         (3, "Json"),
+        (4, "insert_into()"),
     ]
 
 
@@ -134,6 +135,13 @@ def test_what_others_have_too_is_not_taken_for_it(source: str) -> None:
             "in another place: from pyflink.datastream.formats.json import",
         ),
         ("name 'BatchTableEnvironment' is not defined", "1.20", None, "BatchTableEnvironment ended with Flink 1.14"),
+        (
+            "The current table has no column named 'insert_into', available",
+            "1.20",
+            None,
+            "write execute_insert(), which",
+        ),
+        ("The current table has no column named 'b', available columns: [a]", "1.20", None, None),
         ("name 'orders' is not defined", "1.20", None, None),
         ("'Orders' object has no attribute 'scan'", "2.3", None, None),
         ("No module named 'pandas'", "2.3", None, None),
@@ -160,6 +168,18 @@ def test_pyflinks_own_failure_says_the_version_and_how_to_get_it() -> None:
     assert told.hint.endswith("compat setup pyflink 1.20 makes an environment with that.")
     assert of_another_version(failure, "1.20.1").flink is None
     assert advice("TableEnvironment", "scan", "1.20")[0] is None
+
+
+def test_a_module_that_pyflink_had_is_nothing_to_install() -> None:
+    failure = Failure(
+        rule=Undecidable.PROGRAM_FAILED,
+        message="The program failed: ModuleNotFoundError: No module named 'pyflink.dataset'",
+        name="job.py",
+        hint="Install what provides the module 'pyflink.dataset'.",
+    )
+    told = of_another_version(failure, "2.3.0").hint
+    assert told is not None
+    assert told.startswith("pyflink.dataset ended with Flink 1.14: write")
 
 
 TABLES = """
