@@ -20,6 +20,7 @@ from compat.loader.inputs import (
     InputKind,
     Limit,
     LoadOptions,
+    begin_with_pyflink,
     following,
     following_api,
     is_snapshot,
@@ -29,7 +30,6 @@ from compat.loader.inputs import (
     plans_of,
     read_plan,
     request_for,
-    telling_where,
 )
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.process import Outcome, finish, start
@@ -165,8 +165,8 @@ def compare(
 
 def _of_pinned_versions(comparison: Comparison, inputs: Mapping[Side, Input]) -> Comparison:
     """The comparison with the versions of Flink that the projects of programs pin."""
-    for side in Side:
-        load = following(inputs[side], comparison.loading(side))
+    for side, given in inputs.items():
+        load = following(given, comparison.loading(side))
         if load is not comparison.loading(side):
             comparison = _loading(comparison, side, load)
     return comparison
@@ -303,7 +303,10 @@ def compare_savepoints(
             except InputError as error:
                 olds[path] = error.failure
         read = {path: old for path, old in olds.items() if isinstance(old, Savepoint)}
+        comparison = _of_pinned_versions(comparison, {Side.NEW: new})
         sides, answers = _load_all({Side.NEW: new}, comparison, failures, jvms, meanwhile, tuple(read.values()))
+        if failures and (other := _of_the_api(comparison, failures)) is not None:
+            return compare_savepoints(paths, other)
         if failures:
             return [Outcomes((_undecided(comparison, failures),), {})]
         sources = _sources({Side.NEW: new})
@@ -372,7 +375,7 @@ def _load_all(
                         from compat.loader.jvm.pyflink.proof import proved
 
                         plans = proved(given, first[side], plans, side)
-                    sides[side] = Jobs(plans, again.get(side, ()))
+                    sides[side] = Jobs(plans, again.get(side, ()), made.notes)
                     told = iter(made.answers)
                     answers += [{job: next(told) for job in jobs} for jobs in asked]
                 elif side in first and side not in _failed(failures):
@@ -443,12 +446,10 @@ def _begin_with_pyflink(
     for side, given in inputs.items():
         load = comparison.loading(side)
         if given.kind is InputKind.PROGRAM and needs_pyflink(outcomes[side], load):
-            from compat.loader.jvm.loading import begin
-
             try:
-                begun[side] = begin(given, load, jvms, side)
+                begun[side] = begin_with_pyflink(given, outcomes[side], load, jvms, side)
             except InputError as error:
-                failures.append(telling_where(error.failure, outcomes[side]))
+                failures.append(error.failure)
 
 
 def _ask_all(loading: FlinkLoading, olds: Sequence[Old], comparison: Comparison, side: Side) -> list[list[int]]:

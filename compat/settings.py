@@ -255,6 +255,7 @@ KEYS = (
     "ignore",
     "no-open",
     "classpath",
+    "connectors",
     "flink-home",
     "flink-version",
     "main-class",
@@ -306,6 +307,7 @@ def _settings(table: _Table) -> Settings:
         no_open=table.get("no-open", _flag, "true or false"),
         jars=FlinkJars(
             classpath=table.get("classpath", lambda value: _paths(value, folder), "a path, or a list of paths") or (),
+            connectors=table.get("connectors", _texts, 'a name such as "kafka", or a list of names') or (),
             home=table.get("flink-home", lambda value: str(folder / _text(value)), "the path of a folder"),
             version=table.get("flink-version", _text, 'a version such as "2.3.0"'),
             main_class=table.get("main-class", _text, "the name of a class"),
@@ -334,6 +336,10 @@ def _text(value: Any) -> str:
     if "\0" in value:
         raise ValueError("it holds the character NUL")
     return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    return tuple(_text(one) for one in (value if isinstance(value, list) else [value]))
 
 
 def _level(value: Any) -> Level:

@@ -30,6 +30,7 @@ _COMMANDS = {
     "serve": ("compat.cli.serve", "serve"),
     "webhook": ("compat.cli.webhook", "webhook"),
     "demo": ("compat.cli.demo", "demo"),
+    "setup": ("compat.cli.setup", "setup"),
     "completion": ("compat.cli.completion", "completion"),
 }
 

@@ -52,7 +52,8 @@ FOUND, UNDECIDED = 1, 2
 _GROUPS = {
     "Inputs": ("against", "changed", "others", "savepoints", "names", "args", "server", "job"),
     "Flink": (
-        *("allow_non_restored_state", "definitions", "flink", "flink_version", "flink_home", "classpath", "main_class"),
+        *("allow_non_restored_state", "definitions", "flink", "flink_version", "flink_home", "classpath", "connector"),
+        "main_class",
         "deployment",
     ),
     "Python": ("pyfiles", "env", "pyflink"),

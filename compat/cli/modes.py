@@ -58,6 +58,7 @@ _SERVED: Mapping[str, tuple[tuple[InputKind, ...], str]] = {
     "main_class": _JARS_AND_SQL,
     "runtime_properties": ((InputKind.JAR,), "jars"),
     "classpath": ((*_BUILT_BY_FLINK, InputKind.PROGRAM), "jars, SQL and programs with the Table API"),
+    "connector": ((*_BUILT_BY_FLINK, InputKind.PROGRAM), "jars, SQL and programs with the Table API"),
     "pyflink": _PYTHON,
     "exact": _PYTHON,
     "env": _PYTHON,

@@ -75,6 +75,7 @@ def jars_of_old(function: F) -> F:
         click.option("--old-flink-version", metavar="VERSION", help="--flink-version for OLD."),
         click.option("--old-flink-home", metavar="DIR", help="--flink-home for OLD."),
         click.option("--old-classpath", metavar="PATH", multiple=True, help="--classpath for OLD."),
+        click.option("--old-connector", metavar="NAME", multiple=True, help="--connector for OLD."),
         click.option("--old-env", metavar="NAME=VALUE", multiple=True, help="--env for OLD, over those of NEW."),
         click.option("--old-pyfiles", metavar="PATHS", multiple=True, help="--pyfiles for OLD."),
     ):
@@ -102,10 +103,16 @@ def loading(function: F) -> F:
             help="For jars and SQL: a jar, a folder, or 'DIR/*'; Flink's jars, connectors. Repeatable.",
         ),
         click.option(
+            "--connector",
+            metavar="NAME[:RELEASE]",
+            multiple=True,
+            help="For jars, SQL and the Table API: a connector or format that is fetched, such as kafka. Repeatable.",
+        ),
+        click.option(
             "--pyflink",
             metavar="PYTHON",
             help="For programs with the Table API: a Python, or its environment, that has PyFlink (default: COMPAT_PYFLINK, "
-            "or this one).",
+            "the one of compat setup pyflink, or this one).",
         ),
         click.option(
             "--exact", is_flag=True, default=None, help="Have PyFlink itself build DataStream programs too, as a proof."
@@ -352,6 +359,7 @@ def jars(options: Mapping[str, Any], prefix: str = "") -> FlinkJars:
     """Where Flink's classes come from by a command's options; those for OLD have the prefix ``old_``."""
     return FlinkJars(
         classpath=tuple(options[f"{prefix}classpath"]),
+        connectors=tuple(options[f"{prefix}connector"]),
         home=options[f"{prefix}flink_home"],
         version=options[f"{prefix}flink_version"],
         main_class=options[f"{prefix}main_class"],

@@ -19,10 +19,9 @@ from compat.cli.remote import Server, ServerError, job_path, origin, server_of
 from compat.compiler.own_code import is_our_file
 from compat.deployment.resources import DIGEST, VERSION
 from compat.escaping import visible
-from compat.loader.inputs import InputError, InputKind, LoadOptions, following, load, opened, plans_of, request_for
+from compat.loader.inputs import InputError, InputKind, LoadOptions, built_here, load, needs_pyflink, opened
 from compat.loader.lines import carrying
 from compat.loader.main_module import layout_of
-from compat.loader.process import load_one
 from compat.loader.request import Loaded
 from compat.service.answers import VersionAnswer
 from compat.service.records import Mode
@@ -98,7 +97,10 @@ def _asked(server: Server, job: str) -> str:
 def compiled(program: str, arguments: tuple[str, ...], settings: LoadOptions, job: str) -> Plan | Refused:
     """The plan of a program, with the lines that it names. Raises InputError, and a usage error."""
     with opened(program, arguments) as given:
-        return carrying(plan_of_job(load(given, settings), job, program), given)
+        notes: list[str] = []
+        plans = load(given, settings, notes=notes)
+        _say(notes)
+        return carrying(plan_of_job(plans, job, program), given)
 
 
 def files_of(program: str, arguments: tuple[str, ...], settings: LoadOptions) -> dict[str, Any]:
@@ -109,13 +111,16 @@ def files_of(program: str, arguments: tuple[str, ...], settings: LoadOptions) ->
     with opened(program, arguments) as given:
         if given.kind not in (InputKind.PROGRAM, InputKind.TOPOLOGY) or given.root:
             raise click.UsageError("--program sends programs in Python and topologies, from files.")
-        settings = following(given, settings)
         layout = layout_of(given.path, settings.pyfiles)
         root = os.path.realpath(layout.root or layout.folder)
-        outcome = load_one(request_for(given, replace(settings, watched=root)), timeout=settings.timeout)
-        plans_of(given, outcome)
+        settings, outcome = built_here(given, replace(settings, watched=root))
+        _say([settings.flink_because] if settings.flink_because else [])
         place = os.path.relpath(os.path.realpath(given.path), root)
         loads = outcome.loads if isinstance(outcome, Loaded) else None
+        if needs_pyflink(outcome, settings):
+            raise click.UsageError(
+                f"A service does not build what PyFlink itself has to: push {program} without --program."
+            )
         try:
             names = {
                 place,
@@ -167,6 +172,12 @@ def plan_of_job(plans: tuple[Plan | Refused, ...], job: str, program: str) -> Pl
     if len(named) != 1:
         raise click.UsageError(f"{program} submits {len(plans)} jobs, of which {len(named)} are called {job!r}.")
     return named[0]
+
+
+def _say(notes: list[str]) -> None:
+    """Say how a plan was made."""
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
 
 
 def _end(*lines: str | None) -> None:

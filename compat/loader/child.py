@@ -20,11 +20,12 @@ from msgspec.structs import replace
 from compat.compiler.own_code import is_our_file, is_our_module
 from compat.loader import shown
 from compat.loader.absent.late import LateWatch
-from compat.loader.absent.table import TABLE_API
+from compat.loader.absent.table import TABLE_API, root_of
 from compat.loader.absent.values import AbsentModule
 from compat.loader.crashes import crash_of, fault_of
 from compat.loader.descendants import end_all_below, keep_orphans
 from compat.loader.digests import of_file, of_python
+from compat.loader.former import uses
 from compat.loader.layout import Layout
 from compat.loader.main_module import layout_of, prepare, run_as_main
 from compat.loader.request import BEGUN, END, Crash, Loaded, Request, requests_from_json
@@ -127,7 +128,7 @@ def run(request: Request) -> Loaded:
         if error not in recorder.refusals:
             recorder.refuse(error)
     except BaseException as error:
-        if _asks_for_java(error):
+        if _asks_for_java(error) or _lacks_a_name_of_the_table_api(error):
             return _needing(error, request, show_path)
         refused = watch.refusals if watch is not None else ()
         if refused and refused[0].module == TABLE_API:
@@ -146,7 +147,9 @@ def run(request: Request) -> Loaded:
 
 def _needing(error: BaseException, request: Request, show_path: Callable[[str], str]) -> Loaded:
     """The result for a program that PyFlink itself has to build, with what asked for that."""
-    return Loaded(plans=(), needs_pyflink=crash_of(error, show_path, flink=request.flink))
+    with open(request.path, "rb") as file:
+        former = tuple(uses(file.read()))
+    return Loaded(plans=(), needs_pyflink=crash_of(error, show_path, flink=request.flink), former=former)
 
 
 def _asks_for_java(error: BaseException) -> bool:
@@ -155,6 +158,14 @@ def _asks_for_java(error: BaseException) -> bool:
         isinstance(error, AttributeError)
         and str(error.name).startswith("_j_")
         and is_our_module(type(error.obj).__module__)
+    )
+
+
+def _lacks_a_name_of_the_table_api(error: BaseException) -> bool:
+    """Whether a program uses what ``from pyflink.table import *`` would have given."""
+    modules = [module for name, module in list(sys.modules.items()) if root_of(name) == TABLE_API]
+    return isinstance(error, NameError) and any(
+        isinstance(module, AbsentModule) and module.asked_for_all for module in modules
     )
 
 

@@ -9,13 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
 
-from compat.compiler.datastream.served import (
-    Served,
-    homes_of,
-    in_programs_words,
-    versions_with,
-    versions_with_member,
-)
+from compat.compiler.datastream.served import Served, in_programs_words
 from compat.compiler.own_code import (
     is_api_file,
     is_library,
@@ -29,6 +23,7 @@ from compat.compiler.versions import LATEST_FLINK
 from compat.loader import main_module, world
 from compat.loader.absent import watch
 from compat.loader.absent.values import NotInstalled
+from compat.loader.former import advice
 from compat.loader.layout import Layout
 from compat.loader.request import Crash, Frame, Lack, Lacking, clipped
 
@@ -199,24 +194,8 @@ def _of_another_version(error: BaseException, flink: str) -> tuple[str | None, s
     """The version whose PyFlink has what a program lacks, with advice; for what none has, advice alone."""
     module, name = _lacked(error)
     if isinstance(error, AttributeError) and _is_pyflinks(type(error.obj).__module__):
-        having = versions_with_member(type(error.obj).__name__, error.name or "")
-        if not having or flink in having:
-            return None, None
-    elif _is_pyflinks(module):
-        having = versions_with(module, name) or versions_with(f"{module}.{name}")
-    else:
-        return None, None
-    others = [other for other in having if other != flink]
-    if others:
-        advice = (
-            f"PyFlink {others[0]} has it, and {flink} has not: say --flink {others[0]} if that is what the job runs on."
-        )
-        return others[0], advice
-    moved = homes_of(name)
-    if moved:
-        known = flink if flink in moved else next(iter(moved))
-        return None, f"PyFlink {known} has it in another place: from {moved[known]} import {name}."
-    return None, f"PyFlink {flink} has no such name."
+        return advice(type(error.obj).__name__, error.name or "", flink)
+    return advice(module, name, flink) if _is_pyflinks(module) else (None, None)
 
 
 def _is_pyflinks(module: str) -> bool:

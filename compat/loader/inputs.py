@@ -15,6 +15,7 @@ from compat.compiler.versions import LATEST_FLINK
 from compat.loader.advice import REPORT, advice, option, report_of
 from compat.loader.failure import SAID, Failure, Side, Undecidable
 from compat.loader.flink_version import pin_of
+from compat.loader.former import lacks, needed
 from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS, Outcome, TimedOut, load_one, more_time
 from compat.loader.request import Crash, Loaded, Request, clipped
 from compat.plan.reading import LARGEST, PlanError, read
@@ -24,6 +25,8 @@ from compat.state.safe_open import open_regular, why_not_regular
 from compat.state.stores.schemes import is_remote
 
 if TYPE_CHECKING:
+    from compat.loader.jvm.loading import FlinkLoading
+    from compat.loader.jvm.warm import WarmJvms
     from compat.loader.revisions import Exported
 
 
@@ -52,18 +55,21 @@ class InputKind(StrEnum):
         return self in (InputKind.JAR, InputKind.SQL, InputKind.COMPILED_PLAN)
 
 
+_MOST_FORMER = 5
+"""The report names so many that ended."""
 _BY_ENDING = {".jar": InputKind.JAR, ".sql": InputKind.SQL}
 
 
 class FlinkJars(Struct, frozen=True, kw_only=True):
     """Where Flink's classes come from, for jobs that they build, and the class of a jar to run.
 
-    ``classpath`` holds jars, folders and ``DIR/*``, ``home`` is an installation of Flink, ``version`` one to fetch.
-    ``pyflink`` is a Python that has PyFlink, for programs that need it, where this one has not. ``runtime_properties`` is the
-    file that AWS gives to a jar in its Managed Service for Apache Flink.
+    ``classpath`` holds jars, folders and ``DIR/*``, ``connectors`` the names of those to fetch besides. ``home`` is an
+    installation of Flink, ``version`` one to fetch. ``pyflink`` is a Python that has PyFlink, for programs that need it, where
+    this one has not. ``runtime_properties`` is the file that AWS gives to a jar in its Managed Service for Apache Flink.
     """
 
     classpath: tuple[str, ...] = ()
+    connectors: tuple[str, ...] = ()
     home: str | None = None
     version: str | None = None
     main_class: str | None = None
@@ -75,6 +81,7 @@ class FlinkJars(Struct, frozen=True, kw_only=True):
         own = bool(self.classpath or self.home or self.version)
         return replace(
             base if not own else self,
+            connectors=self.connectors or base.connectors,
             main_class=self.main_class or base.main_class,
             pyflink=self.pyflink or base.pyflink,
             runtime_properties=self.runtime_properties or base.runtime_properties,
@@ -363,6 +370,25 @@ def load(
     return plans
 
 
+def built_here(given: Input, options: LoadOptions) -> tuple[LoadOptions, Outcome]:
+    """What comes of a program in Python without a JVM, and the options with the version that its project pins or its API needs.
+
+    Raises InputError where it has no plans, unless it needs PyFlink itself.
+    """
+    options = following(given, options)
+    while True:
+        outcome = load_one(request_for(given, options), timeout=options.timeout)
+        try:
+            if not needs_pyflink(outcome, options):
+                plans_of(given, outcome)
+            return options, outcome
+        except InputError as error:
+            other = following_api(error.failure, options)
+            if other is None:
+                raise
+            options = other
+
+
 def _loaded(
     given: Input, options: LoadOptions, side: Side | None, notes: list[str] | None
 ) -> tuple[Plan | Refused, ...]:
@@ -379,7 +405,7 @@ def _loaded(
     if given.kind is InputKind.PLAN:
         return (read_plan(given, side),)
     if given.kind.built_by_flink:
-        return _built_by_flink(given, options, side)
+        return _built_by_flink(given, options, side, notes)
     outcome = load_one(request_for(given, options), timeout=options.timeout)
     if given.kind is not InputKind.PROGRAM or not needs_pyflink(outcome, options):
         plans = plans_of(given, outcome, side)
@@ -388,22 +414,53 @@ def _loaded(
         return plans
     from compat.loader.jvm.pyflink.proof import proved
 
-    return proved(given, outcome, _built_by_flink(given, options, side, outcome), side)
+    return proved(given, outcome, _built_by_flink(given, options, side, notes, outcome), side)
 
 
 def _built_by_flink(
-    given: Input, options: LoadOptions, side: Side | None, outcome: Outcome | None = None
+    given: Input, options: LoadOptions, side: Side | None, notes: list[str] | None, outcome: Outcome | None = None
 ) -> tuple[Plan | Refused, ...]:
     """The plans that Flink itself makes; ``outcome`` is what came of a program in Python without it."""
     from compat.loader.jvm.loading import begin
     from compat.loader.jvm.warm import WarmJvms
 
     with WarmJvms() as jvms:
-        try:
+        if outcome is None:
             loading = begin(given, options, jvms, side)
-        except InputError as error:
-            raise InputError(error.failure if outcome is None else telling_where(error.failure, outcome)) from error
-        return loading.finish(side).plans
+        else:
+            loading = begin_with_pyflink(given, outcome, options, jvms, side)
+        made = loading.finish(side)
+    if notes is not None:
+        notes += made.notes
+    return made.plans
+
+
+def begin_with_pyflink(
+    given: Input, outcome: Outcome, options: LoadOptions, jvms: WarmJvms, side: Side | None = None
+) -> FlinkLoading:
+    """Begin a program in Python that PyFlink itself has to build.
+
+    Raises InputError, with the line that asked for PyFlink; first of all where another version has names that it uses.
+    """
+    from compat.loader.jvm.loading import begin
+    from compat.loader.jvm.pyflink.installed import named
+
+    found = outcome.former if isinstance(outcome, Loaded) else ()
+    if options.flink_assumed and not named(options.jars.pyflink) and (use := needed(found, options.flink)) is not None:
+        raise InputError(
+            Failure(
+                rule=Undecidable.PROGRAM_FAILED,
+                message=str(use.former),
+                name=given.argument,
+                side=side,
+                source=SourceLine(given.argument, use.line),
+                flink=use.former.had_by,
+            )
+        )
+    try:
+        return begin(given, options, jvms, side)
+    except InputError as error:
+        raise InputError(_telling_where(error.failure, outcome, options)) from error
 
 
 def notes_of(given: Input, outcome: Outcome) -> tuple[str, ...]:
@@ -422,16 +479,19 @@ def needs_pyflink(outcome: Outcome, options: LoadOptions) -> bool:
     return (isinstance(outcome, Loaded) and outcome.needs_pyflink is not None) or options.exact
 
 
-def telling_where(failure: Failure, outcome: Outcome) -> Failure:
-    """Why PyFlink could not build a program, with the line that asked for PyFlink."""
+def _telling_where(failure: Failure, outcome: Outcome, options: LoadOptions) -> Failure:
+    """Why PyFlink could not build a program, with the line that asked for PyFlink, and those that no PyFlink builds."""
     if not isinstance(outcome, Loaded) or outcome.needs_pyflink is None:
         return failure
     asked = outcome.needs_pyflink
     last = asked.frames[-1] if asked.frames else None
+    ended = {str(use.former): use.line for use in reversed(outcome.former) if lacks(options.flink, use.former)}
+    told = [f"{failure.name}:{line}: {former}" for former, line in sorted(ended.items(), key=lambda one: one[1])]
     return replace(
         failure,
         source=None if last is None else SourceLine(last.file, last.line),
         traceback="\n".join([*_frames(asked), asked.message]),
+        hint="\n".join(filter(None, [*told[:_MOST_FORMER], failure.hint])) or None,
     )
 
 

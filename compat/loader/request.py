@@ -11,6 +11,7 @@ from msgspec import field
 
 from compat.compiler.gc_policy import collection_paused
 from compat.compiler.versions import LATEST_FLINK
+from compat.loader.former import Use
 from compat.plan.writing import encoded
 from compat.state.model.fields import Record
 from compat.state.model.job import Plan, Refused
@@ -133,6 +134,7 @@ class _Result(Record, frozen=True, kw_only=True):
     needs_pyflink: Crash | None = None
     absent: tuple[str, ...] = ()
     loads: Loads | None = None
+    former: tuple[Use, ...] = ()
 
 
 @cache
@@ -145,9 +147,9 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     """A loaded program: the plans of the jobs it submitted, in order, and how it failed, if it did.
 
     ``steady`` tells that the program holds nothing that could give another job at the next start, ``needs_pyflink`` what
-    it asked for that only PyFlink itself has, such as the Table API, and where. ``absent`` are modules that are not installed
-    and that stand-ins were imported for. ``loads`` is what it looked at, where that was to be watched. ``said`` is the end of
-    what it said, of one without a job.
+    it asked for that only PyFlink itself has, such as the Table API, and where; ``former`` are its uses of names that PyFlink
+    had once. ``absent`` are modules that are not installed and that stand-ins were imported for. ``loads`` is what it
+    looked at, where that was to be watched. ``said`` is the end of what it said, of one without a job.
     """
 
     plans: tuple[Plan | Refused, ...]
@@ -157,6 +159,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     absent: tuple[str, ...] = ()
     loads: Loads | None = None
     said: str = ""
+    former: tuple[Use, ...] = ()
 
     def to_json(self) -> bytes:
         """The result as a child process writes it."""
@@ -169,6 +172,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
                 needs_pyflink=self.needs_pyflink,
                 absent=self.absent,
                 loads=self.loads,
+                former=self.former,
             )
         )
 
@@ -192,6 +196,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
             needs_pyflink=result.needs_pyflink,
             absent=result.absent,
             loads=result.loads,
+            former=result.former,
         )
 
 

@@ -148,7 +148,7 @@ def _repair(report: Report, context: ReportContext) -> str:
     return settled or (_rule(failing[0].rule) if failing else "compat rules")
 
 
-_OPTIONS = ("--names ", "--classpath ", "-D parallelism.default=")
+_OPTIONS = ("--names ", "--classpath ", "--connector ", "-D parallelism.default=")
 """Beginnings of the code of a fix that is an option of the check."""
 
 

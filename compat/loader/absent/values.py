@@ -42,15 +42,20 @@ class Policy:
 
 
 class AbsentModule(ModuleType):
-    """Stands for a module; ``root`` is the one that is to be installed."""
+    """Stands for a module; ``root`` is the one that is to be installed.
+
+    ``asked_for_all`` tells that ``import *`` looked for its names, which are not known.
+    """
 
     def __init__(self, name: str) -> None:
         super().__init__(name, "Stands for a module that is not installed.")
+        self.asked_for_all = False
         self.__path__: list[str] = []
         self.absent_values: dict[str, AbsentType] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
+            self.asked_for_all |= name == "__all__"
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         values = vars(self)["absent_values"]
         if name not in values:

@@ -6,13 +6,18 @@ import shlex
 import zipfile
 from collections.abc import Callable, Iterator
 
+from msgspec.structs import replace
+
 from compat.loader.failure import Failure, Side, Undecidable
+from compat.loader.former import advice_on
 from compat.loader.jvm import sql_errors
 from compat.loader.jvm.classfile import ClassFile, ClassFileError
+from compat.loader.jvm.compiled import minor_version
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.libraries import is_of_library
 from compat.loader.jvm.messages import CompiledPlan, Crash, JarProgram, JavaFrame, Program, PyFlinkProgram, SqlScript
 from compat.loader.jvm.process import JvmOptions, JvmOutcome
+from compat.loader.jvm.pyflink.environments import COMMAND
 from compat.loader.process import more_time
 from compat.state.model.source_line import SourceLine
 
@@ -127,6 +132,15 @@ def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[st
         hint=crash.hint,
         option=crash.option,
     )
+
+
+def of_another_version(failure: Failure, flink: str) -> Failure:
+    """The failure of a program that the PyFlink of a version of Flink ran, with a version that has what it lacks."""
+    other, said = advice_on(failure.message, minor_version(flink))
+    if said is None:
+        return failure
+    makes = "" if other is None else f" {COMMAND} {other} makes an environment with that."
+    return replace(failure, flink=other, hint=said + makes)
 
 
 def _line(frame: JavaFrame, show_path: Callable[[str], str]) -> SourceLine:

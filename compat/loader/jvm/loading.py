@@ -15,38 +15,55 @@ from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import FlinkJars, Input, InputError, InputKind, LoadOptions, pyfiles_of
 from compat.loader.jvm.answers import Answers, answers_of
 from compat.loader.jvm.compiled import Disagreement
+from compat.loader.jvm.connector_jars import connector_jars
 from compat.loader.jvm.distribution import FlinkPlaces, find_flink
 from compat.loader.jvm.errors import JvmError
-from compat.loader.jvm.failures import check_jar, failed, refused
+from compat.loader.jvm.failures import check_jar, failed, of_another_version, refused
 from compat.loader.jvm.java import find_java
 from compat.loader.jvm.messages import CompiledPlan, JarProgram, Program, PyFlinkProgram, Restore, Restored, SqlScript
 from compat.loader.jvm.plans import plan_of, refused_by, refused_of
 from compat.loader.jvm.process import JvmOptions, JvmOutcome, JvmProcess, Setup
-from compat.loader.jvm.pyflink.installed import find_pyflink, flink_of
+from compat.loader.jvm.pyflink.choosing import choose
+from compat.loader.jvm.pyflink.installed import flink_of, named
 from compat.loader.jvm.runtime_properties import folder_for
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.shown import show_path
 from compat.state.model.job import Plan, Refused
 
 _EXTRA = "pip install 'stream-compat[jvm]'"
-_PYFLINK = "pip install 'stream-compat[pyflink]'"
 
 
 class FlinkJobs(Struct, frozen=True, kw_only=True):
-    """The jobs of a program as Flink built them, and what became of the state that was restored into them, in order."""
+    """The jobs of a program as Flink built them, and what became of the state that was restored into them, in order.
+
+    ``notes`` are what is to be said of how they were made.
+    """
 
     plans: tuple[Plan | Refused, ...]
     answers: tuple[Answers, ...]
+    notes: tuple[str, ...] = ()
 
 
 class FlinkLoading:
-    """A program on its way through Flink: :func:`begin` makes it, :meth:`finish` waits for what it gives."""
+    """A program on its way through Flink: :func:`begin` makes it, :meth:`finish` waits for what it gives.
 
-    def __init__(self, given: Input, program: Program, setup: Setup, jvms: WarmJvms) -> None:
-        self._given, self._program = given, program
+    With ``other_version`` a failure tells which version of PyFlink has what the program lacks, to be tried.
+    """
+
+    def __init__(
+        self,
+        given: Input,
+        program: Program,
+        setup: Setup,
+        jvms: WarmJvms,
+        notes: tuple[str, ...] = (),
+        other_version: bool = False,
+    ) -> None:
+        self._given, self._program, self._notes = given, program, notes
         self._setup, self._jvms = setup, jvms
         self._flink, self._options = setup.flink, setup.options
         self._show_path = show_path(given.path, given.argument, given.root, given.root_shown, given.folder)
+        self._other_version = other_version
         self._asked: list[Restore] = []
         self._building = jvms.take(setup).build(program)
         self._ended = False
@@ -67,7 +84,9 @@ class FlinkLoading:
         refusal = outcome.crash if outcome.crash is not None and outcome.crash.refused else None
         failure = failed(outcome, self._program, self._options, self._given.argument, side, self._show_path)
         if failure is not None and refusal is None:
-            raise InputError(failure)
+            if isinstance(self._program, PyFlinkProgram):
+                failure = of_another_version(failure, self._flink.version)
+            raise InputError(failure if self._other_version else replace(failure, flink=None))
         plans: list[Plan | Refused] = []
         for job in outcome.jobs:
             try:
@@ -80,7 +99,7 @@ class FlinkLoading:
             plans.append(refused_of(refusal, self._flink.version, self._given.argument, self._show_path))
         program = of_file(self._given.path) if self._given.kind.built_by_flink else None
         made = tuple(replace(plan, program=program) for plan in plans)
-        return FlinkJobs(plans=made, answers=self._answers(outcome))
+        return FlinkJobs(plans=made, answers=self._answers(outcome), notes=self._notes)
 
     def end(self) -> None:
         """End it without waiting for what it gives; nothing happens where it has finished."""
@@ -131,13 +150,13 @@ class FlinkLoading:
 
 def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = None) -> FlinkLoading:
     """Start to build an input by Flink's classes, in one of these JVMs. Raises InputError where that cannot be."""
+    said = ""
     try:
         if find_spec("jpype") is None:
             what = "Programs that use the Table API" if given.kind is InputKind.PROGRAM else "Jobs in Java and SQL"
-            extra = _PYFLINK if given.kind is InputKind.PROGRAM else _EXTRA
-            raise JvmError(f"{what} are built by Flink in a JVM, which needs jpype1.", extra)
+            raise JvmError(f"{what} are built by Flink in a JVM, which needs jpype1.", _EXTRA)
         if given.kind is InputKind.PROGRAM:
-            pyflink = find_pyflink(load.jars.pyflink)
+            pyflink, said = choose(given, load)
             program: Program = PyFlinkProgram(
                 path=given.path,
                 python=pyflink.python,
@@ -156,6 +175,8 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
                 properties = folder_for(load.jars.runtime_properties)
                 program = replace(program, before=str(properties))
                 flink = replace(flink, jars=(properties, *flink.jars))
+        jars, of_others = connector_jars(load.jars.connectors, flink.version)
+        flink = replace(flink, jars=(*jars, *flink.jars))
         java = find_java()
     except JvmError as error:
         raise InputError(refused(error, given.argument, side)) from error
@@ -163,7 +184,14 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
     if given.kind is InputKind.PROGRAM and flink.configuration is None:
         options = {PARALLELISM: str(DEFAULT_PARALLELISM), **options}  # as without a JVM
     settings = JvmOptions(options=options, call_open=load.call_open, timeout=load.timeout)
-    return FlinkLoading(given, program, Setup(flink, java, settings), jvms)
+    return FlinkLoading(
+        given,
+        program,
+        Setup(flink, java, settings),
+        jvms,
+        tuple(filter(None, [said, *of_others])),
+        not named(load.jars.pyflink),
+    )
 
 
 def _places(jars: FlinkJars) -> FlinkPlaces:

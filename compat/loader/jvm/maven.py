@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import subprocess
+import time
 import urllib.request
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
@@ -24,6 +27,9 @@ CENTRAL = "https://repo1.maven.org/maven2/"
 REPOSITORY_VARIABLE = "COMPAT_MAVEN_REPOSITORY"
 """Names the repository to ask in the place of Maven Central."""
 
+_DAY = 86_400.0
+_MOST_LISTED = 1_000_000
+_VERSION = re.compile(r"<version>([\w.+-]+)</version>")
 _IVY = "2.5.3"
 _IVY_SHA256 = "9502aa5aabf0b1484924a13ef4b5d24f121f7f91aab6768f11cc9d0906c0803b"
 _SETTINGS = """<ivysettings>
@@ -85,6 +91,25 @@ def fetch(name: str, artifacts: Sequence[Artifact]) -> tuple[Path, ...]:
     fresh.write_text("\n".join(paths), encoding="utf-8")
     os.replace(fresh, known)
     return tuple(map(Path, paths))
+
+
+def releases(group: str, name: str) -> tuple[str, ...]:
+    """The versions of an artifact that the repository lists, as it did within a day; none where it cannot be asked."""
+    root = os.environ.get(REPOSITORY_VARIABLE) or CENTRAL
+    url = f"{root.rstrip('/')}/{group.replace('.', '/')}/{name}/maven-metadata.xml"
+    kept = cache_folder() / "maven" / f"{name}-{hashlib.sha256(url.encode()).hexdigest()[:12]}.versions"
+    if not kept.exists() or time.time() - kept.stat().st_mtime > _DAY:
+        with suppress(OSError, ValueError):
+            with urllib.request.urlopen(url, timeout=30) as answer:
+                text = answer.read(_MOST_LISTED).decode("utf-8", "replace")
+            kept.parent.mkdir(parents=True, exist_ok=True)
+            fresh = kept.with_suffix(f".{os.getpid()}")
+            fresh.write_text("\n".join(_VERSION.findall(text)), encoding="utf-8")
+            os.replace(fresh, kept)
+    try:
+        return tuple(kept.read_text(encoding="utf-8").split())
+    except OSError:
+        return ()
 
 
 def _listed(known: Path) -> tuple[Path, ...]:

@@ -8,6 +8,7 @@ import jpype
 import msgspec
 
 from compat.loader.failure import CLASSPATH
+from compat.loader.jvm import connector_jars
 from compat.loader.jvm.bridge import (
     Java,
     array_of,
@@ -30,6 +31,7 @@ _WRAPPERS = (
 )
 _PROPERTIES = "application_properties.json"
 _RUNTIME = "com.amazonaws.services.kinesisanalytics.runtime.KinesisAnalyticsRuntime"
+_NO_FACTORY = "Could not find any factory for identifier"
 _NO_BROKER = "No resolvable bootstrap urls"
 _OUTSIDE = frozenset(
     {
@@ -85,14 +87,25 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
             return _too_new(found, said)
         if kind in ("java.lang.NoClassDefFoundError", "java.lang.ClassNotFoundException"):
             name = said.replace("/", ".")
-            hint = f"Put the jar that has {name} on the class path with --classpath, or into the job's jar."
-            option: str | None = CLASSPATH
-            if isinstance(program, JarProgram) and name == program.main_class:
-                hint = f"Look at --main-class: {Path(program.path).name} has no such class."
-                option = None
-            return Crash(
-                type=kind, message=f"The class {name} is missing.", frames=found.frames, hint=hint, option=option
+            hint, option = connector_jars.advice(name) or (
+                f"Put the jar that has {name} on the class path with --classpath, or into the job's jar.",
+                CLASSPATH,
             )
+            if isinstance(program, JarProgram) and name == program.main_class:
+                hint, option = f"Look at --main-class: {Path(program.path).name} has no such class.", ""
+            return Crash(
+                type=kind,
+                message=f"The class {name} is missing.",
+                frames=found.frames,
+                hint=hint,
+                option=option or None,
+            )
+        if _NO_FACTORY in said:
+            name = said.partition("identifier '")[2].partition("'")[0]
+            what = said.partition("implements '")[2].partition("'")[0].rpartition(".")[2]
+            hint, option = connector_jars.advice_on_factory(name)
+            message = f"No {what or 'factory'} for {name!r} is on the class path."
+            return Crash(type=found.type, message=message, frames=found.frames, hint=hint, option=option)
         if kind == "java.lang.NoSuchMethodError":
             hint = f"The program was compiled for another version of a library; this is Flink {version}."
             return Crash(type=kind, message=said, frames=found.frames, hint=hint)

@@ -55,6 +55,7 @@ VALUES = {
     "names": "old.py",
     "old-args": "x",
     "old-classpath": "all",
+    "old-connector": "kafka",
     "old-env": "A=b",
     "old-flink": "1.20",
     "old-flink-home": "all",
@@ -72,15 +73,16 @@ VALUES = {
 
 COMMON = {
     "allow_non_restored_state", "outputs", "form", "verbose", "color", "fail_on", "allow_unknown", "baseline", "explain",
-    "args", "new_args", "job", "job_number", "definitions", "flink", "timeout", "no_open", "classpath", "flink_home",
-    "flink_version", "main_class", "runtime_properties", "pyflink", "exact", "env", "pyfiles", "strict_imports", "deployment",
-    "old_deployment",
+    "args", "new_args", "job", "job_number", "definitions", "flink", "timeout", "no_open", "classpath", "connector",
+    "flink_home", "flink_version", "main_class", "runtime_properties", "pyflink", "exact", "env", "pyfiles", "strict_imports",
+    "deployment", "old_deployment",
 }  # fmt: skip
 REHEARSAL = {"rehearse", "limit"}
 OF_OLD = {
     "old_args",
     "old_flink",
     "old_classpath",
+    "old_connector",
     "old_env",
     "old_flink_home",
     "old_flink_version",

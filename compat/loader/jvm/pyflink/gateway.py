@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -20,6 +21,8 @@ from typing import IO
 import jpype
 import msgspec
 
+from compat.loader.failure import CLASSPATH
+from compat.loader.jvm import connector_jars
 from compat.loader.jvm.bridge import Java, described, flink, java, member, operator_of, text_or_none
 from compat.loader.jvm.call_sites import first_function
 from compat.loader.jvm.graphs import Configured
@@ -33,6 +36,9 @@ _UTILS = "org.apache.flink.client.python.PythonEnvUtils"
 _TABLES = "table.catalog.ContextResolvedTable"
 _PORT = "PYFLINK_GATEWAY_PORT"
 _WAKE = 0.3
+_NO_CLASS = re.compile(r"Could not found the Java class '([\w.$]+)'")
+"""What PyFlink says where no jar has a class."""
+_JAR = "Put the jar that has {} on the class path with --classpath."
 _COMPAT = "Install what provides the module {!r} into the environment that has PyFlink: {}."
 
 
@@ -147,10 +153,12 @@ class Gateway:
         if thrown is not None:
             found = crash_of(thrown, program, self._request.flink)
             return msgspec.structs.replace(found, frames=frames)
-        hint = None
+        hint = option = None
         if failure.module is not None:
             hint = _COMPAT.format(failure.module, program.python)
-        return Crash(type=failure.type, message=failure.message, frames=frames, hint=hint)
+        if (missing := _NO_CLASS.search(failure.message)) is not None:
+            hint, option = connector_jars.advice(missing[1]) or (_JAR.format(missing[1]), CLASSPATH)
+        return Crash(type=failure.type, message=failure.message, frames=frames, hint=hint, option=option)
 
 
 def _key_type(operator: Java) -> str:

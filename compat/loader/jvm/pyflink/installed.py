@@ -14,10 +14,11 @@ from msgspec.structs import replace
 
 from compat.loader.jvm.distribution import FlinkDistribution, FlinkPlaces, find_flink
 from compat.loader.jvm.errors import JvmError
+from compat.loader.jvm.pyflink.environments import COMMAND
 
 HINT = (
-    "Write pip install 'stream-compat[pyflink]', or name an interpreter that has PyFlink with --pyflink PYTHON "
-    '(or pyflink = "PYTHON" in the settings).'
+    f"Write {COMMAND}, which makes an environment for it, or pip install 'stream-compat[pyflink]', or name an interpreter that "
+    'has PyFlink with --pyflink PYTHON (or pyflink = "PYTHON" in the settings).'
 )
 VARIABLE = "COMPAT_PYFLINK"
 """Names an interpreter that has PyFlink, or its environment, where no option does."""
@@ -49,7 +50,7 @@ class PyFlink(Struct, frozen=True, kw_only=True):
 def find_pyflink(python: str | None = None) -> PyFlink:
     """The PyFlink of an interpreter: the one named, else that of COMPAT_PYFLINK, else this one. Raises JvmError where it has
     none."""
-    python = python or os.environ.get(VARIABLE)
+    python = named(python)
     command = _interpreter(python)
     try:
         asked = subprocess.run([command, "-c", _ASK], capture_output=True, text=True, check=True, timeout=_TIME)
@@ -63,6 +64,11 @@ def find_pyflink(python: str | None = None) -> PyFlink:
     if not found.jars:
         raise JvmError(f"The PyFlink in {folder} has no jars of Flink.", HINT)
     return found
+
+
+def named(python: str | None) -> str | None:
+    """The interpreter that an option names, or that COMPAT_PYFLINK does; None where neither does."""
+    return python or os.environ.get(VARIABLE) or None
 
 
 def _interpreter(python: str | None) -> str:

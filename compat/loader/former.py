@@ -1,0 +1,219 @@
+"""Names of PyFlink's API that one version has and another has not: since when, and what is written in their place now.
+
+What ended is recorded from PyFlink's packages, from 1.13 to 2.3: the version that came first without the name.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from compat.compiler.versions import FLINK_VERSIONS
+
+
+class Former(Struct, frozen=True):
+    """A name that PyFlink had, the version of Flink that came first without it, and what is written now."""
+
+    name: str
+    ended: str
+    now: str
+
+    def __str__(self) -> str:
+        return f"{self.name} ended with Flink {self.ended}: {self.now}."
+
+    @property
+    def had_by(self) -> str | None:
+        """The last of the versions known here that has it; None where none has."""
+        having = [one for one in FLINK_VERSIONS if _number(one) < _number(self.ended)]
+        return having[-1] if having else None
+
+
+class Use(Struct, frozen=True):
+    """A line of a program that uses a former name."""
+
+    line: int
+    former: Former
+
+
+def _number(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
+
+
+def _all(ended: str, now: str, *names: str) -> dict[str, Former]:
+    """Former names by what they are looked up by: a module, a class, or a class with its method, which is told alone."""
+    return {name: Former(_told(name), ended, now) for name in names}
+
+
+def _told(name: str) -> str:
+    return name if name.startswith("pyflink") or "." not in name else f"{name.partition('.')[2]}()"
+
+
+_TABLE = "write CREATE TABLE … WITH ('connector' = …) in execute_sql()"
+_BATCH = "write TableEnvironment.create(EnvironmentSettings.in_batch_mode())"
+_ONE_PLANNER = "leave the call away, there is one planner"
+
+_MODULES = {
+    **_all("1.14", f"{_BATCH}, or a StreamExecutionEnvironment in batch mode", "pyflink.dataset"),
+    **_all("2.0", _TABLE, "pyflink.table.sources", "pyflink.table.sinks"),
+}
+_NAMES = {
+    **_all("1.14", _BATCH, "BatchTableEnvironment"),
+    **_all(
+        "1.14",
+        _TABLE,
+        *("Avro", "Csv", "CustomConnectorDescriptor", "CustomFormatDescriptor", "Elasticsearch", "FileSystem", "HBase"),
+        *("Json", "Kafka", "OldCsv", "ConnectTableDescriptor", "StreamTableDescriptor", "BatchTableDescriptor"),
+    ),
+    **_all("2.0", _TABLE, "CsvTableSource", "CsvTableSink", "TableSource", "TableSink", "WriteMode"),
+}
+"""Classes of ``pyflink.table``, and of its modules."""
+_MEMBERS = {
+    **_all("1.14", _TABLE, "TableEnvironment.connect"),
+    **_all("1.15", _ONE_PLANNER, "Builder.use_blink_planner", "Builder.use_old_planner", "Builder.use_any_planner"),
+    **_all("1.15", "write execute_sql()", "TableEnvironment.sql_update"),
+    **_all("1.15", "write Table.execute_insert(), which submits the job itself", "TableEnvironment.insert_into"),
+    **_all("1.15", "write execute_insert(), which submits the job itself", "table.insert_into"),
+    **_all("1.15", "execute_sql() and Table.execute_insert() submit their jobs themselves", "TableEnvironment.execute"),
+    **_all("1.15", "write explain_sql(), or Table.explain()", "TableEnvironment.explain"),
+    **_all("2.0", _TABLE, "TableEnvironment.register_table_source", "TableEnvironment.register_table_sink"),
+    **_all("2.0", _TABLE, "TableEnvironment.from_table_source"),
+    **_all("2.0", "write create_temporary_function()", "TableEnvironment.register_function"),
+    **_all("2.0", "write create_java_temporary_function()", "TableEnvironment.register_java_function"),
+    **_all("2.0", "write create_temporary_view()", "TableEnvironment.register_table"),
+    **_all("2.0", "write from_path()", "TableEnvironment.scan"),
+    **_all("2.0", "write set_idle_state_retention()", "TableConfig.set_idle_state_retention_time"),
+}
+_COMMON_WORDS = frozenset(
+    {"connect", "execute", "explain", "insert_into", "register_function", "register_table", "scan"}
+)
+"""Methods whose names other objects have too: they count on what is known to be a table environment."""
+_ENVIRONMENTS = ("TableEnvironment", "StreamTableEnvironment", "BatchTableEnvironment")
+_LACKING = (
+    re.compile(r"No module named '(?P<owner>pyflink[\w.]*)'(?P<name>)"),
+    re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<owner>pyflink[\w.]*)'"),
+    re.compile(r"module '(?P<owner>pyflink[\w.]*)' has no attribute '(?P<name>\w+)'"),
+    re.compile(r"'(?P<owner>\w+)' object has no attribute '(?P<name>\w+)'"),
+    re.compile(r"(?P<owner>)name '(?P<name>\w+)' is not defined"),
+    re.compile(r"The current (?P<owner>table) has no column named '(?P<name>\w+)'"),
+    re.compile(r"type object '(?P<owner>\w+)' has no attribute '(?P<name>\w+)'"),
+)
+"""How Python says what a version of PyFlink lacks: a module, a name of a module or a class, or one that ``import *`` gave."""
+
+
+def former_of(owner: str, name: str) -> Former | None:
+    """What is known of a name that a module or a class of PyFlink, its ``owner``, had once; no name stands for the module."""
+    if not owner:
+        return _NAMES.get(name)
+    if owner.startswith("pyflink"):
+        module = next((one for one in _MODULES if owner == one or owner.startswith(f"{one}.")), None)
+        named = _NAMES.get(name) if owner.startswith("pyflink.table") else None
+        return named or (None if module is None else _MODULES[module])
+    return _MEMBERS.get(f"{'TableEnvironment' if owner in _ENVIRONMENTS else owner}.{name}")
+
+
+def advice(owner: str, name: str, flink: str) -> tuple[str | None, str | None]:
+    """For a name that the PyFlink of a version of Flink lacks: a version that has it, and a sentence; None for what no version
+    is known to have had.
+    """
+    from compat.compiler.datastream.served import homes_of, versions_with, versions_with_member
+
+    former = former_of(owner, name)
+    if former is not None:
+        other = former.had_by
+        has = (
+            ""
+            if other in (None, flink)
+            else f" PyFlink {other} still has it: say --flink {other} if the job runs on that."
+        )
+        return None if other == flink else other, f"{former}{has}"
+    if owner.startswith("pyflink"):
+        having = versions_with(owner, name) or versions_with(f"{owner}.{name}")
+    else:
+        having = versions_with_member(owner, name)
+        if not having or flink in having:
+            return None, None
+    others = [one for one in having if one != flink]
+    if others:
+        said = (
+            f"PyFlink {others[0]} has it, and {flink} has not: say --flink {others[0]} if that is what the job runs on."
+        )
+        return others[0], said
+    moved = homes_of(name)
+    if moved:
+        known = flink if flink in moved else next(iter(moved))
+        return None, f"PyFlink {known} has it in another place: from {moved[known]} import {name}."
+    return None, f"PyFlink {flink} has no such name."
+
+
+def advice_on(message: str, flink: str) -> tuple[str | None, str | None]:
+    """:func:`advice` on what a message of Python says that is lacking."""
+    found = next(filter(None, (pattern.search(message) for pattern in _LACKING)), None)
+    return (None, None) if found is None else advice(found["owner"], found["name"], flink)
+
+
+def uses(source: bytes) -> list[Use]:
+    """The lines of a program that use former names, in order; only what is certain without running it."""
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+    environments = _environments(tree)
+    found = [use for node in ast.walk(tree) for use in _uses_of(node, environments)]
+    if any(isinstance(node, ast.ImportFrom) and _gives_all_of_tables(node) for node in ast.walk(tree)):
+        names = (node for node in ast.walk(tree) if isinstance(node, ast.Name))
+        found += [Use(node.lineno, _NAMES[node.id]) for node in names if node.id in _NAMES]
+    return sorted(found, key=lambda one: one.line)
+
+
+def _uses_of(node: ast.AST, environments: frozenset[str]) -> Iterator[Use]:
+    match node:
+        case ast.Import(names=names):
+            lacking = [(alias.name, "") for alias in names if alias.name.startswith("pyflink.")]
+        case ast.ImportFrom(module=str(module), names=names) if module.startswith("pyflink"):
+            lacking = [(module, alias.name) for alias in names]
+        case ast.Attribute(value=value, attr=name):
+            on_environment = isinstance(value, ast.Name) and value.id in environments
+            owners = [member.partition(".")[0] for member in _MEMBERS if member.endswith(f".{name}")]
+            if name in _COMMON_WORDS:
+                owners = ["TableEnvironment"] if on_environment else []
+            lacking = [(owner, name) for owner in owners]
+        case _:
+            return
+    assert isinstance(node, ast.stmt | ast.expr)
+    yield from (Use(node.lineno, one) for owner, name in lacking if (one := former_of(owner, name)) is not None)
+
+
+def _gives_all_of_tables(node: ast.ImportFrom) -> bool:
+    return (node.module or "").startswith("pyflink.table") and any(alias.name == "*" for alias in node.names)
+
+
+def _environments(tree: ast.AST) -> frozenset[str]:
+    """The names of variables that hold a table environment: assigned from one of its makers, and nothing else."""
+    made: dict[str, bool] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            made[name] = _makes_one(node.value) and made.get(name, True)
+    return frozenset(name for name, always in made.items() if always)
+
+
+def _makes_one(value: ast.expr) -> bool:
+    return (
+        isinstance(value, ast.Call)
+        and isinstance(value.func, ast.Attribute)
+        and isinstance(value.func.value, ast.Name)
+        and value.func.value.id in _ENVIRONMENTS
+    )
+
+
+def needed(found: Sequence[Use], flink: str) -> Use | None:
+    """The first use of a name that an earlier version of those known here has, and that of a program's version has not."""
+    return next((use for use in found if lacks(flink, use.former) and use.former.had_by is not None), None)
+
+
+def lacks(flink: str, former: Former) -> bool:
+    """True where the PyFlink of a version of Flink has a name no more."""
+    return _number(flink) >= _number(former.ended)

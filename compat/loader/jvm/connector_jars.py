@@ -1,0 +1,218 @@
+"""The jars of connectors and formats that Flink does not bring along, by the names that SQL has for them: ``--connector``.
+
+A connector has releases of its own, each for a version of Flink. Which there are the repository of Maven tells, and where it
+cannot be asked, what is known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from compat.loader.failure import CLASSPATH
+from compat.loader.jvm.distribution import FLINK, parsed
+from compat.loader.jvm.errors import JvmError
+from compat.loader.jvm.maven import Artifact, fetch, releases
+
+
+class ConnectorJar(Struct, frozen=True, kw_only=True):
+    """A connector or format: the artifacts that hold it, of which the first with a fitting release is taken.
+
+    ``beside`` are artifacts that are taken with it where they have the same release. ``names`` are what SQL calls it,
+    ``packages`` where its classes are. A ``whole`` jar needs no other. ``known`` are releases: of one that is released with
+    Flink (``of_flink``) none, of others each with the version of Flink behind it, or for any Flink of the first API.
+    """
+
+    artifacts: tuple[str, ...]
+    names: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    whole: bool = True
+    of_flink: bool = False
+    known: tuple[str, ...] = ()
+    group: str = FLINK
+
+
+def _format(artifact: str, *names: str) -> ConnectorJar:
+    return ConnectorJar(artifacts=(artifact,), names=names, of_flink=True)
+
+
+def _cdc(name: str) -> ConnectorJar:
+    return ConnectorJar(artifacts=(f"flink-sql-connector-{name}",), names=(name,), known=("3.5.0",))
+
+
+CONNECTORS: Mapping[str, ConnectorJar] = {
+    "kafka": ConnectorJar(
+        artifacts=("flink-sql-connector-kafka",),
+        names=("kafka", "upsert-kafka"),
+        packages=("org.apache.flink.connector.kafka.", "org.apache.flink.streaming.connectors.kafka."),
+        known=("3.0.1-1.17", "3.1.0-1.18", "3.2.0-1.19", "3.4.0-1.20", "4.0.1-2.0", "5.0.0-2.2"),
+    ),
+    "jdbc": ConnectorJar(
+        artifacts=("flink-connector-jdbc", "flink-connector-jdbc-core"),
+        names=("jdbc",),
+        packages=("org.apache.flink.connector.jdbc.",),
+        beside=("flink-connector-jdbc-mysql", "flink-connector-jdbc-postgres"),
+        whole=False,
+        known=("3.1.2-1.17", "3.1.2-1.18", "3.2.0-1.19", "3.3.0-1.20", "4.0.0-2.0"),
+    ),
+    "elasticsearch": ConnectorJar(
+        artifacts=("flink-sql-connector-elasticsearch7",),
+        names=("elasticsearch-7",),
+        packages=("org.apache.flink.connector.elasticsearch.", "org.apache.flink.streaming.connectors.elasticsearch"),
+        known=("3.0.1-1.17", "3.1.0-1.18", "3.1.0-1.19", "3.1.0-1.20", "4.0.0-2.0"),
+    ),
+    "elasticsearch6": ConnectorJar(
+        artifacts=("flink-sql-connector-elasticsearch6",), names=("elasticsearch-6",), known=("3.0.1-1.17",)
+    ),
+    "kinesis": ConnectorJar(
+        artifacts=("flink-sql-connector-aws-kinesis-streams", "flink-sql-connector-kinesis"),
+        names=("kinesis",),
+        packages=("org.apache.flink.connector.kinesis.", "org.apache.flink.streaming.connectors.kinesis."),
+        known=("4.2.0-1.17", "4.3.0-1.18", "5.0.0-1.19", "5.0.0-1.20", "6.0.0-2.0"),
+    ),
+    "firehose": ConnectorJar(
+        artifacts=("flink-sql-connector-aws-kinesis-firehose",),
+        names=("firehose",),
+        packages=("org.apache.flink.connector.firehose.",),
+        known=("4.2.0-1.17", "4.3.0-1.18", "5.0.0-1.19", "5.0.0-1.20", "6.0.0-2.0"),
+    ),
+    "dynamodb": ConnectorJar(
+        artifacts=("flink-sql-connector-dynamodb",),
+        names=("dynamodb",),
+        packages=("org.apache.flink.connector.dynamodb.",),
+        known=("4.2.0-1.17", "4.3.0-1.18", "5.0.0-1.19", "5.0.0-1.20", "6.0.0-2.0"),
+    ),
+    "mongodb": ConnectorJar(
+        artifacts=("flink-sql-connector-mongodb",),
+        names=("mongodb",),
+        packages=("org.apache.flink.connector.mongodb.",),
+        known=("1.1.0-1.17", "1.1.0-1.18", "1.2.0-1.19", "2.0.0-1.20", "2.0.0-2.0"),
+    ),
+    "pulsar": ConnectorJar(
+        artifacts=("flink-sql-connector-pulsar",),
+        names=("pulsar",),
+        packages=("org.apache.flink.connector.pulsar.",),
+        known=("4.1.0-1.17", "4.1.0-1.18"),
+    ),
+    "rabbitmq": ConnectorJar(
+        artifacts=("flink-sql-connector-rabbitmq",),
+        packages=("org.apache.flink.streaming.connectors.rabbitmq.",),
+        known=("3.0.1-1.17",),
+    ),
+    "hbase": ConnectorJar(
+        artifacts=("flink-sql-connector-hbase-2.2",),
+        names=("hbase-2.2",),
+        packages=("org.apache.flink.connector.hbase",),
+        known=("3.0.0-1.17", "4.0.0-1.18", "4.0.0-1.19"),
+    ),
+    "opensearch": ConnectorJar(
+        artifacts=("flink-sql-connector-opensearch",),
+        names=("opensearch",),
+        packages=("org.apache.flink.connector.opensearch.",),
+        known=("1.1.0-1.17", "1.2.0-1.18", "1.2.0-1.19"),
+    ),
+    "mysql-cdc": _cdc("mysql-cdc"),
+    "postgres-cdc": _cdc("postgres-cdc"),
+    "mongodb-cdc": _cdc("mongodb-cdc"),
+    "oracle-cdc": _cdc("oracle-cdc"),
+    "sqlserver-cdc": _cdc("sqlserver-cdc"),
+    "faker": ConnectorJar(
+        artifacts=("flink-faker",), names=("faker",), known=("0.5.3",), group="com.github.knaufk", whole=False
+    ),
+    "avro": _format("flink-sql-avro", "avro"),
+    "avro-confluent": _format("flink-sql-avro-confluent-registry", "avro-confluent", "debezium-avro-confluent"),
+    "orc": _format("flink-sql-orc", "orc"),
+    "parquet": _format("flink-sql-parquet", "parquet"),
+    "protobuf": _format("flink-sql-protobuf", "protobuf"),
+}
+
+
+def connector_jars(wanted: Sequence[str], flink: str) -> tuple[tuple[Path, ...], tuple[str, ...]]:
+    """The jars of connectors, each ``NAME`` or ``NAME:RELEASE``, for a version of Flink, and what is to be said of them.
+
+    They are fetched where they are not in the cache yet. Raises JvmError for what is not known, or has no release.
+    """
+    jars: dict[Path, None] = {}
+    notes = []
+    for one in wanted:
+        name, _, release = one.partition(":")
+        artifacts, other = _chosen(name, release, flink)
+        jars |= dict.fromkeys(fetch(f"connector-{name}", artifacts))
+        if other:
+            notes.append(f"The connector {name} is {artifacts[0]}: none is released for Flink {flink}.")
+    return tuple(jars), tuple(notes)
+
+
+def advice(name: str) -> tuple[str, str] | None:
+    """What to do about a connector or format that SQL calls so, or the class of one, and the option; None where it is not
+    known here."""
+    for connector, jar in CONNECTORS.items():
+        if name in jar.names or name.startswith(jar.packages or ("\0",)):
+            hint = (
+                f"Write --connector {connector}, which fetches it by its Maven coordinates, or put its jar on the class path: "
+                "--classpath JAR."
+            )
+            return hint, f"--connector {connector}"
+    return None
+
+
+def advice_on_factory(name: str) -> tuple[str, str]:
+    """What to do about a connector, format or catalog of which Flink finds no factory, and the option."""
+    return advice(name) or (
+        f"Put the jar of the connector, format or catalog {name!r} on the class path with --classpath.",
+        CLASSPATH,
+    )
+
+
+def _chosen(name: str, release: str, flink: str) -> tuple[list[Artifact], bool]:
+    """The artifacts of a connector, and whether they are for another version of Flink."""
+    jar = CONNECTORS.get(name)
+    if jar is None:
+        raise JvmError(
+            f"There is no connector {name!r}: known are {', '.join(CONNECTORS)}.",
+            "Put the jar of any other on the class path: --classpath JAR.",
+        )
+    for artifact in jar.artifacts:
+        there = releases(jar.group, artifact) or (jar.known if artifact == jar.artifacts[0] else ())
+        best = release or (flink if jar.of_flink and flink in there else fitting(there, flink, jar.of_flink))
+        if best is not None and (not release or release in there or len(jar.artifacts) == 1):
+            beside = [one for one in jar.beside if best in releases(jar.group, one)]
+            made = [Artifact(group=jar.group, name=one, version=best, alone=jar.whole) for one in (artifact, *beside)]
+            suffix = best.partition("-")[2]
+            return made, bool(suffix) and not release and parsed(suffix) != parsed(flink)
+    raise JvmError(
+        f"The connector {name} has no release for Flink {flink}.",
+        f"Name one that fits all the same (--connector {name}:RELEASE), or its jar: --classpath JAR.",
+    )
+
+
+def fitting(there: Sequence[str], flink: str, of_flink: bool = False) -> str | None:
+    """The release that is for a version of Flink, or else for the last one before it of the same API; None where none is.
+
+    ``3.2.0-1.19`` is for the Flink behind it, one that is released with Flink (``of_flink``) for that of its own version, and
+    any other for every Flink.
+    """
+    wanted = parsed(flink)
+    found: list[tuple[tuple[int, int], tuple[int, ...], str]] = []
+    for one in there:
+        own, _, behind = one.partition("-")
+        number = _number(own)
+        if number is None or (behind and _number(behind) is None):
+            continue
+        of = parsed(behind) if behind else number[:2] if of_flink or _is_bundled(number) else wanted
+        if (of == wanted) if of_flink else (of[0] == wanted[0] and of <= wanted):
+            found.append(((of[0], of[1]), number, one))
+    return max(found)[2] if found else None
+
+
+def _is_bundled(number: Sequence[int]) -> bool:
+    """True for a release of the time when connectors were released with Flink: it has Flink's version."""
+    return tuple(number[:2]) >= (1, 9) and number[0] == 1
+
+
+def _number(version: str) -> tuple[int, ...] | None:
+    parts = version.split(".")
+    return tuple(map(int, parts)) if all(part.isdigit() for part in parts) else None

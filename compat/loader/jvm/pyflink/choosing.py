@@ -1,0 +1,78 @@
+"""Which PyFlink builds a program: the one that was named, this environment's, or one that ``compat setup pyflink`` made.
+
+Others on this machine are looked for by their files alone, and told: no interpreter runs that nobody chose.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from compat.loader.inputs import Input, LoadOptions
+from compat.loader.jvm.distribution import parsed
+from compat.loader.jvm.errors import JvmError
+from compat.loader.jvm.pyflink.environments import COMMAND, Environment, fitting, made, pyflink_in
+from compat.loader.jvm.pyflink.installed import PyFlink, find_pyflink, named
+from compat.loader.layout import folders_of_project
+
+_IN_PROJECT = (".venv", "venv", "env")
+_ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
+
+
+def choose(given: Input, load: LoadOptions) -> tuple[PyFlink, str]:
+    """The PyFlink for a program, and what is to be said of the choice. Raises JvmError where there is none."""
+    if named(load.jars.pyflink) is not None:
+        return find_pyflink(load.jars.pyflink), ""
+    prepared = fitting(made(), load.flink, load.flink_assumed)
+    if prepared and not _is_own_better(prepared[0], load.flink):
+        chosen = prepared[0]
+        return find_pyflink(str(chosen.folder)), f"Built by PyFlink {chosen.version}, in the environment of {COMMAND}."
+    try:
+        return find_pyflink(), ""
+    except JvmError as error:
+        raise JvmError(str(error), *_advice(given, load)) from error
+
+
+def _is_own_better(prepared: Environment, flink: str) -> bool:
+    """Whether this environment has a PyFlink that fits as well as one that was prepared."""
+    try:
+        own = version("apache-flink")
+    except PackageNotFoundError:
+        return False
+    return parsed(own) == parsed(flink) or parsed(prepared.version) != parsed(flink)
+
+
+def _advice(given: Input, load: LoadOptions) -> tuple[str, str | None]:
+    """How a program gets a PyFlink, and the option for that where another Python of this machine has it."""
+    makes = f"{COMMAND} {load.flink} makes an environment for it, once."
+    near = fitting(_near(given), load.flink, load.flink_assumed)
+    if not near:
+        return f"{makes} One that has PyFlink already goes with --pyflink PYTHON.", None
+    option = f"--pyflink {_shown(near[0].folder)}"
+    return f"PyFlink {near[0].version} is in {_shown(near[0].folder)}: say {option}. Or: {makes}", option
+
+
+def _near(given: Input) -> Iterator[Environment]:
+    """The environments with PyFlink of a program's project, of this shell, and of this user, in this order."""
+    return (found for one in dict.fromkeys(_places(given)) if (found := pyflink_in(one)) is not None)
+
+
+def _places(given: Input) -> Iterator[Path]:
+    projects = [*folders_of_project(given.path, given.root or None), *filter(None, [given.taken_from])]
+    yield from (Path(folder, name) for folder in projects for name in _IN_PROJECT)
+    yield from (Path(active) for name in _ACTIVE if (active := os.environ.get(name)))
+    home = Path.home()
+    with suppress(OSError):
+        yield from map(Path, (home / ".conda" / "environments.txt").read_text("utf-8", "replace").split("\n"))
+    data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    roots = (Path(os.environ.get("PYENV_ROOT") or home / ".pyenv", "versions"), data / "uv" / "python")
+    yield from (one for root in roots for one in sorted(root.glob("*"), reverse=True))
+
+
+def _shown(folder: Path) -> str:
+    """A folder as it is typed: from the working directory on, where it is below it."""
+    here = Path.cwd()
+    return str(folder.relative_to(here)) if folder.is_relative_to(here) else str(folder)
