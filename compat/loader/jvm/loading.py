@@ -23,7 +23,7 @@ from compat.loader.jvm.messages import CompiledPlan, JarProgram, Program, PyFlin
 from compat.loader.jvm.plans import plan_of, refused_by, refused_of
 from compat.loader.jvm.process import JvmOptions, JvmOutcome, JvmProcess, Setup
 from compat.loader.jvm.pyflink.installed import find_pyflink, flink_of
-from compat.loader.jvm.runtime_properties import folder_for
+from compat.loader.jvm.runtime_properties import folder_for, library_for
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.shown import show_path
 from compat.state.model.job import Plan, Refused
@@ -155,7 +155,7 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
             if isinstance(program, JarProgram) and load.jars.runtime_properties is not None:
                 properties = folder_for(load.jars.runtime_properties)
                 program = replace(program, before=str(properties))
-                flink = replace(flink, jars=(properties, *flink.jars))
+                flink = replace(flink, jars=(properties, *flink.jars, *library_for(given.path)))
         java = find_java()
     except JvmError as error:
         raise InputError(refused(error, given.argument, side)) from error

@@ -7,7 +7,7 @@ from pathlib import Path
 import jpype
 import msgspec
 
-from compat.loader.failure import CLASSPATH
+from compat.loader.failure import CLASSPATH, RUNTIME_PROPERTIES
 from compat.loader.jvm.bridge import (
     Java,
     array_of,
@@ -20,8 +20,9 @@ from compat.loader.jvm.bridge import (
     member,
     user_frames,
 )
-from compat.loader.jvm.libraries import is_of_library
+from compat.loader.jvm.libraries import own_frames
 from compat.loader.jvm.messages import Crash, JarProgram, Program, Request
+from compat.loader.jvm.runtime_properties import RUNTIME
 
 _WRAPPERS = (
     "org.apache.flink.client.program.ProgramInvocationException",
@@ -29,7 +30,6 @@ _WRAPPERS = (
     "java.util.concurrent.ExecutionException",
 )
 _PROPERTIES = "application_properties.json"
-_RUNTIME = "com.amazonaws.services.kinesisanalytics.runtime.KinesisAnalyticsRuntime"
 _NO_BROKER = "No resolvable bootstrap urls"
 _OUTSIDE = frozenset(
     {
@@ -85,6 +85,8 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
             return _too_new(found, said)
         if kind in ("java.lang.NoClassDefFoundError", "java.lang.ClassNotFoundException"):
             name = said.replace("/", ".")
+            if name == RUNTIME:
+                return _without_properties(msgspec.structs.replace(found, message=f"The class {name} is missing."))
             hint = f"Put the jar that has {name} on the class path with --classpath, or into the job's jar."
             option: str | None = CLASSPATH
             if isinstance(program, JarProgram) and name == program.main_class:
@@ -108,17 +110,22 @@ def _of_platform(error: Java, found: Crash, program: JarProgram) -> Crash | None
     Its library gives no properties where there is no file, and the job fails when it uses them.
     """
     reads = any(_PROPERTIES in str(one.getMessage() or "") for one in causes(error))
-    if not reads and not _is_loaded(_RUNTIME):
+    if not reads and not _is_loaded(RUNTIME):
         return None
     if program.before:
         hint = "Look whether the file of --runtime-properties has every group and key that the job asks for."
         return msgspec.structs.replace(found, hint=hint)
+    return _without_properties(found)
+
+
+def _without_properties(found: Crash) -> Crash:
+    """The crash of a job that asks for the service's properties and has none."""
     said = "The job reads properties that AWS's Managed Service for Apache Flink gives, and has none here."
     hint = (
         "Give them with --runtime-properties FILE, a list of groups as the service has it: "
         '[{"PropertyGroupId": "NAME", "PropertyMap": {"KEY": "VALUE"}}].'
     )
-    return msgspec.structs.replace(found, message=f"{found.message} {said}", hint=hint)
+    return msgspec.structs.replace(found, message=f"{found.message} {said}", hint=hint, option=RUNTIME_PROPERTIES)
 
 
 def _is_loaded(name: str) -> bool:
@@ -142,7 +149,7 @@ def _outside(error: Java, found: Crash) -> Crash | None:
         return None
     for one in chain:
         trace = list(one.getStackTrace())
-        own = [at for at in user_frames(trace) if not is_of_library(at.class_name.replace(".", "/"))]
+        own = own_frames(list(user_frames(trace)))
         if own:
             place = next(place for place, at in enumerate(trace) if str(at.getClassName()) == own[0].class_name)
             before = trace[place - 1] if place else None

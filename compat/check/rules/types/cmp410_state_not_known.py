@@ -86,6 +86,11 @@ def _advice(operator: Operator, *, in_python: bool) -> Fix:
 _MISSING = r"(?:ClassNotFoundException|NoClassDefFoundError):? "
 _BY_CAUSE: tuple[tuple[str, str, str | None], ...] = (
     (
+        r"supported by Flink through the following plugin\(s\): ([\w-]+)",
+        "Put the jar of Flink's file system {0} on the class path, in the version of Flink.",
+        CLASSPATH,
+    ),
+    (
         r"org[./]apache[./]hadoop[./]",
         "Put Hadoop's jars, such as hadoop-client-api and hadoop-client-runtime, on the class path.",
         CLASSPATH,
