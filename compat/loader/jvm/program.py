@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 
 import jpype
@@ -42,6 +44,8 @@ _OUTSIDE = frozenset(
     }
 )
 """What libraries throw where they cannot reach a system, or have no credentials for it."""
+_REQUIRED = re.compile(r"No data for required key '([^']+)'")
+"""What Flink's ``ParameterTool`` throws for an argument that is not there."""
 _CLASS_FILES = 44  # a class file of version 61 needs Java 17
 
 
@@ -100,8 +104,9 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
             return Crash(type=kind, message=said, frames=found.frames, hint=hint)
     if (outside := _outside(error, found)) is not None:
         return outside
-    of_platform = _of_platform(error, found, program) if isinstance(program, JarProgram) else None
-    return of_platform or found
+    if not isinstance(program, JarProgram):
+        return found
+    return _of_platform(error, found, program) or _of_arguments(found, program)
 
 
 def _of_platform(error: Java, found: Crash, program: JarProgram) -> Crash | None:
@@ -126,6 +131,20 @@ def _without_properties(found: Crash) -> Crash:
         '[{"PropertyGroupId": "NAME", "PropertyMap": {"KEY": "VALUE"}}].'
     )
     return msgspec.structs.replace(found, message=f"{found.message} {said}", hint=hint, option=RUNTIME_PROPERTIES)
+
+
+def _of_arguments(found: Crash, program: JarProgram) -> Crash:
+    """A crash of the program's own, with the arguments that it lacks where that can be the reason."""
+    if lacking := _REQUIRED.search(found.message):
+        more = f"--{lacking[1]}"
+        hint = f"Give it with --args {shlex.quote(f'{shlex.join((*program.arguments, more))} VALUE')}."
+        option = None if program.arguments else f'--args "{more} $VALUE"'
+        return msgspec.structs.replace(found, hint=hint, option=option)
+    own = own_frames(found.frames)
+    if program.arguments or not own or own[0] != found.frames[0]:
+        return found
+    hint = f"The program throws this itself, in {own[0].method}(). If it wants arguments, give them with --args 'ARGUMENTS'."
+    return msgspec.structs.replace(found, hint=hint)
 
 
 def _is_loaded(name: str) -> bool:

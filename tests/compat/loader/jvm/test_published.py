@@ -92,3 +92,29 @@ def test_a_class_that_nobody_brings_is_asked_for(flink, java):
     given = JarProgram(path=str(UNCONNECTED), main_class="shop.Piped")
     found = failed(build(given, flink, java, OPTIONS), given, OPTIONS, "shop.jar")
     assert found.option == CLASSPATH
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint", "option"),
+    [
+        ((), "Give it with --args '--input VALUE'.", '--args "--input $VALUE"'),
+        (("--input", "in"), "Give it with --args '--input in --name VALUE'.", None),
+    ],
+)
+def test_an_argument_that_is_required_is_named(flink, java, arguments, hint, option):
+    found = failure(flink, java, "shop.Arguments", *arguments)
+    assert (found.hint, found.option) == (hint, option)
+
+
+def test_with_its_arguments_it_is_planned(flink):
+    jars = FlinkJars(version="2.3.0", main_class="shop.Arguments")
+    (plan,) = compat.plan(JAR, jars=jars, args=("--input", "in", "--name", "shop"))
+    assert plan.job_name == "shop"
+
+
+def test_an_exception_of_the_program_s_own_is_told_as_its_own(flink, java):
+    found = failure(flink, java, "shop.Unwritten")
+    assert found.message == "The program failed: UnsupportedOperationException: Write me"
+    assert found.hint == (
+        "The program throws this itself, in main(). If it wants arguments, give them with --args 'ARGUMENTS'."
+    )
