@@ -114,7 +114,7 @@ def _without_job(said: str, hint: str, name: str, side: Side | None) -> Failure:
     message, printed = "The program submits no job.", _PRINTED.findall(said)
     if printed:
         message += f" It printed: {printed[-1]}"
-        hint = "Give it what it asks for there: its arguments follow --args, variables of the environment are those of compat."
+        hint = "Give it what it asks for there: its arguments follow --args, its environment is that of compat."
     return Failure(
         rule=Undecidable.NO_JOB,
         message=message,

@@ -323,10 +323,12 @@ class JvmProcess:
             return None
         errors = self._errors.decode("utf-8", "replace").strip()
         if self._code is not None and 0 <= self._code < 128 and "Traceback" not in errors:
+            printed = f" It printed: {errors.splitlines()[-1].strip()}" if errors else ""
+            when = "" if submitted else " before it submitted a job"
             return Crash(
                 type="SystemExit",
-                message=f"The program called System.exit({self._code}){'' if submitted else ' before it submitted a job'}.",
-                hint="Look at what the program needs: arguments follow --args.",
+                message=f"The program called System.exit({self._code}){when}.{printed}",
+                hint="Look at what the program needs: arguments follow --args, its environment is that of compat.",
             )
         last = " / ".join(errors.splitlines()[-_TAIL:])
         return Crash(

@@ -46,6 +46,8 @@ _OUTSIDE = frozenset(
 """What libraries throw where they cannot reach a system, or have no credentials for it."""
 _REQUIRED = re.compile(r"No data for required key '([^']+)'")
 """What Flink's ``ParameterTool`` throws for an argument that is not there."""
+_NO_RESOURCE = "inStream parameter is null"
+"""What Java's ``Properties`` throw for a resource that no loader found."""
 _CLASS_FILES = 44  # a class file of version 61 needs Java 17
 
 
@@ -106,7 +108,7 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
         return outside
     if not isinstance(program, JarProgram):
         return found
-    return _of_platform(error, found, program) or _of_arguments(found, program)
+    return _of_platform(error, found, program) or _of_own(found, program)
 
 
 def _of_platform(error: Java, found: Crash, program: JarProgram) -> Crash | None:
@@ -133,13 +135,18 @@ def _without_properties(found: Crash) -> Crash:
     return msgspec.structs.replace(found, message=f"{found.message} {said}", hint=hint, option=RUNTIME_PROPERTIES)
 
 
-def _of_arguments(found: Crash, program: JarProgram) -> Crash:
-    """A crash of the program's own, with the arguments that it lacks where that can be the reason."""
+def _of_own(found: Crash, program: JarProgram) -> Crash:
+    """A crash of the program's own, with the arguments or the file that it lacks where that can be the reason."""
     if lacking := _REQUIRED.search(found.message):
         more = f"--{lacking[1]}"
         hint = f"Give it with --args {shlex.quote(f'{shlex.join((*program.arguments, more))} VALUE')}."
         option = None if program.arguments else f'--args "{more} $VALUE"'
         return msgspec.structs.replace(found, hint=hint, option=option)
+    if _NO_RESOURCE in found.message:
+        hint = (
+            "It reads a file on the class path that is not there: name the folder that the file is in with --classpath."
+        )
+        return msgspec.structs.replace(found, hint=hint, option='--classpath "$FOLDER"')
     own = own_frames(found.frames)
     if program.arguments or not own or own[0] != found.frames[0]:
         return found

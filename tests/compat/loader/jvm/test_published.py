@@ -3,15 +3,19 @@
 import pytest
 
 import compat
-from compat.check.findings import Verdict
+from compat.check.findings import Level, Verdict
 from compat.loader.failure import CLASSPATH, RUNTIME_PROPERTIES, Undecidable
 from compat.loader.inputs import FlinkJars, InputError
+from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import failed
+from compat.loader.jvm.maven import Artifact, fetch
 from compat.loader.jvm.messages import JarProgram
 from compat.loader.jvm.process import JvmOptions, build, build_all
+from tests import needs
 from tests.compat.loader.jvm.golden import JAVA
 from tests.compat.loader.jvm.support import flink_of
 from tests.compat.loader.jvm.test_surroundings import JAR as UNCONNECTED
+from tests.needs import Need
 
 JAR = str(JAVA / "published" / "published.jar")
 OPTIONS = JvmOptions(options={})
@@ -112,9 +116,57 @@ def test_with_its_arguments_it_is_planned(flink):
     assert plan.job_name == "shop"
 
 
+def test_a_file_that_is_not_on_the_class_path_is_asked_for(flink, java, tmp_path):
+    found = failure(flink, java, "shop.Reading")
+    assert found.option == '--classpath "$FOLDER"'
+    (tmp_path / "shop.properties").write_text("name=from a file")
+    jars = FlinkJars(version="2.3.0", main_class="shop.Reading", classpath=(str(tmp_path),))
+    (plan,) = compat.plan(JAR, jars=jars)
+    assert plan.job_name == "from a file"
+
+
 def test_an_exception_of_the_program_s_own_is_told_as_its_own(flink, java):
     found = failure(flink, java, "shop.Unwritten")
     assert found.message == "The program failed: UnsupportedOperationException: Write me"
     assert found.hint == (
         "The program throws this itself, in main(). If it wants arguments, give them with --args 'ARGUMENTS'."
     )
+
+
+@pytest.fixture(scope="module")
+def rabbit():
+    """The connector for RabbitMQ, and the Flink that it is for."""
+    wanted = Artifact(group="org.apache.flink", name="flink-connector-rabbitmq", version="3.0.1-1.17")
+    flink_of("1.20.0")
+    try:
+        found = fetch("rabbitmq-3.0.1-1.17", [wanted])
+    except JvmError as error:
+        needs.without(Need.MAVEN, error)
+    return tuple(str(one) for one in found if one.name.startswith(("flink-connector-rabbitmq", "amqp-client")))
+
+
+def checked(version, name, *arguments, classpath=()):
+    (report,) = compat.check(
+        JAR,
+        JAR,
+        old_args=arguments,
+        new_args=arguments,
+        jars=FlinkJars(version=version, main_class=name, classpath=classpath),
+    )
+    return report
+
+
+def test_a_connector_that_wants_values_is_not_refused_for_want_of_them(java, rabbit):
+    report = checked("1.20.0", "shop.Rabbit", classpath=rabbit)
+    assert report.verdict is Verdict.COMPATIBLE, report.findings
+    assert (
+        "'Source: Custom Source' (uid 'orders'): its restore, which it refuses without values, is not tried"
+        in report.notes
+    )
+
+
+@pytest.mark.parametrize("arguments", [(), ("never",)])
+def test_whether_a_source_of_the_program_s_own_takes_its_position_is_not_known(flink, arguments):
+    report = checked("2.3.0", "shop.Positions", *arguments)
+    assert report.verdict is Verdict.UNKNOWN, report.findings
+    assert [one.rule for one in report.findings if one.level is Level.UNKNOWN] == ["CMP418"]
