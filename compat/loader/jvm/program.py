@@ -9,7 +9,7 @@ from pathlib import Path
 import jpype
 import msgspec
 
-from compat.loader.failure import CLASSPATH, RUNTIME_PROPERTIES
+from compat.loader.failure import CLASSPATH, HADOOP, RUNTIME_PROPERTIES
 from compat.loader.jvm.bridge import (
     Java,
     array_of,
@@ -46,6 +46,7 @@ _OUTSIDE = frozenset(
 """What libraries throw where they cannot reach a system, or have no credentials for it."""
 _REQUIRED = re.compile(r"No data for required key '([^']+)'")
 """What Flink's ``ParameterTool`` throws for an argument that is not there."""
+_NO_FACTORY = re.compile(r"Could not find any factory for identifier '([^']+)' that implements '([^']+)'")
 _NO_RESOURCE = "inStream parameter is null"
 """What Java's ``Properties`` throw for a resource that no loader found."""
 _CLASS_FILES = 44  # a class file of version 61 needs Java 17
@@ -87,6 +88,11 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
     for one in causes(error):
         kind = str(one.getClass().getName())
         said = str(one.getMessage())
+        if lacking := _NO_FACTORY.search(said):
+            name, factory = lacking.groups()
+            message = f"No {factory.rpartition('.')[2]} for {name!r} is on the class path."
+            hint = f"Put the jar of the connector, format or catalog {name!r} on the class path with --classpath."
+            return msgspec.structs.replace(found, message=message, hint=hint, option=CLASSPATH)
         if kind == "java.lang.UnsupportedClassVersionError":
             return _too_new(found, said)
         if kind in ("java.lang.NoClassDefFoundError", "java.lang.ClassNotFoundException"):
@@ -94,6 +100,8 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
             if name == RUNTIME:
                 return _without_properties(msgspec.structs.replace(found, message=f"The class {name} is missing."))
             hint = f"Put the jar that has {name} on the class path with --classpath, or into the job's jar."
+            if name.startswith("org.apache.hadoop."):
+                hint = HADOOP
             option: str | None = CLASSPATH
             if isinstance(program, JarProgram) and name == program.main_class:
                 hint = f"Look at --main-class: {Path(program.path).name} has no such class."

@@ -7,10 +7,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import jpype
+import msgspec
 
-from compat.loader.failure import CLASSPATH
 from compat.loader.jvm import sql_script
-from compat.loader.jvm.bridge import Java, causes, flink, member, set_member, text_or_none
+from compat.loader.jvm.bridge import Java, flink, member, set_member
 from compat.loader.jvm.capture import configuration
 from compat.loader.jvm.messages import CompiledPlan, Crash, Request, SqlScript, SqlStatement
 from compat.loader.jvm.node_numbers import NodeNumbers
@@ -157,13 +157,4 @@ def modes_of(script: SqlScript) -> dict[str, str]:
 def _crash(error: Java, statement: SqlStatement, version: str) -> Crash:
     """The error in a statement: Flink says it in the innermost of its exceptions."""
     found = crash_of(error, None, version)
-    messages = [said for one in causes(error) if (said := text_or_none(one.getMessage()))]
-    missing = next((said for said in messages if "Could not find any factory for identifier" in said), None)
-    message, hint, option = found.message, found.hint, found.option
-    if missing is not None:
-        name = missing.partition("identifier '")[2].partition("'")[0]
-        kind = missing.partition("implements '")[2].partition("'")[0].rpartition(".")[2]
-        message = f"No {kind or 'factory'} for {name!r} is on the class path."
-        hint = f"Put the jar of the connector, format or catalog {name!r} on the class path with --classpath."
-        option = CLASSPATH
-    return Crash(type=found.type, message=message, frames=(), hint=hint, option=option, statement=statement)
+    return msgspec.structs.replace(found, frames=(), statement=statement)

@@ -11,7 +11,7 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.check.states import changes, undecided
-from compat.loader.failure import CLASSPATH
+from compat.loader.failure import CLASSPATH, HADOOP
 from compat.plan.queries import of_query
 from compat.state.model.operators import Operator
 
@@ -92,7 +92,7 @@ _BY_CAUSE: tuple[tuple[str, str, str | None], ...] = (
     ),
     (
         r"org[./]apache[./]hadoop[./]",
-        "Put Hadoop's jars, such as hadoop-client-api and hadoop-client-runtime, on the class path.",
+        HADOOP,
         CLASSPATH,
     ),
     (

@@ -4,7 +4,7 @@ import pytest
 
 import compat
 from compat.check.findings import Level, Verdict
-from compat.loader.failure import CLASSPATH, RUNTIME_PROPERTIES, Undecidable
+from compat.loader.failure import CLASSPATH, HADOOP, RUNTIME_PROPERTIES, Undecidable
 from compat.loader.inputs import FlinkJars, InputError
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import failed
@@ -123,6 +123,19 @@ def test_a_file_that_is_not_on_the_class_path_is_asked_for(flink, java, tmp_path
     jars = FlinkJars(version="2.3.0", main_class="shop.Reading", classpath=(str(tmp_path),))
     (plan,) = compat.plan(JAR, jars=jars)
     assert plan.job_name == "from a file"
+
+
+def test_a_connector_that_nobody_brings_is_named(flink, java):
+    found = failure(flink, java, "shop.Tables")
+    assert found.message == (
+        "The program failed: ValidationException: No DynamicTableFactory for 'orders-cdc' is on the class path."
+    )
+    assert (found.option, found.source.file, found.source.line) == (CLASSPATH, "Tables.java", 15)
+
+
+def test_hadoop_is_asked_for_by_the_names_of_its_jars(flink, java):
+    found = failure(flink, java, "shop.Tables", "hadoop")
+    assert (found.hint, found.option) == (HADOOP, CLASSPATH)
 
 
 def test_an_exception_of_the_program_s_own_is_told_as_its_own(flink, java):
