@@ -52,7 +52,7 @@ class RestoreProblem(Struct, frozen=True, kw_only=True):
     """A restore of an operator that fails on some backends; ``failure`` is what Flink threw on the first of them.
 
     ``changes`` are the states that cannot be read, as far as the serializers tell; ``at_first_read`` says that the job would
-    start, and fail when it reads a value.
+    start, and fail when it reads a value, ``for_values`` that the operator refuses its own state without values, too.
     """
 
     node: int
@@ -61,6 +61,7 @@ class RestoreProblem(Struct, frozen=True, kw_only=True):
     failure: RestoreFailure
     at_first_read: bool
     changes: tuple[StateChange, ...]
+    for_values: bool = False
 
 
 class Answer(Struct, frozen=True, kw_only=True):
@@ -145,6 +146,7 @@ def problems(restored: Iterable[OperatorRestore]) -> Iterator[RestoreProblem]:
                 backends=tuple(one.backend for one in group),
                 failure=first.failure,
                 at_first_read=first.at_first_read,
+                for_values=all(one.for_values for one in group),
                 changes=changes,
             )
 

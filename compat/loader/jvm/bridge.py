@@ -5,6 +5,7 @@ Objects of Java are :data:`Java` here: what they are is known to Flink's sources
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
@@ -15,7 +16,14 @@ from compat.loader.jvm.messages import Crash, JavaFrame
 Java: TypeAlias = Any
 FLINK = "org.apache.flink."
 _FRAMEWORK_LOADERS = ("app", "platform", "bootstrap")
-_FRAMEWORK = ("org.jpype.", "jdk.", "java.", "javax.", "sun.", "com.sun.proxy.", "org.apache.flink.table.planner.")
+_FRAMEWORK = (
+    *("org.jpype.", "jdk.", "java.", "javax.", "sun.", "com.sun.proxy.", "scala.", "kotlin."),
+    "org.apache.flink.table.planner.",
+)
+_ENDS = 10
+"""How many frames of a long stack are told, from the innermost and from the outermost on."""
+_IDENTITY = re.compile(r"(?<=[\w$;])@[0-9a-f]{5,8}\b")
+"""The number that Java draws for an object that says nothing of itself."""
 
 
 def flink(name: str) -> Java:
@@ -143,13 +151,14 @@ def crash(error: Java, wrappers: tuple[str, ...] = ()) -> Crash:
         chain.pop(0)
     frames: tuple[JavaFrame, ...] = ()
     for one in chain:
-        frames = tuple(user_frames(one.getStackTrace()))[:20] or frames
+        found = tuple(user_frames(one.getStackTrace()))
+        frames = (found if len(found) <= 2 * _ENDS else (*found[:_ENDS], *found[-_ENDS:])) or frames
     first = chain[0]
     message = text_or_none(first.getMessage()) or ""
     root = chain[-1]
     if root is not first and (said := text_or_none(root.getMessage())) and said not in message:
         message = f"{message} Caused by {root.getClass().getSimpleName()}: {said}".strip()
-    return Crash(type=str(first.getClass().getName()), message=message, frames=frames)
+    return Crash(type=str(first.getClass().getName()), message=_IDENTITY.sub("", message), frames=frames)
 
 
 def described(error: Java) -> str:
@@ -157,4 +166,4 @@ def described(error: Java) -> str:
     root = list(causes(error))[-1]
     message = text_or_none(root.getMessage())
     name = str(root.getClass().getSimpleName())
-    return f"{name}: {message}" if message else name
+    return f"{name}: {_IDENTITY.sub('', message)}" if message else name

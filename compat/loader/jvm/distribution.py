@@ -17,6 +17,7 @@ from compat.loader.jvm.maven import Artifact, fetch
 HOME_VARIABLE = "FLINK_HOME"
 CONFIGURATION_VARIABLE = "FLINK_CONF_DIR"
 FLINK = "org.apache.flink"
+LOG4J = "org.apache.logging.log4j"
 _CORE = "org/apache/flink/api/common/ExecutionConfig.class"
 _HARNESS = "org/apache/flink/streaming/util/AbstractStreamOperatorTestHarness.class"
 _NEW_HARNESS = (2, 0)
@@ -36,6 +37,9 @@ _ARTIFACTS = (
     "flink-table-runtime",
 )
 """The artifacts that a distribution of Flink has on its class path."""
+_LOG4J = ("log4j-api", "log4j-core", "log4j-1.2-api")
+_LOG4J_VERSION = "2.24.3"
+"""A distribution has Log4j as well, which jobs therefore leave out of their jars."""
 
 
 class FlinkDistribution(Struct, frozen=True, kw_only=True):
@@ -83,6 +87,10 @@ def find_flink(places: FlinkPlaces) -> FlinkDistribution:
             *fetch(
                 f"flink-{places.version}",
                 [Artifact(group=FLINK, name=name, version=places.version) for name in _ARTIFACTS],
+            ),
+            *fetch(
+                f"log4j-{_LOG4J_VERSION}",
+                [Artifact(group=LOG4J, name=name, version=_LOG4J_VERSION, alone=True) for name in _LOG4J],
             ),
         )
     else:

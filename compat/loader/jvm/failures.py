@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import zipfile
 from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
-from compat.loader.failure import Failure, Side, Undecidable
+from compat.loader.failure import SAID, Failure, Side, Undecidable
 from compat.loader.former import advice_on
 from compat.loader.jvm import sql_errors
 from compat.loader.jvm.classfile import ClassFile, ClassFileError
 from compat.loader.jvm.compiled import minor_version
 from compat.loader.jvm.errors import JvmError
-from compat.loader.jvm.libraries import is_of_library
+from compat.loader.jvm.libraries import own_frames
 from compat.loader.jvm.messages import CompiledPlan, Crash, JarProgram, JavaFrame, Program, PyFlinkProgram, SqlScript
 from compat.loader.jvm.process import JvmOptions, JvmOutcome
 from compat.loader.jvm.pyflink.environments import COMMAND
@@ -25,6 +26,8 @@ _MAIN = ("main", "([Ljava/lang/String;)V")
 _PUBLIC_STATIC = 0x0009
 _LIBRARIES = ("META-INF/", "org/apache/", "scala/", "kotlin/", "kotlinx/", "module-info")
 _LISTED = 5
+_PRINTED = re.compile(r"^(?:Caused by: )?((?:\w+\.)+\w*(?:Exception|Error)\b.*)$", re.MULTILINE)
+"""The first line of an exception of Java's in what a program printed."""
 _MAIN_ATTRIBUTES = (b"\nMain-Class:", b"\nprogram-class:")
 
 
@@ -85,7 +88,7 @@ def failed(
 ) -> Failure | None:
     """Why a program gave no job that can be checked; None if it did. ``show_path`` gives what reports call a file."""
     if outcome.timed_out:
-        own = [at for at in outcome.stuck if not is_of_library(at.class_name.replace(".", "/"))]
+        own = own_frames(outcome.stuck)
         frame = (own or outcome.stuck or (None,))[0]
         place = outcome.stuck.index(frame) if frame is not None else 0
         waits = f", in {outcome.stuck[place - 1]}" if place else ""
@@ -107,13 +110,30 @@ def failed(
             what = "Call env.execute(), execute_insert() or execute_sql('INSERT …'); arguments follow --args."
         if isinstance(program, SqlScript | CompiledPlan):
             what = "Write an INSERT INTO, or a statement set."
-        return Failure(rule=Undecidable.NO_JOB, message="The program submits no job.", name=name, side=side, hint=what)
+        return _without_job(outcome.said, what, name, side)
     return None
+
+
+def _without_job(said: str, hint: str, name: str, side: Side | None) -> Failure:
+    """The failure of a program that ended and submitted nothing: one that caught what went wrong has printed it."""
+    message, printed = "The program submits no job.", _PRINTED.findall(said)
+    if printed:
+        message += f" It printed: {printed[-1]}"
+        hint = "Give it what it asks for there: its arguments follow --args, its environment is that of compat."
+    return Failure(
+        rule=Undecidable.NO_JOB,
+        message=message,
+        name=name,
+        side=side,
+        traceback="\n".join([SAID, *(f"  {line}" for line in said.splitlines())]) if printed else None,
+        hint=hint,
+    )
 
 
 def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[str], str]) -> Failure:
     short = crash.type.rpartition(".")[2]
-    source = _line(crash.frames[0], show_path) if crash.frames else None
+    frame = next(iter(own_frames(crash.frames) or crash.frames), None)
+    source = None if frame is None else _line(frame, show_path)
     lines = [f"{crash.type}: {crash.message}", *(f"    at {frame}" for frame in crash.frames)]
     message = f"The program failed: {short}: {crash.message}"
     if crash.statement is not None:

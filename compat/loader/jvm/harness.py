@@ -10,8 +10,10 @@ import jpype
 from msgspec import Struct
 
 from compat.loader.jvm.asking import declare
-from compat.loader.jvm.bridge import Java, described, flink, is_a, java, member, members, user_frames
+from compat.loader.jvm.bridge import Java, class_name, described, flink, is_a, java, member, members, user_frames
+from compat.loader.jvm.bridge import operator_of as held_by
 from compat.loader.jvm.graphs import Configured
+from compat.loader.jvm.libraries import CONNECTORS
 from compat.loader.jvm.patience import Account, Patience, account_of
 from compat.loader.jvm.pyflink.operators import runs_python
 from compat.loader.jvm.unconnected import is_sink, open_flinks_part, replace_committer, replace_writer
@@ -108,10 +110,17 @@ def is_source(made: Java) -> bool:
 def acts_on_values(operator: Configured, loader: Java) -> bool:
     """True for sources, and for sinks, which commit what they find in their state: values are not handed to them."""
     factory = operator.config.getStreamOperatorFactory(loader)
-    held: Java = factory.getOperator() if hasattr(factory, "getOperator") else None
+    held = held_by(factory)
     if is_a(factory, SOURCE) or is_a(held, _LEGACY_SOURCE, *_SINK_OPERATORS) or is_sink(factory):
         return True
     return is_a(held, _WITH_FUNCTION) and is_a(held.getUserFunction(), *_SINK_FUNCTIONS)
+
+
+def is_of_connector(operator: Configured, loader: Java) -> bool:
+    """True for an operator whose function is a connector's own, as it was published."""
+    held = held_by(operator.config.getStreamOperatorFactory(loader))
+    function = held.getUserFunction() if is_a(held, _WITH_FUNCTION) else None
+    return (class_name(function) or "").replace(".", "/").startswith(CONNECTORS)
 
 
 def harness(operator: Configured, loader: Java, max_parallelism: int, backend: Java = None) -> Java:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from compat.loader.jvm.messages import JavaFrame
+
 LIBRARIES = tuple(
     (
         "java/ javax/ jakarta/ jdk/ sun/ com/sun/ org/apache/ org/slf4j/ scala/ kotlin/ kotlinx/ com/google/ com/fasterxml/ "
@@ -21,3 +25,17 @@ CONNECTORS = (
 def is_of_library(name: str) -> bool:
     """True for a class of a well-known library, wherever it lies."""
     return name.startswith(LIBRARIES)
+
+
+def own_frames(frames: Sequence[JavaFrame]) -> list[JavaFrame]:
+    """The frames of a stack, innermost first, that are the program's own and not a library's.
+
+    Programs stand in the package of a library too, as examples of AWS's and Apache's do: ``main`` tells which is theirs.
+    """
+    outermost = frames[-1] if frames and frames[-1].method == "main" else None
+    home = "" if outermost is None else outermost.class_name.rpartition(".")[0] + "."
+    return [
+        one
+        for one in frames
+        if (home and one.class_name.startswith(home)) or not is_of_library(one.class_name.replace(".", "/"))
+    ]

@@ -25,7 +25,7 @@ from compat.loader.jvm.plans import plan_of, refused_by, refused_of
 from compat.loader.jvm.process import JvmOptions, JvmOutcome, JvmProcess, Setup
 from compat.loader.jvm.pyflink.choosing import choose
 from compat.loader.jvm.pyflink.installed import flink_of, named
-from compat.loader.jvm.runtime_properties import folder_for
+from compat.loader.jvm.runtime_properties import folder_for, library_for
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.shown import show_path
 from compat.state.model.job import Plan, Refused
@@ -174,7 +174,7 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
             if isinstance(program, JarProgram) and load.jars.runtime_properties is not None:
                 properties = folder_for(load.jars.runtime_properties)
                 program = replace(program, before=str(properties))
-                flink = replace(flink, jars=(properties, *flink.jars))
+                flink = replace(flink, jars=(properties, *flink.jars, *library_for(given.path)))
         jars, of_others = connector_jars(load.jars.connectors, flink.version)
         flink = replace(flink, jars=(*jars, *flink.jars))
         java = find_java()

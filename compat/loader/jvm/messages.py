@@ -395,12 +395,14 @@ class RestoreFailure(Struct, frozen=True, kw_only=True):
 class RestoreAttempt(Struct, frozen=True, kw_only=True):
     """A restore on a state backend; ``any`` stands for what fails before there is one.
 
-    ``at_first_read`` tells of a failure that the backend shows when it reads a value, not at the restore.
+    ``at_first_read`` tells of a failure that the backend shows when it reads a value, not at the restore, ``for_values`` of one
+    that the operator's own state before the first record shows as well.
     """
 
     backend: Backend
     failure: RestoreFailure | None = None
     at_first_read: bool = False
+    for_values: bool = False
 
 
 class StateReading(Struct, frozen=True, kw_only=True):

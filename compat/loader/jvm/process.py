@@ -17,6 +17,7 @@ from types import TracebackType
 
 import msgspec
 
+from compat.loader.advice import said
 from compat.loader.interpreter import Interpreter
 from compat.loader.jvm.archive import archive_for
 from compat.loader.jvm.distribution import FlinkDistribution
@@ -70,7 +71,8 @@ class JvmOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a program: the jobs it submitted, in order, and how it failed, if it did.
 
     ``timed_out`` tells that it did not end in time; ``stuck`` are the lines where it stood then. ``restored`` are the answers
-    to restores, in order: fewer than were asked for where one of them took too long or ended the JVM.
+    to restores, in order: fewer than were asked for where one of them took too long or ended the JVM. ``said`` is the end of
+    what it printed as errors.
     """
 
     jobs: tuple[Job, ...]
@@ -78,6 +80,7 @@ class JvmOutcome(msgspec.Struct, frozen=True, kw_only=True):
     timed_out: bool = False
     stuck: tuple[JavaFrame, ...] = ()
     restored: tuple[Restored, ...] = ()
+    said: str = ""
 
 
 @dataclass(slots=True, eq=False)
@@ -93,6 +96,7 @@ class Building:
     stuck: Stuck | None = None
     ended: Ended | None = None
     restored: list[Restored] = field(default_factory=list)
+    said: str = ""
 
     def restore(self, wanted: Restore) -> None:
         """Have OLD's state restored into a job of this program, which is the last that its JVM was told to build."""
@@ -239,7 +243,7 @@ class JvmProcess:
             begun = bool(self._asked) and self._asked[0].building is building
         jobs, restored = tuple(building.jobs), tuple(building.restored)
         if building.ended is not None:
-            return JvmOutcome(jobs=jobs, crash=building.ended.crash, restored=restored)
+            return JvmOutcome(jobs=jobs, crash=building.ended.crash, restored=restored, said=building.said)
         if not begun:
             return None
         if building.stuck is not None or self._late:
@@ -254,7 +258,8 @@ class JvmProcess:
             selector.register(result, selectors.EVENT_READ)
             selector.register(errors, selectors.EVENT_READ)
             while result in selector.get_map() and not self._is_late(len(pending)):
-                for key, _ in selector.select(_PULSE):
+                # What a program says is there before its end is told.
+                for key, _ in sorted(selector.select(_PULSE), key=lambda one: one[0].fd == result):
                     chunk = os.read(key.fd, 1 << 20)
                     if not chunk:
                         selector.unregister(key.fd)
@@ -301,6 +306,8 @@ class JvmProcess:
                     return
                 case Ended() if is_build:
                     building.ended = message
+                    building.said = said(bytes(self._errors))
+                    self._errors.clear()
                 case Restored() if not is_build:
                     building.restored.append(message)
                 case _:
@@ -314,14 +321,16 @@ class JvmProcess:
         """A program that ended its process: with code 0 after a job, that is its way to end."""
         if self._code == 0 and submitted:
             return None
-        said = self._errors.decode("utf-8", "replace").strip()
-        if self._code is not None and 0 <= self._code < 128 and "Traceback" not in said:
+        errors = self._errors.decode("utf-8", "replace").strip()
+        if self._code is not None and 0 <= self._code < 128 and "Traceback" not in errors:
+            printed = f" It printed: {errors.splitlines()[-1].strip()}" if errors else ""
+            when = "" if submitted else " before it submitted a job"
             return Crash(
                 type="SystemExit",
-                message=f"The program called System.exit({self._code}){'' if submitted else ' before it submitted a job'}.",
-                hint="Look at what the program needs: arguments follow --args.",
+                message=f"The program called System.exit({self._code}){when}.{printed}",
+                hint="Look at what the program needs: arguments follow --args, its environment is that of compat.",
             )
-        last = " / ".join(said.splitlines()[-_TAIL:])
+        last = " / ".join(errors.splitlines()[-_TAIL:])
         return Crash(
             type="ProcessEnded", message=f"The JVM ended before the program was done{': ' + last if last else '.'}"
         )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 
 import jpype
 import msgspec
 
-from compat.loader.failure import CLASSPATH
+from compat.loader.failure import CLASSPATH, HADOOP, RUNTIME_PROPERTIES
 from compat.loader.jvm import connector_jars
 from compat.loader.jvm.bridge import (
     Java,
@@ -21,8 +23,9 @@ from compat.loader.jvm.bridge import (
     member,
     user_frames,
 )
-from compat.loader.jvm.libraries import is_of_library
+from compat.loader.jvm.libraries import own_frames
 from compat.loader.jvm.messages import Crash, JarProgram, Program, Request
+from compat.loader.jvm.runtime_properties import RUNTIME
 
 _WRAPPERS = (
     "org.apache.flink.client.program.ProgramInvocationException",
@@ -30,8 +33,6 @@ _WRAPPERS = (
     "java.util.concurrent.ExecutionException",
 )
 _PROPERTIES = "application_properties.json"
-_RUNTIME = "com.amazonaws.services.kinesisanalytics.runtime.KinesisAnalyticsRuntime"
-_NO_FACTORY = "Could not find any factory for identifier"
 _NO_BROKER = "No resolvable bootstrap urls"
 _OUTSIDE = frozenset(
     {
@@ -44,6 +45,11 @@ _OUTSIDE = frozenset(
     }
 )
 """What libraries throw where they cannot reach a system, or have no credentials for it."""
+_REQUIRED = re.compile(r"No data for required key '([^']+)'")
+"""What Flink's ``ParameterTool`` throws for an argument that is not there."""
+_NO_FACTORY = re.compile(r"Could not find any factory for identifier '([^']+)' that implements '([^']+)'")
+_NO_RESOURCE = "inStream parameter is null"
+"""What Java's ``Properties`` throw for a resource that no loader found."""
 _CLASS_FILES = 44  # a class file of version 61 needs Java 17
 
 
@@ -83,14 +89,23 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
     for one in causes(error):
         kind = str(one.getClass().getName())
         said = str(one.getMessage())
+        if lacking := _NO_FACTORY.search(said):
+            name, factory = lacking.groups()
+            message = f"No {factory.rpartition('.')[2]} for {name!r} is on the class path."
+            hint, option = connector_jars.advice_on_factory(name)
+            return msgspec.structs.replace(found, message=message, hint=hint, option=option)
         if kind == "java.lang.UnsupportedClassVersionError":
             return _too_new(found, said)
         if kind in ("java.lang.NoClassDefFoundError", "java.lang.ClassNotFoundException"):
             name = said.replace("/", ".")
+            if name == RUNTIME:
+                return _without_properties(msgspec.structs.replace(found, message=f"The class {name} is missing."))
             hint, option = connector_jars.advice(name) or (
                 f"Put the jar that has {name} on the class path with --classpath, or into the job's jar.",
                 CLASSPATH,
             )
+            if name.startswith("org.apache.hadoop."):
+                hint, option = HADOOP, CLASSPATH
             if isinstance(program, JarProgram) and name == program.main_class:
                 hint, option = f"Look at --main-class: {Path(program.path).name} has no such class.", ""
             return Crash(
@@ -100,19 +115,14 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
                 hint=hint,
                 option=option or None,
             )
-        if _NO_FACTORY in said:
-            name = said.partition("identifier '")[2].partition("'")[0]
-            what = said.partition("implements '")[2].partition("'")[0].rpartition(".")[2]
-            hint, option = connector_jars.advice_on_factory(name)
-            message = f"No {what or 'factory'} for {name!r} is on the class path."
-            return Crash(type=found.type, message=message, frames=found.frames, hint=hint, option=option)
         if kind == "java.lang.NoSuchMethodError":
             hint = f"The program was compiled for another version of a library; this is Flink {version}."
             return Crash(type=kind, message=said, frames=found.frames, hint=hint)
     if (outside := _outside(error, found)) is not None:
         return outside
-    of_platform = _of_platform(error, found, program) if isinstance(program, JarProgram) else None
-    return of_platform or found
+    if not isinstance(program, JarProgram):
+        return found
+    return _of_platform(error, found, program) or _of_own(found, program)
 
 
 def _of_platform(error: Java, found: Crash, program: JarProgram) -> Crash | None:
@@ -121,17 +131,41 @@ def _of_platform(error: Java, found: Crash, program: JarProgram) -> Crash | None
     Its library gives no properties where there is no file, and the job fails when it uses them.
     """
     reads = any(_PROPERTIES in str(one.getMessage() or "") for one in causes(error))
-    if not reads and not _is_loaded(_RUNTIME):
+    if not reads and not _is_loaded(RUNTIME):
         return None
     if program.before:
         hint = "Look whether the file of --runtime-properties has every group and key that the job asks for."
         return msgspec.structs.replace(found, hint=hint)
+    return _without_properties(found)
+
+
+def _without_properties(found: Crash) -> Crash:
+    """The crash of a job that asks for the service's properties and has none."""
     said = "The job reads properties that AWS's Managed Service for Apache Flink gives, and has none here."
     hint = (
         "Give them with --runtime-properties FILE, a list of groups as the service has it: "
         '[{"PropertyGroupId": "NAME", "PropertyMap": {"KEY": "VALUE"}}].'
     )
-    return msgspec.structs.replace(found, message=f"{found.message} {said}", hint=hint)
+    return msgspec.structs.replace(found, message=f"{found.message} {said}", hint=hint, option=RUNTIME_PROPERTIES)
+
+
+def _of_own(found: Crash, program: JarProgram) -> Crash:
+    """A crash of the program's own, with the arguments or the file that it lacks where that can be the reason."""
+    if lacking := _REQUIRED.search(found.message):
+        more = f"--{lacking[1]}"
+        hint = f"Give it with --args {shlex.quote(f'{shlex.join((*program.arguments, more))} VALUE')}."
+        option = None if program.arguments else f'--args "{more} $VALUE"'
+        return msgspec.structs.replace(found, hint=hint, option=option)
+    if _NO_RESOURCE in found.message:
+        hint = (
+            "It reads a file on the class path that is not there: name the folder that the file is in with --classpath."
+        )
+        return msgspec.structs.replace(found, hint=hint, option='--classpath "$FOLDER"')
+    own = own_frames(found.frames)
+    if program.arguments or not own or own[0] != found.frames[0]:
+        return found
+    hint = f"The program throws this itself, in {own[0].method}(). If it wants arguments, give them with --args 'ARGUMENTS'."
+    return msgspec.structs.replace(found, hint=hint)
 
 
 def _is_loaded(name: str) -> bool:
@@ -155,7 +189,7 @@ def _outside(error: Java, found: Crash) -> Crash | None:
         return None
     for one in chain:
         trace = list(one.getStackTrace())
-        own = [at for at in user_frames(trace) if not is_of_library(at.class_name.replace(".", "/"))]
+        own = own_frames(list(user_frames(trace)))
         if own:
             place = next(place for place, at in enumerate(trace) if str(at.getClassName()) == own[0].class_name)
             before = trace[place - 1] if place else None

@@ -21,7 +21,14 @@ from compat.loader.jvm.bridge import Java, described, is_a, member, operator_of
 from compat.loader.jvm.distribution import parsed
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.handles import OldOperator, emptied, without_values
-from compat.loader.jvm.harness import Bounds, FailedAtFirstRead, OperatorFailed, acts_on_values, bounded
+from compat.loader.jvm.harness import (
+    Bounds,
+    FailedAtFirstRead,
+    OperatorFailed,
+    acts_on_values,
+    bounded,
+    is_of_connector,
+)
 from compat.loader.jvm.messages import (
     Backend,
     Limit,
@@ -111,7 +118,21 @@ def _restored(
         except OperatorFailed as error:
             attempts.append(RestoreAttempt(backend="any", failure=failure_of(error)))
     keyed = bool(old.headers)
-    attempts += [_attempt(operator, backend, made_by, given, bounds, keyed=keyed) for backend, made_by in backends(old)]
+    tried = tuple(backends(old))
+    made = [_attempt(operator, backend, made_by, given, bounds, keyed=keyed) for backend, made_by in tried]
+    notes = old.notes
+    if new is not None and any(one.failure is not None for one in made):
+        # What fails with its own state before the first record as well fails for want of values, and tells nothing of OLD's.
+        own = Given(new, given.max_parallelism)
+        alone = [_attempt(operator, backend, made_by, own, bounds, keyed=keyed) for backend, made_by in tried]
+        refused = {one.failure for one in alone if one.failure is not None}
+        if any(one.failure in refused for one in made) and is_of_connector(operator, built.loader):
+            notes = (*notes, "its restore, which it refuses without values, is not tried")
+            made = [RestoreAttempt(backend=one.backend) if one.failure in refused else one for one in made]
+        made = [
+            msgspec.structs.replace(one, for_values=one.failure is not None and one.failure in refused) for one in made
+        ]
+    attempts += made
     if (old.versioned or old.enumerator) and all(one.failure is None for one in attempts):
         attempts += _of_versioned(operator, given, old, bounds)
     failed = {one.backend for one in attempts if one.failure is not None}
@@ -119,18 +140,18 @@ def _restored(
     longer = Bounds(loader=built.loader, timeout=max(built.timeout, allowance.left))
     rehearsal = Rehearsing(operator, old, savepoint, longer).rehearse(state, fit, allowance)
     sampled = _sampled(states, rehearsal)
-    tried = [one for one in backends(old) if one[0] in fit]
-    found = list(Sampling(operator, old, bounds).failures(sampled, tried))
+    fitting = [one for one in tried if one[0] in fit]
+    found = list(Sampling(operator, old, bounds).failures(sampled, fitting))
     same = {digest_of_classes(one) for one in built.found[operator.node].states.states}
     asked = [one for one in samples if one.classes not in same]
-    read = list(Reading(operator, bounds, tried, _converted(states), new).read(asked))
+    read = list(Reading(operator, bounds, fitting, _converted(states), new).read(asked))
     found += [one for one in read if isinstance(one, StateReading)]
     return OperatorRestore(
         node=operator.node,
         operator_id=state.id,
         attempts=tuple(attempts),
         states=states,
-        notes=old.notes,
+        notes=notes,
         rehearsal=msgspec.structs.replace(rehearsal, states=(*rehearsal.states, *found)),
         sampled=tuple(one for one in read if isinstance(one, Sampled)),
     )

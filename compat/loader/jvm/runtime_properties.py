@@ -1,30 +1,36 @@
 """The properties that AWS gives to a job in its Managed Service for Apache Flink: where a job finds them.
 
-Its library, ``KinesisAnalyticsRuntime``, looks for the resource ``config.properties``, which names the file.
+Its library, ``KinesisAnalyticsRuntime``, looks for the resource ``config.properties``, which names the file. The service has
+that library, so that most jars come without it.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import zipfile
 from pathlib import Path
 
 import msgspec
 
 from compat.compiler.spark.driver.java import cache_folder
 from compat.loader.jvm.errors import JvmError
+from compat.loader.jvm.maven import Artifact, fetch
 
 OPTION = "--runtime-properties"
+RUNTIME = "com.amazonaws.services.kinesisanalytics.runtime.KinesisAnalyticsRuntime"
+"""The class of AWS's library that gives a job its properties."""
+_LIBRARY = Artifact(group="com.amazonaws", name="aws-kinesisanalytics-runtime", version="1.2.0", alone=True)
 _RESOURCE = "config.properties"
 _KEY = "application_properties_file"
 _HINT = 'It is a list of groups: [{"PropertyGroupId": "NAME", "PropertyMap": {"KEY": "VALUE"}}].'
 
 
 class _Group(msgspec.Struct):
-    """A group of properties, as the service writes it."""
+    """A group of properties, as the service writes it; its library takes numbers and booleans as text."""
 
     group: str = msgspec.field(name="PropertyGroupId")
-    properties: dict[str, str] = msgspec.field(name="PropertyMap")
+    properties: dict[str, str | int | float | bool] = msgspec.field(name="PropertyMap")
 
 
 def folder_for(file: str) -> Path:
@@ -46,6 +52,14 @@ def folder_for(file: str) -> Path:
     fresh.write_text(written, encoding="ascii")
     os.replace(fresh, folder / _RESOURCE)
     return folder
+
+
+def library_for(jar: str) -> tuple[Path, ...]:
+    """AWS's library, where a job's jar has it not. Raises JvmError where it cannot be fetched."""
+    with zipfile.ZipFile(jar) as entries:
+        if f"{RUNTIME.replace('.', '/')}.class" in entries.namelist():
+            return ()
+    return fetch(f"{_LIBRARY.name}-{_LIBRARY.version}", [_LIBRARY])
 
 
 def _escaped(text: str) -> str:

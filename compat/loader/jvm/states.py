@@ -83,8 +83,11 @@ def snapshots(
 
 
 def _snapshot_of(operator: Configured, upstream: Upstream, bounds: Bounds, call_open: bool) -> Snapshot:
+    factory = operator.config.getStreamOperatorFactory(bounds.loader)
+    if factory is None:
+        return Snapshot(states=DeclaredStates())  # the head or tail of a loop runs no operator
     why = NOT_OPENED
-    if call_open and not is_connector(operator.config.getStreamOperatorFactory(bounds.loader)):
+    if call_open and not is_connector(factory):
         try:
             return bounded(lambda: _empty(operator, upstream, bounds.loader), bounds, "open()")
         except OperatorFailed as error:

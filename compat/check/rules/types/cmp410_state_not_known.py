@@ -11,7 +11,7 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.check.states import changes, undecided
-from compat.loader.failure import CLASSPATH
+from compat.loader.failure import CLASSPATH, HADOOP
 from compat.plan.queries import of_query
 from compat.state.model.operators import Operator
 
@@ -86,8 +86,13 @@ def _advice(operator: Operator, *, in_python: bool) -> Fix:
 _MISSING = r"(?:ClassNotFoundException|NoClassDefFoundError):? "
 _BY_CAUSE: tuple[tuple[str, str, str | None], ...] = (
     (
+        r"supported by Flink through the following plugin\(s\): ([\w-]+)",
+        "Put the jar of Flink's file system {0} on the class path, in the version of Flink.",
+        CLASSPATH,
+    ),
+    (
         r"org[./]apache[./]hadoop[./]",
-        "Put Hadoop's jars, such as hadoop-client-api and hadoop-client-runtime, on the class path.",
+        HADOOP,
         CLASSPATH,
     ),
     (

@@ -31,6 +31,18 @@ def _find(check: Check) -> Iterator[Finding]:
             continue
         kind = problem.failure.type.rpartition(".")[2]
         cause = "" if problem.failure.cause is None else f" ({problem.failure.cause})"
+        if problem.for_values:
+            yield check.finding(
+                RULE,
+                f"whether {pair.new.label} takes back its state is not known",
+                level=Level.UNKNOWN,
+                consequence="Its code refuses a state without values, also its own: it wants some, or never takes any back.",
+                reason=f"{kind}: {problem.failure.message}{cause}",
+                old=pair.old,
+                new=pair.new,
+                fixes=(Fix(text="Restore a savepoint in a test of yours, then accept it with --allow-unknown."),),
+            )
+            continue
         yield check.finding(
             RULE,
             f"the restore of {pair.new.label} fails in Flink's own classes",
@@ -98,7 +110,8 @@ RULE = Rule(
     name="restore-fails",
     level=Level.ERROR,
     other_levels=(Level.UNKNOWN,),
-    when="unknown where the restore could not be tried, such as when state files are out of reach",
+    when="unknown where the restore could not be tried, such as when state files are out of reach, or code asks for values of "
+    "which there are none",
     fate=Fate.REFUSED,
     summary="NEW's operator fails when Flink restores OLD's state into it, or reads or writes what was in it.",
     why="Jobs in Java and SQL are built by Flink's own classes, and OLD's state is restored into NEW's operators by them. What "

@@ -74,6 +74,19 @@ def test_so_does_a_jar_whose_library_the_platform_provides(flink, runtime, prope
     assert "totals" in {one.uid for one in found.operators}
 
 
+def test_and_one_whose_library_nobody_gives(flink, runtime, properties):
+    found = planned(JAR, properties=properties)
+    assert "totals" in {one.uid for one in found.operators}
+
+
+def test_a_number_is_the_text_that_the_library_makes_of_it(flink, fat, tmp_path):
+    path = tmp_path / "numbers.json"
+    path.write_text('[{"PropertyGroupId": "Shop", "PropertyMap": {"uid": true, "name": 10.0}}]', encoding="utf-8")
+    found = planned(fat, properties=str(path))
+    assert found.job_name == "10.0"
+    assert "true" in {one.uid for one in found.operators}
+
+
 def test_a_job_that_lacks_them_is_told_so(flink, fat):
     with pytest.raises(InputError) as raised:
         planned(fat)
@@ -99,7 +112,7 @@ def test_so_is_one_whose_file_lacks_a_group(flink, fat, tmp_path):
         (None, "cannot be read: No such file or directory"),
         ("{}", "holds no properties of an application"),
         ('[{"PropertyGroupId": "Shop"}]', "holds no properties of an application"),
-        ('[{"PropertyGroupId": "Shop", "PropertyMap": {"a": 1}}]', "holds no properties of an application"),
+        ('[{"PropertyGroupId": "Shop", "PropertyMap": {"a": {}}}]', "holds no properties of an application"),
         ("\ufffe", "holds no properties of an application"),
     ],
 )
