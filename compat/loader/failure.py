@@ -12,7 +12,7 @@ SAID = "It said:"
 """The line of a traceback behind which is what the program said."""
 CLASSPATH = '--classpath "$JAR"'
 """The option that gives a job a jar that it lacks, as it is typed in a shell."""
-HADOOP = "Put Hadoop's jars, such as hadoop-client-api and hadoop-client-runtime, on the class path."
+HADOOP = "Put Hadoop's jars, such as hadoop-client-api, hadoop-client-runtime and commons-logging, on the class path."
 """What to do where a class of Hadoop's is missing, which neither Flink nor its connectors have."""
 RUNTIME_PROPERTIES = '--runtime-properties "$FILE"'
 """The option that gives a job the properties of AWS's service, likewise."""
