@@ -95,7 +95,8 @@ def test_a_job_whose_platform_is_not_there_is_told_what_that_gives(flink):
 def test_a_class_that_nobody_brings_is_asked_for(flink, java):
     given = JarProgram(path=str(UNCONNECTED), main_class="shop.Piped")
     found = failed(build(given, flink, java, OPTIONS), given, OPTIONS, "shop.jar")
-    assert found.option == CLASSPATH
+    assert found.option == "--connector kafka"
+    assert "--classpath JAR" in found.hint
 
 
 @pytest.mark.parametrize(
