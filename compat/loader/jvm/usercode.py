@@ -7,7 +7,6 @@ import re
 import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from pathlib import Path
 
 import jpype
@@ -59,6 +58,7 @@ class UserClasses:
         self._loader = loader
         self._above = flink("api.common.JobID").class_.getClassLoader()
         self._here: dict[str, bool] = {}
+        self._digests: dict[frozenset[str], str] = {}
         self._all = Classes(self._read, lambda name: False)
         self._above_by_home: dict[str, dict[str, tuple[str, ...]]] = {}
         self._below: dict[tuple[str, str], tuple[str, ...]] = {}
@@ -91,7 +91,7 @@ class UserClasses:
         """
         told = self.named_by(serialized)
         if any(not _BY_NAME.isdisjoint(found.called) for found in told.values()):
-            return self.digest
+            return self._digest_with(frozenset(name.rpartition("/")[0] for name in told))
         return hashlib.sha256(b"".join(name.encode() + told[name].digest for name in sorted(told))).hexdigest()
 
     def named_by(self, serialized: bytes) -> dict[str, ClassFile]:
@@ -105,16 +105,22 @@ class UserClasses:
                 waiting += found.named
         return told
 
-    @cached_property
-    def digest(self) -> str:
-        """A digest of all classes of the job's jars but those of well-known libraries, byte for byte."""
-        told = hashlib.sha256()
-        for jar in self.jars():
-            with zipfile.ZipFile(jar) as archive:
-                for entry in sorted(archive.infolist(), key=lambda one: one.filename):
-                    if entry.filename.endswith(".class") and not entry.filename.startswith(LIBRARIES):
-                        told.update(f"{entry.filename} {entry.CRC} {entry.file_size}\n".encode())
-        return told.hexdigest()
+    def _digest_with(self, packages: frozenset[str]) -> str:
+        """A digest of all classes of the job's jars, byte for byte: of well-known libraries only those of these packages.
+
+        A program may stand in the package of a library, as examples of Flink's and AWS's own do.
+        """
+        if packages not in self._digests:
+            told = hashlib.sha256()
+            for jar in self.jars():
+                with zipfile.ZipFile(jar) as archive:
+                    for entry in sorted(archive.infolist(), key=lambda one: one.filename):
+                        name = entry.filename
+                        of_library = name.startswith(LIBRARIES) and name.rpartition("/")[0] not in packages
+                        if name.endswith(".class") and not of_library:
+                            told.update(f"{name} {entry.CRC} {entry.file_size}\n".encode())
+            self._digests[packages] = told.hexdigest()
+        return self._digests[packages]
 
     def below(self, root: str, near: str | None = None) -> tuple[str, ...]:
         """The classes of one house with ``near``, else with ``root``, that extend or implement ``root``, by name."""
