@@ -51,16 +51,20 @@ def assert_compatible(
     without a report, as on the command line. Raises IncompatibleError.
     """
     __tracebackhide__ = True
-    settings = find(Path.cwd(), Path(new)).under(
-        Settings(
-            fail_on=None if fail_on is None else Level(fail_on),
-            allow_unknown=allow_unknown,
-            allow_non_restored_state=allow_non_restored_state,
-            flink=flink,
-            timeout=timeout,
-            options=dict(options or {}),
-            no_open=None if call_open is None else not call_open,
-            jars=jars or FlinkJars(),
+    settings = (
+        find(Path.cwd(), Path(new))
+        .of_job(os.fspath(new))
+        .under(
+            Settings(
+                fail_on=None if fail_on is None else Level(fail_on),
+                allow_unknown=allow_unknown,
+                allow_non_restored_state=allow_non_restored_state,
+                flink=flink,
+                timeout=timeout,
+                options=dict(options or {}),
+                no_open=None if call_open is None else not call_open,
+                jars=jars or FlinkJars(),
+            )
         )
     )
     entry = settings.entry(os.fspath(new))

@@ -29,6 +29,7 @@ from compat.check.catalogue import RULES
 from compat.check.rule import Family, Rule
 from compat.cli import main as commands
 from compat.diagnosis.catalogue import ENTRIES
+from compat.settings.keys import JOB_KEYS, KEYS, Key
 
 ROOT = Path(__file__).parents[1]
 GOLDEN = ROOT / "tests" / "golden"
@@ -123,6 +124,26 @@ def exceptions(_: str) -> str:
         for entry in ENTRIES
     )
     return table(("text", "means", "rules", "what to do"), rows)
+
+
+# Settings
+
+
+def settings(_: str) -> str:
+    """The keys of a settings file."""
+    return _keys(KEYS)
+
+
+def job_settings(_: str) -> str:
+    """The keys of the table of a single job."""
+    return _keys(JOB_KEYS)
+
+
+def _keys(keys: Iterable[Key]) -> str:
+    rows = (
+        (f"`{key.name}`", _escaped(key.kind.expected), _escaped(key.default) or "–", _escaped(key.says)) for key in keys
+    )
+    return table(("key", "value", "default", "what it says"), rows)
 
 
 # Commands
@@ -303,9 +324,11 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "cli": cli,
     "exceptions": exceptions,
     "java-pairs": java_pairs,
+    "job-settings": job_settings,
     "output": output,
     "python-pairs": python_pairs,
     "rules": rules,
+    "settings": settings,
     "topology": topology,
 }
 """The parts by the name that stands in a page; what follows the name there is the argument."""

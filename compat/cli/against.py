@@ -72,6 +72,9 @@ class ProjectJobs:
         one = comparison(f"{PREFIX}{self._reference}:{os.path.relpath(file)}", file)
         one = replace(one, load=replace(one.load, watched=self._top))
         entry = self._settings.entry(file)
+        if entry is not None and entry.settings is not None:
+            new, old = self._command.loads(file)
+            one = replace(one, load=replace(new, watched=self._top), load_old=old)
         if entry is None or not entry.args:
             return one
         given = split(entry.args)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,8 +44,8 @@ class CheckCommand(Struct, frozen=True, kw_only=True):
 
     ``files`` are the programs and snapshots that were named, in order, ``typed`` is what of the command line the next commands
     repeat. ``settings`` are the project's with those of the
-    command line over them, ``load`` and ``load_old`` how the programs are loaded. ``job`` is the number of a job,
-    ``job_name`` its name in a registry.
+    command line over them, ``load`` and ``load_old`` how the programs are loaded; ``loads`` tells this of NEW and OLD of a job
+    of the project, of which the settings may say more. ``job`` is the number of a job, ``job_name`` its name in a registry.
     """
 
     mode: Mode
@@ -54,6 +54,7 @@ class CheckCommand(Struct, frozen=True, kw_only=True):
     settings: Settings
     load: LoadOptions
     load_old: LoadOptions
+    loads: Callable[[str], tuple[LoadOptions, LoadOptions]]
     old_arguments: tuple[str, ...]
     new_arguments: tuple[str, ...]
     job: int | None
@@ -119,18 +120,25 @@ def command_of(context: click.Context) -> CheckCommand:
     near = given["new"] if mode is Mode.COMPARE else given["old"]
     deployment = parse_deployment(given["deployment"])
     of_old = parse_deployment(given["old_deployment"], "--old-deployment")
-    settings = _settings(near, given, deployment)
+
+    def loads(job: str | None) -> tuple[LoadOptions, LoadOptions]:
+        load = _settings(near, given, deployment, job).load_options()
+        as_old = load if of_old is None else _settings(near, given, of_old, job).load_options()
+        return load, load_options_of_old(given, as_old)
+
+    job = files[1] if mode is Mode.COMPARE else None
+    settings = _settings(near, given, deployment, job)
     entry = settings.entry(files[1]) if mode is Mode.COMPARE and given["args"] is None else None
     both = given["args"] if entry is None else entry.args
-    load = settings.load_options()
-    as_old = load if of_old is None else _settings(near, given, of_old).load_options()
+    load, load_old = loads(job)
     return CheckCommand(
         mode=mode,
         files=files,
         typed=_typed(context, mode, files),
         settings=settings,
         load=load,
-        load_old=load_options_of_old(given, as_old),
+        load_old=load_old,
+        loads=loads,
         old_arguments=split(both if given["old_args"] is None else given["old_args"]),
         new_arguments=split(both if given["new_args"] is None else given["new_args"]),
         job=number,
@@ -214,8 +222,10 @@ def _number(job: str | None, option: str) -> int | None:
     return None if job is None else int(job)
 
 
-def _settings(near: str | None, given: dict[str, Any], deployment: Deployment | None) -> Settings:
-    """The settings that hold for a file, with those of a deployment over them, and those of the command line over both."""
+def _settings(
+    near: str | None, given: dict[str, Any], deployment: Deployment | None, job: str | None = None
+) -> Settings:
+    """The settings that hold for a file, with those of a job, a deployment and the command line over them, in this order."""
     deployed = {} if deployment is None else deployment.options
     try:
         found = configuration.find(Path.cwd(), *([Path(near)] if near and not near.startswith("git:") else []))
@@ -239,7 +249,7 @@ def _settings(near: str | None, given: dict[str, Any], deployment: Deployment | 
         raise click.UsageError(str(error)) from error
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="'--output'") from error
-    chosen = found.under(command_line)
+    chosen = (found if job is None else found.of_job(job)).under(command_line)
     if given["write_baseline"] and chosen.baseline is None:
         raise click.UsageError("--write-baseline needs --baseline FILE.")
     formats = [output.format for output in chosen.output or (Output("text"),)]

@@ -10,7 +10,7 @@ from compat import schemas
 @click.command("schema")
 @click.argument("name", metavar="FORMAT", type=click.Choice(schemas.NAMES))
 def schema(name: str) -> None:
-    """Print the JSON schema (draft 2020-12) of a format: plan, report or topology.
+    """Print the JSON schema (draft 2020-12) of a format: plan, report, settings or topology.
 
     Example: compat schema report > report.schema.json
     """

@@ -1,6 +1,7 @@
 """The JSON schemas of what compat reads and writes.
 
-The schema of a plan follows from its model, that of a topology from the tables it is read by; that of a report is a file.
+The schema of a plan follows from its model, those of settings and topologies from the tables they are read by; that of a
+report is a file.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import json
 from importlib.resources import files
 from typing import Any
 
-NAMES = ("plan", "report", "topology")
+NAMES = ("plan", "report", "settings", "topology")
 """The formats that have a schema."""
 
 
@@ -24,6 +25,10 @@ def text(name: str) -> str:
         from compat.plan import schema as plan
 
         return json.dumps(plan.schema(), indent=2) + "\n"
+    if name == "settings":
+        from compat.settings import keys as settings
+
+        return json.dumps(settings.schema(), indent=2) + "\n"
     if name == "topology":
         from compat.compiler.topology import schema as topology
 

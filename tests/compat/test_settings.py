@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import tomllib
 from pathlib import Path
 
+import jsonschema
 import pytest
 
+from compat import schemas
 from compat.check.findings import Level
 from compat.check.ignores import IgnoredRule
 from compat.settings import Output, Settings, SettingsError, find, load, parse_output
+from compat.settings.keys import JOB_KEYS, KEYS
 
 ALL = """
 fail-on = "warning"
@@ -30,12 +35,12 @@ pipeline.operator-chaining.enabled = false
 @pytest.mark.parametrize(
     ("entry", "reason"),
     [
-        ('args = "x"', "each has a path"),
+        ('args = "x"', "each job has a path"),
         ('path = "../a.py"', "below the folder of the settings"),
-        ('path = "a.py"\nchecks = false', "'checks' is no key of a job"),
-        ('path = "a.py"\nargs = 3', "args is text"),
+        ('path = "a.py"\nchecks = false', "checks is no key of a job; did you mean 'check'"),
+        ('path = "a.py"\nargs = 3', "args must be text, as in a shell"),
         ('path = "a.py"\nargs = "it\'s"', "No closing quotation"),
-        ('path = "a.py"\ncheck = "no"', "must be a list of tables with path, args and check"),
+        ('path = "a.py"\ncheck = "no"', "job.check must be true or false"),
     ],
 )
 def test_a_job_that_says_nonsense_is_refused(tmp_path: Path, entry: str, reason: str) -> None:
@@ -84,7 +89,7 @@ def test_files_are_searched_upwards(tmp_path: Path) -> None:
     [
         ("timeot = 1", r"compat\.toml: timeot is no setting; did you mean 'timeout'\?"),
         ("allow_unknown = true", "did you mean 'allow-unknown'"),
-        ("xyz = 1", "known are fail-on"),
+        ("xyz = 1", "known are jobs, baseline, fail-on"),
         ('timeout = "5"', r"timeout must be a number of seconds above 0, not '5'"),
         ("timeout = true", "timeout must be"),
         ("timeout = 0", "timeout must be"),
@@ -138,3 +143,63 @@ def test_outputs() -> None:
     assert parse_output("json=a=b.json") == Output("json", Path("a=b.json"))
     with pytest.raises(SettingsError, match="cannot be read"):
         load(Path("/nowhere/compat.toml"))
+
+
+OF_JOBS = """
+[options]
+"pipeline.name" = "all"
+"state.backend.type" = "hashmap"
+[env]
+REGION = "us"
+[[job]]
+path = "jobs/*.py"
+env = { REGION = "eu" }
+flink = "1.20"
+classpath = "lib"
+options."state.backend.type" = "rocksdb"
+[[job]]
+path = "gone.py"
+main-class = "a.Job"
+check = false
+"""
+
+
+def test_what_is_said_of_a_job_is_over_what_is_said_of_all(tmp_path: Path) -> None:
+    (tmp_path / "compat.toml").write_text(OF_JOBS)
+    (tmp_path / "jobs").mkdir()
+    (tmp_path / "jobs" / "a.py").touch()
+    settings = find(tmp_path)
+    own, other = (settings.of_job(str(tmp_path / name)) for name in ("jobs/a.py", "b.py"))
+    assert (own.flink, own.environment["REGION"], own.jars.classpath) == ("1.20", "eu", (str(tmp_path / "lib"),))
+    assert own.options == {"pipeline.name": "all", "state.backend.type": "rocksdb"}
+    assert (other.flink, other.environment["REGION"], other.options["state.backend.type"]) == (None, "us", "hashmap")
+    assert settings.of_job(str(tmp_path / "gone.py")).jars.main_class == "a.Job"
+    assert settings.job_files() == [os.path.relpath(tmp_path / "jobs" / "a.py")]
+    assert settings.of_job(str(tmp_path / "jobs/a.py")).under(Settings(flink="2.3")).flink == "2.3"
+
+
+@pytest.mark.parametrize("content", [ALL, OF_JOBS])
+def test_the_schema_takes_what_the_reader_takes(tmp_path: Path, content: str) -> None:
+    (tmp_path / "compat.toml").write_text(content)
+    find(tmp_path)
+    jsonschema.validate(tomllib.loads(content), schemas.load("settings"))
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["timeot = 1", "timeout = 0", 'flink = "9"', '[[job]]\nargs = "x"', '[[job]]\npath = "a"\nfail-on = "error"'],
+)
+def test_the_schema_refuses_what_the_reader_refuses(tmp_path: Path, content: str) -> None:
+    (tmp_path / "compat.toml").write_text(content)
+    with pytest.raises(SettingsError):
+        find(tmp_path)
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(tomllib.loads(content), schemas.load("settings"))
+
+
+def test_every_key_says_what_it_is_for() -> None:
+    assert all(key.says.endswith(".") for key in (*KEYS, *JOB_KEYS))
+    fields = [key.field for key in KEYS if key.field]
+    assert len(set(fields)) == len(fields)
+    empty = Settings()
+    assert all(hasattr(empty.jars if "." in field else empty, field.rpartition(".")[2]) for field in fields)

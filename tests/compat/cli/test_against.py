@@ -130,6 +130,18 @@ def test_a_job_that_builds_nothing_without_its_arguments_is_undecided_in_every_f
     assert len(assert_compatible(f"git:HEAD:{job}", job)) == 1
 
 
+def test_a_job_is_built_with_what_the_settings_say_of_it() -> None:
+    job = str(write("billing", JOB.replace("import sys", "import os\nimport sys\n\nos.environ['TOPIC']")))
+    git("add", "-A")
+    git("commit", "-qm", "billing")
+    for text, code in (("", 2), (f'[[tool.compat.job]]\npath = "{JOBS}/b*.py"\nenv = {{ TOPIC = "bills" }}\n', 0)):
+        settings(text)
+        assert check().exit_code == code
+        assert check("--against", "HEAD", job).exit_code == code
+        assert check(f"git:HEAD:{job}", job).exit_code == code
+    assert len(assert_compatible(f"git:HEAD:{job}", job)) == 1
+
+
 @pytest.mark.parametrize("tracked", [True, False])
 def test_a_renamed_job_is_held_against_what_it_was(tracked: bool) -> None:
     if tracked:

@@ -24,6 +24,8 @@ from tests.compat.test_drawn_pairs import kind_of
 FLINK = "2.3.0"
 ONE_IN = 6
 """The part of the records that is looked at by default."""
+FOUND = {773115}
+"""Seeds whose verdict was wrong once: they are looked at by default."""
 ALIKE = {1005, 1012, 1013, 1023, 1029, 1036, 1052, 1054, 1069, 1070, 1072, 1076}
 """Seeds whose state means something else in NEW, which the few rows behind the savepoint do not show."""
 
@@ -34,8 +36,10 @@ def kinds(given: Iterable[Record], flink: Any, java: Any) -> dict[int, str]:
 
 
 def test_a_sample(flink: Any, java: Any) -> None:
-    found = kinds(records(FLINK)[::ONE_IN], flink, java)
+    some = [one for place, one in enumerate(records(FLINK)) if place % ONE_IN == 0 or one.seed in FOUND]
+    found = kinds(some, flink, java)
     assert len(found) > 10
+    assert found.keys() >= FOUND
     assert {seed for seed, kind in found.items() if kind != "right"} <= ALIKE
 
 

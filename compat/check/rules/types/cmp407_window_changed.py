@@ -34,7 +34,10 @@ def _find(check: Check) -> Iterator[Finding]:
         elif stranded:
             consequence = f"Flink restores this without an error, but {stranded}: what they hold is lost."
         else:
-            consequence = "Windows that are open at the savepoint end as they began; new ones follow the new rule."
+            consequence = (
+                "Windows that are open at the savepoint end as they began; new ones follow the new rule, and the first of "
+                "them lack the records in those."
+            )
         yield check.finding(
             RULE,
             f"the windows of {pair.new.label} were {before} and are {after}"

@@ -1,0 +1,11 @@
+"""A project's settings, from ``[tool.compat]`` of a ``pyproject.toml`` or from a ``compat.toml``.
+
+The command line wins over the file, key by key: :meth:`Settings.under`. ``keys`` is the table of all keys, ``kinds`` says which
+values they take.
+"""
+
+from compat.settings.files import find, load, load_text
+from compat.settings.kinds import parse_output
+from compat.settings.model import JobEntry, Output, Settings, SettingsError
+
+__all__ = ["JobEntry", "Output", "Settings", "SettingsError", "find", "load", "load_text", "parse_output"]
