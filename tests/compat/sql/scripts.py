@@ -710,7 +710,6 @@ pair(
     GROUP_WINDOW.format("TUMBLE(ts, INTERVAL '1' MINUTE)"),
     GROUP_WINDOW.format("TUMBLE(ts, INTERVAL '2' MINUTE)"),
     WINDOW,
-    "warning",
 )
 pair(
     "group_window_aggregate",
