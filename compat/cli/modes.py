@@ -56,7 +56,7 @@ _SERVED: Mapping[str, tuple[tuple[InputKind, ...], str]] = {
     "flink_home": _JARS_AND_SQL,
     "flink_version": _JARS_AND_SQL,
     "main_class": _JARS_AND_SQL,
-    "runtime_properties": ((InputKind.JAR,), "jars"),
+    "runtime_properties": ((InputKind.JAR, InputKind.PROGRAM), "jars and programs in Python"),
     "classpath": ((*_BUILT_BY_FLINK, InputKind.PROGRAM), "jars, SQL and programs with the Table API"),
     "connector": ((*_BUILT_BY_FLINK, InputKind.PROGRAM), "jars, SQL and programs with the Table API"),
     "pyflink": _PYTHON,

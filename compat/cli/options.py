@@ -90,7 +90,8 @@ def loading(function: F) -> F:
         click.option(
             "--runtime-properties",
             metavar="FILE",
-            help="For jars: the application_properties.json that AWS's Managed Service for Apache Flink would give.",
+            help="For jars and programs in Python: the application_properties.json that AWS's Managed Service for Apache Flink "
+            "would give.",
         ),
         click.option("--flink-version", metavar="VERSION", help="For jars and SQL: the Flink to fetch, such as 2.3.0."),
         click.option(

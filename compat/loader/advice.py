@@ -6,7 +6,8 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 
-from compat.loader.failure import Side
+from compat.loader import runtime_file
+from compat.loader.failure import RUNTIME_PROPERTIES, Side
 from compat.loader.request import Crash, Lack, Lacking
 
 _SUBJECT = {None: "", Side.OLD: "old-", Side.NEW: ""}
@@ -40,6 +41,8 @@ def option(lack: Lack | None, side: Side | None) -> str | None:
     match lack:
         case Lack(what=Lacking.ARGUMENTS | Lacking.INPUT):
             return f'--{prefix}args "$ARGUMENTS"'
+        case Lack(what=Lacking.FILE, name=runtime_file.PLACE):
+            return RUNTIME_PROPERTIES
         case Lack(what=Lacking.VARIABLE, name=name) if name.isidentifier():
             return f'--{prefix}env {name}="${name}"'
         case _:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from compat.compiler.own_code import is_our_file, is_our_module
-from compat.loader import shown
+from compat.loader import runtime_file, shown
 from compat.loader.absent.late import LateWatch
 from compat.loader.absent.table import TABLE_API, root_of
 from compat.loader.absent.values import AbsentModule
@@ -28,7 +28,7 @@ from compat.loader.digests import of_file, of_python
 from compat.loader.former import uses
 from compat.loader.layout import Layout
 from compat.loader.main_module import layout_of, prepare, run_as_main
-from compat.loader.request import BEGUN, END, Crash, Loaded, Request, requests_from_json
+from compat.loader.request import BEGUN, END, Crash, Lack, Lacking, Loaded, Request, requests_from_json
 from compat.loader.steadiness import is_steady
 from compat.loader.watched import Watched
 from compat.loader.world import World
@@ -137,12 +137,24 @@ def run(request: Request) -> Loaded:
             crash = crash_of(error, show_path, layout, request.flink)
         elif refused:
             crash = crash_of(refused[0], show_path, layout, request.flink)
+    if crash is not None and not request.runtime_properties:
+        crash = _without_properties(crash, request.path)
     recorder.end(program)
     absent = () if watch is None else watch.modules
     loads = None if watched is None else watched.told(request.path)
     digest = None if layout is None else of_python(request.path, layout)
     plans = tuple(replace(plan, program=digest) for plan in recorder.plans)
     return Loaded(plans=plans, crash=crash, steady=steady, absent=absent, loads=loads)
+
+
+def _without_properties(crash: Crash, path: str) -> Crash:
+    """The crash of a program that may lack the file of AWS's service: it names that, and no other cause is known."""
+    known = crash.hint or crash.fault or (crash.lacks is not None and crash.lacks.name != runtime_file.PLACE)
+    with open(path, "rb") as file:
+        if known or not runtime_file.wants(file.read()):
+            return crash
+    lacks = Lack(what=Lacking.FILE, name=runtime_file.PLACE)
+    return replace(crash, hint=runtime_file.hint(path), lacks=lacks)
 
 
 def _needing(error: BaseException, request: Request, show_path: Callable[[str], str]) -> Loaded:
@@ -184,7 +196,9 @@ def _run_program(request: Request, layout: Layout, watch: LateWatch | None, worl
         missing = watch.find_spec
         sys.meta_path.append(watch)
         let_table_api_stand(watch.find_spec)
-    ran = run_as_main(layout, request.arguments, missing=missing, argv=world.argv)
+    ran = run_as_main(
+        layout, request.arguments, missing=missing, argv=world.argv, properties=request.runtime_properties
+    )
     return is_steady(ran.code, [module for module in ran.imported if not _is_ours(module)])
 
 

@@ -65,7 +65,7 @@ class FlinkJars(Struct, frozen=True, kw_only=True):
 
     ``classpath`` holds jars, folders and ``DIR/*``, ``connectors`` the names of those to fetch besides. ``home`` is an
     installation of Flink, ``version`` one to fetch. ``pyflink`` is a Python that has PyFlink, for programs that need it, where
-    this one has not. ``runtime_properties`` is the file that AWS gives to a jar in its Managed Service for Apache Flink.
+    this one has not. ``runtime_properties`` is the file that AWS gives to a job in its Managed Service for Apache Flink.
     """
 
     classpath: tuple[str, ...] = ()
@@ -247,7 +247,13 @@ def request_for(given: Input, load: LoadOptions) -> Request:
         call_open=load.call_open,
         topology=given.kind is InputKind.TOPOLOGY,
         watched="" if given.root else load.watched,
+        runtime_properties=given_properties(load),
     )
+
+
+def given_properties(load: LoadOptions) -> str:
+    """The file of properties that stands for that of AWS's service, as an absolute path; empty for none."""
+    return os.path.abspath(load.jars.runtime_properties) if load.jars.runtime_properties else ""
 
 
 def pyfiles_of(given: Input, load: LoadOptions) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from msgspec import Struct
 from compat.compiler.own_code import is_our_folder
 from compat.compiler.versions import LATEST_FLINK
 from compat.loader.layout import Layout, find_layout, run_name
+from compat.loader.runtime_file import served
 
 if TYPE_CHECKING:
     from compat.compiler.datastream.program import Program
@@ -69,11 +70,12 @@ def run_as_main(
     called: str | None = None,
     missing: Missing | None = None,
     argv: Callable[[list[str]], list[str]] = list,
+    properties: str = "",
 ) -> Ran:
     """Run a program's file as the module ``__main__``; ``called`` is what stands in ``sys.argv[0]`` where it is not its path.
 
-    ``missing`` is asked for modules that are nowhere, and ``argv`` makes what stands in ``sys.argv``. What the program raises
-    goes through, SystemExit included.
+    ``missing`` is asked for modules that are nowhere, and ``argv`` makes what stands in ``sys.argv``. ``properties`` is the
+    file of :mod:`compat.loader.runtime_file`. What the program raises goes through, SystemExit included.
     """
     path = layout.program
     with open(path, "rb") as file:
@@ -84,7 +86,7 @@ def run_as_main(
     sys.modules["__main__"] = main
     sys.argv = argv([called or path, *arguments])
     layout.enter(missing)
-    code = compile(source, path, "exec", dont_inherit=True)
+    code = served(compile(source, path, "exec", dont_inherit=True), properties)
     before = set(sys.modules)
     run_name(layout, main)
     exec(code, main.__dict__)

@@ -161,7 +161,7 @@ KEYS = (
         name="runtime-properties",
         kind=kinds.FILE,
         field="jars.runtime_properties",
-        says="For jars: the application_properties.json of AWS's Managed Service for Apache Flink.",
+        says="For jars and programs in Python: the application_properties.json of AWS's Managed Service for Apache Flink.",
         of_job=True,
     ),
 )

@@ -12,7 +12,7 @@ from compat.compiler.configuration import DEFAULT_PARALLELISM, PARALLELISM
 from compat.compiler.errors import ProgramError
 from compat.loader.digests import of_file
 from compat.loader.failure import Failure, Side, Undecidable
-from compat.loader.inputs import FlinkJars, Input, InputError, InputKind, LoadOptions, pyfiles_of
+from compat.loader.inputs import FlinkJars, Input, InputError, InputKind, LoadOptions, given_properties, pyfiles_of
 from compat.loader.jvm.answers import Answers, answers_of
 from compat.loader.jvm.compiled import Disagreement
 from compat.loader.jvm.connector_jars import connector_jars
@@ -166,6 +166,7 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
                 root=given.root,
                 folder=given.folder,
                 taken_from=given.taken_from,
+                runtime_properties=given_properties(load),
             )
             flink = flink_of(pyflink, _places(load.jars))
         else:

@@ -508,7 +508,8 @@ class CompiledPlan(Struct, frozen=True, kw_only=True, tag="compiled-plan"):
 class PyFlinkProgram(Struct, frozen=True, kw_only=True, tag="pyflink"):
     """A program in Python, run by ``python``, an interpreter that has PyFlink of the Flink that builds its job.
 
-    ``pyfiles``, ``environment``, ``root``, ``folder`` and ``taken_from`` are those of :class:`compat.loader.request.Request`.
+    ``pyfiles``, ``environment``, ``root``, ``folder``, ``taken_from`` and ``runtime_properties`` are those of
+    :class:`compat.loader.request.Request`.
     """
 
     path: str
@@ -519,6 +520,7 @@ class PyFlinkProgram(Struct, frozen=True, kw_only=True, tag="pyflink"):
     root: str = ""
     folder: str = ""
     taken_from: str = ""
+    runtime_properties: str = ""
 
 
 Program = JarProgram | SqlScript | CompiledPlan | PyFlinkProgram

@@ -16,7 +16,7 @@ SMALL = str(SAVEPOINTS / "small_uid_p2_canonical")
     [
         (["plan", SMALL], "There is no program (*.py) in"),
         (["plan", f"{SMALL}/_metadata"], "which has no graphs"),
-        (["explain", SMALL, "new.py", "count"], "which has no graphs"),
+        (["explain", SMALL, "new.py", "count"], "There is no file 'new.py'"),
         (["check", SMALL, "new.py", "--names", SMALL], "There is no file 'new.py'"),
         (
             ["check", "--savepoints", str(SAVEPOINTS), "new.py", "--rollback"],

@@ -240,7 +240,8 @@ def _run(places: dict[str, typing.Any], arguments: list[str]) -> None:
     sys.modules["__main__"] = main
     sys.argv = [path, *arguments]
     layout.enter()
-    code = compile(source, path, "exec", dont_inherit=True)
+    runtime_file = _module(os.path.join(os.pardir, os.pardir, "runtime_file"))
+    code = runtime_file.served(compile(source, path, "exec", dont_inherit=True), places["properties"])
     layouts.run_name(layout, main)
     exec(code, main.__dict__)
 

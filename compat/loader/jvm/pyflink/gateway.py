@@ -21,7 +21,8 @@ from typing import IO
 import jpype
 import msgspec
 
-from compat.loader.failure import CLASSPATH
+from compat.loader import runtime_file
+from compat.loader.failure import CLASSPATH, RUNTIME_PROPERTIES
 from compat.loader.jvm import connector_jars
 from compat.loader.jvm.bridge import Java, described, flink, java, member, operator_of, text_or_none
 from compat.loader.jvm.call_sites import first_function
@@ -158,6 +159,8 @@ class Gateway:
             hint = _COMPAT.format(failure.module, program.python)
         if (missing := _NO_CLASS.search(failure.message)) is not None:
             hint, option = connector_jars.advice(missing[1]) or (_JAR.format(missing[1]), CLASSPATH)
+        if hint is None and not program.runtime_properties and runtime_file.wants(Path(program.path).read_bytes()):
+            hint, option = runtime_file.hint(program.path), RUNTIME_PROPERTIES
         return Crash(type=failure.type, message=failure.message, frames=frames, hint=hint, option=option)
 
 
@@ -174,6 +177,7 @@ def _places(program: PyFlinkProgram) -> str:
         "pyfiles": program.pyfiles,
         "outermost": program.root,
         "moved": (program.taken_from, program.root) if program.taken_from else None,
+        "properties": program.runtime_properties,
     }
     return json.dumps(places)
 

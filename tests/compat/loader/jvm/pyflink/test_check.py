@@ -13,6 +13,7 @@ from compat.loader.failure import Side
 from compat.loader.inputs import Input, InputError, InputKind, LoadOptions, load, opened
 from compat.loader.jvm.pyflink.proof import proved
 from compat.loader.request import Crash, Loaded
+from compat.loader.runtime_file import PLACE
 from tests.compat.loader.jvm.pyflink.pairs import PAIRS, PYTHON, TABLES
 
 GOLDEN = Path(__file__).parents[4] / "golden" / "pyflink-2.3"
@@ -69,6 +70,18 @@ def test_pyflink_itself_finds_the_modules_of_a_project(tmp_path, monkeypatch, py
     given = ("--pyfiles", "lib", "--env", "MARK=!", "--pyflink", pyflink.python)
     result = run("plan", "own/jobs/job.py", *given)
     assert (result.exit_code, "uid=from lib!" in result.output) == (0, True), result.output
+
+
+def test_a_program_gets_the_properties_of_aws_service_where_they_are_given(tmp_path, monkeypatch, pyflink, build):
+    monkeypatch.chdir(tmp_path)
+    read = f"import json\nMARK = json.load(open({PLACE!r}))[0]['PropertyMap']['mark']\n"
+    text = LAID_OUT.replace("from ..common", "from pyflink.common").replace("from helping import UID\n", read)
+    Path("job.py").write_text(text.replace('UID + os.environ["MARK"]', "MARK"))
+    Path("given.json").write_text('[{"PropertyGroupId": "job", "PropertyMap": {"mark": "from the file"}}]')
+    without = run("plan", "job.py", "--pyflink", pyflink.python)
+    assert "give it with --runtime-properties FILE" in " ".join(without.output.split())
+    result = run("plan", "job.py", "--pyflink", pyflink.python, "--runtime-properties", "given.json")
+    assert (result.exit_code, "uid=from the file" in result.output) == (0, True), result.output
 
 
 def test_states_of_the_datastream_part_are_compared(jobs, pyflink, build):

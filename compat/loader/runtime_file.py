@@ -1,0 +1,38 @@
+"""The file of properties that AWS's Managed Service for Apache Flink gives to programs in Python, for those that run elsewhere.
+
+Programs name it by its path. Interpreters that need not have compat load this module too: it imports the standard library only,
+and is kept to what Python 3.8 reads.
+"""
+
+from __future__ import annotations
+
+import os
+from types import CodeType
+
+PLACE = "/etc/flink/application_properties.json"
+_NAME = os.path.basename(PLACE)
+
+
+def served(code: CodeType, file: str) -> CodeType:
+    """The code of a program with ``file`` in the place of the service's; the same code for no file."""
+
+    def given(constant: object) -> object:
+        if isinstance(constant, CodeType):
+            return served(constant, file)
+        if isinstance(constant, tuple):
+            return tuple(map(given, constant))
+        return file if constant == PLACE else constant
+
+    return code.replace(co_consts=tuple(map(given, code.co_consts))) if file else code
+
+
+def wants(source: bytes) -> bool:
+    """Whether a program names the service's file."""
+    return PLACE.encode() in source
+
+
+def hint(program: str) -> str:
+    """What to do about a program that was not given the file: it may be beside the program, for runs on a laptop."""
+    beside = os.path.join(os.path.dirname(program), _NAME)
+    such = f", such as {beside}" if os.path.isfile(beside) else ""
+    return f"AWS's Managed Service for Apache Flink gives the program {PLACE}: give it with --runtime-properties FILE{such}."
