@@ -69,8 +69,15 @@ def jars() -> tuple[Path, ...]:
     return (*run, *fetch(f"flink-planner-tests-{VERSION}", artifacts))
 
 
+_TIMES = {"TIMESTAMP_WITHOUT_TIME_ZONE": "TIMESTAMP", "TIMESTAMP_WITH_LOCAL_TIME_ZONE": "TIMESTAMP_LTZ"}
+
+
 def spelled(kind: Any) -> str:
-    return kind if isinstance(kind, str) else str(kind.get("type"))
+    """A type as DDL has it; time attributes are objects in a plan."""
+    if isinstance(kind, str):
+        return kind
+    name = str(kind.get("type"))
+    return f"{_TIMES[name]}({kind.get('precision', 3)})" if name in _TIMES else name
 
 
 def column(one: Plan) -> str:
