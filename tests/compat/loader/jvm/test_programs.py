@@ -181,7 +181,7 @@ def test_scripts_that_fail_name_the_line_and_what_is_missing(flink, java):
         failed(one, given, OPTIONS, "job.sql") for one, given in zip(outcomes[:3], scripts, strict=False)
     )
     assert kafka.message == "The statement at line 4 failed: No DynamicTableFactory for 'kafka' is on the class path."
-    assert "'kafka'" in kafka.hint
+    assert "--connector kafka" in kafka.hint
     assert (nowhere.source.line, "nowhere" in nowhere.message) == (3, True)
     assert (typo.source.line, typo.rule) == (2, "CMP901")
     assert [(job.nodes[-1].name, job.statements[0].line) for job in outcomes[3].jobs] == [
