@@ -180,6 +180,8 @@ def _literal(rex: Rex) -> Literal:
     if value is None or isinstance(value, int | float | bool):
         return Literal(text)
     kind = type_text(rex.type).partition("(")[0]
+    if kind == "CHAR" and rex.sarg is not None:
+        kind = "VARCHAR"  # IN makes ranges of CHAR, and OR of the column's VARCHAR: the same values are meant
     return Literal(text, "" if kind == "DECIMAL" else kind)
 
 

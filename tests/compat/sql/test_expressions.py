@@ -51,8 +51,11 @@ SAME = [
     (call("CASE", ref(0), ref(1), literal(0), type="BIGINT"), call("IF", ref(0), ref(1), literal(0), type="BIGINT")),
     (own("catalogName", "`c`.`d`.`f`", "lab.Twice"), own("systemName", "g", "lab.Twice")),
     (sarg((21, "CLOSED"), (30, "CLOSED")), sarg((20, "OPEN"), (31, "OPEN"))),
+    (sarg(("a", "CLOSED"), ("b", "CLOSED"), "CHAR(1)"), sarg(("a", "CLOSED"), ("b", "CLOSED"), "VARCHAR(2147483647)")),
 ]
 OTHER = [
+    (sarg(("a", "CLOSED"), ("b", "CLOSED"), "CHAR(1)"), sarg(("a", "CLOSED"), ("b", "OPEN"), "CHAR(1)")),
+    (sarg(("a", "CLOSED"), ("b", "CLOSED"), "CHAR(1)"), sarg(("a", "CLOSED"), ("b", "CLOSED"), "BINARY(1)")),
     (call("-", ref(0), ref(1)), call("-", ref(1), ref(0))),
     (call(">", ref(0), literal(3)), call(">=", ref(0), literal(3))),
     (call("=", ref(0), literal("3", "CHAR(1) NOT NULL")), call("=", ref(0), literal(3))),
