@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from fnmatch import translate
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,7 +27,7 @@ from compat.loader.flink_version import may_pin
 from compat.loader.history import Changes, changes_since
 from compat.loader.revisions import PREFIX, NoRevision, files_at, is_unborn, places, text_at, why_unknown
 from compat.loader.scripts import is_program
-from compat.settings import Settings, SettingsError, load_text
+from compat.settings import Settings, SettingsError, load_text, matcher
 
 if TYPE_CHECKING:
     from compat.cli.command import CheckCommand
@@ -162,7 +160,7 @@ class Against(ProjectJobs):
             if not _is_pattern(file):
                 files.append(file)
                 continue
-            matches = _matcher(self.from_top(file))
+            matches = matcher(self.from_top(file))
             found = sorted(str(path) for path in Path().glob(file) if path.is_file())
             if not found and not any(map(matches, self._then)):
                 raise click.UsageError(f"There is no file {file!r}, neither here nor at {self._reference}.")
@@ -211,12 +209,12 @@ class Against(ProjectJobs):
         if self._command.changed and all(one.jobs is None for one in settings):
             return path.endswith(".py") and may_be_deployed(path) and Sources(self._top).makes_job(text)
         patterns = [] if self._command.of_project or self._command.changed else list(self._command.files)
-        matches = [_matcher(self.from_top(one)) for one in patterns]
+        matches = [matcher(self.from_top(one)) for one in patterns]
         if not patterns:
             for one in settings:
                 folder = Path() if self._settings.path is None else self._settings.path.parent
                 named = [*(one.jobs or ()), *(entry.path for entry in one.entries if entry.check)]
-                matches += [_matcher(self.from_top(str(folder / pattern))) for pattern in named]
+                matches += [matcher(self.from_top(str(folder / pattern))) for pattern in named]
         return any(match(path) for match in matches)
 
     def _former_settings(self) -> list[Settings]:
@@ -284,14 +282,3 @@ def how(comparison: Comparison) -> str:
 
 def _is_pattern(file: str) -> bool:
     return any(sign in file for sign in "*?[") and not os.path.exists(file)
-
-
-def _matcher(pattern: str) -> Callable[[str], bool]:
-    """Whether a path matches a pattern of the shell, ``**`` included."""
-    parts = []
-    for part in pattern.split("/"):
-        parts.append(
-            "(?:[^/]+/)*" if part == "**" else translate(part).replace(".*", "[^/]*").removesuffix("\\Z") + "/"
-        )
-    compiled = re.compile("".join(parts))
-    return lambda path: compiled.fullmatch(f"{path}/") is not None

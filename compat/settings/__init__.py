@@ -6,6 +6,6 @@ values they take.
 
 from compat.settings.files import find, load, load_text
 from compat.settings.kinds import parse_output
-from compat.settings.model import JobEntry, Output, Settings, SettingsError
+from compat.settings.model import JobEntry, Output, Settings, SettingsError, matcher
 
-__all__ = ["JobEntry", "Output", "Settings", "SettingsError", "find", "load", "load_text", "parse_output"]
+__all__ = ["JobEntry", "Output", "Settings", "SettingsError", "find", "load", "load_text", "matcher", "parse_output"]

@@ -7,7 +7,6 @@ from types import MappingProxyType
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from compat.loader.inputs import FlinkJars
 from compat.loader.request import clipped
@@ -152,7 +151,7 @@ def _entry(table: _Table) -> JobEntry:
         path=found["path"],
         args=found.get("args", ""),
         check=found.get("check", True),
-        settings=replace(given, path=None) if found.keys() - {"path", "args", "check"} else None,
+        settings=given if found.keys() - {"path", "args", "check"} else None,
     )
 
 

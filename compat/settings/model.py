@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
+from fnmatch import translate
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -29,6 +31,17 @@ class Output(Struct, frozen=True):
     path: Path | None = None
 
 
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """Whether a path matches a pattern of the shell, ``**`` included."""
+    parts = []
+    for part in pattern.split("/"):
+        parts.append(
+            "(?:[^/]+/)*" if part == "**" else translate(part).replace(".*", "[^/]*").removesuffix("\\Z") + "/"
+        )
+    compiled = re.compile("".join(parts))
+    return lambda path: compiled.fullmatch(f"{path}/") is not None
+
+
 class JobEntry(Struct, frozen=True, kw_only=True):
     """What the settings say of one job, at ``path`` below their folder, or of all that this pattern finds.
 
@@ -40,6 +53,11 @@ class JobEntry(Struct, frozen=True, kw_only=True):
     args: str = ""
     check: bool = True
     settings: Settings | None = None
+
+    def is_of(self, file: str, folder: Path) -> bool:
+        """Whether it says something of a file, which may be gone; ``folder`` is that of the settings."""
+        path = os.path.relpath(os.path.abspath(file), folder)
+        return path == os.path.normpath(self.path) or matcher(self.path)(path)
 
     def files(self, folder: Path) -> list[str]:
         """Its files below the folder of the settings; of a path without a pattern that one, be it there or not."""
@@ -99,7 +117,7 @@ class Settings(Struct, frozen=True, kw_only=True):
 
     def entry(self, file: str) -> JobEntry | None:
         """What is said of the job in a file."""
-        return next((one for one in self.entries if os.path.abspath(file) in one.files(self.folder)), None)
+        return next((one for one in self.entries if one.is_of(file, self.folder)), None)
 
     def of_job(self, file: str) -> Settings:
         """The settings with those of the job in a file over them."""

@@ -158,6 +158,9 @@ flink = "1.20"
 classpath = "lib"
 options."state.backend.type" = "rocksdb"
 [[job]]
+path = "old/**/*.py"
+check = false
+[[job]]
 path = "gone.py"
 main-class = "a.Job"
 check = false
@@ -174,6 +177,10 @@ def test_what_is_said_of_a_job_is_over_what_is_said_of_all(tmp_path: Path) -> No
     assert own.options == {"pipeline.name": "all", "state.backend.type": "rocksdb"}
     assert (other.flink, other.environment["REGION"], other.options["state.backend.type"]) == (None, "us", "hashmap")
     assert settings.of_job(str(tmp_path / "gone.py")).jars.main_class == "a.Job"
+    gone = settings.entry(str(tmp_path / "old" / "once" / "there.py"))
+    assert gone is not None
+    assert not gone.check
+    assert settings.entry(str(tmp_path / "jobs" / "deeper" / "a.py")) is None
     assert settings.job_files() == [os.path.relpath(tmp_path / "jobs" / "a.py")]
     assert settings.of_job(str(tmp_path / "jobs/a.py")).under(Settings(flink="2.3")).flink == "2.3"
 
