@@ -81,7 +81,7 @@ def _operators(options: dict[str, Any]) -> Operators:
     try:
         return Operators(_names(options), described)
     except InputError as error:
-        click.echo(f"{error.failure.name}: {error.failure.rule}: {error.failure.message}", err=True)
+        click.echo(error.line, err=True)
         sys.exit(UNREADABLE)
 
 

@@ -52,7 +52,7 @@ def explain(old: str, new: str, operator: str, **options: Any) -> None:
         after = _program(new, of_new, settings, options["job"])
         before = _program(old, of_old, settings_old, options["job"], options["names"], after)
     except InputError as error:
-        click.echo(f"{error.failure.name}: {error.failure.rule}: {error.failure.message}", err=True)
+        click.echo(error.line, err=True)
         sys.exit(2)
     mapping = map_state(before, after)
     first = _find(before, operator)

@@ -60,7 +60,7 @@ def _named(found: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     try:
         return named(found, read_names(options["names"], load_options(options), options["job_number"]))
     except InputError as error:
-        click.echo(f"{error.failure.name}: {error.failure.rule}: {error.failure.message}", err=True)
+        click.echo(error.line, err=True)
         sys.exit(UNREADABLE)
 
 

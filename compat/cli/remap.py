@@ -70,7 +70,7 @@ def remap(savepoint: str, out: str, **options: Any) -> None:
     except SavepointError as error:
         _refuse(f"{Undecidable.SAVEPOINT_UNREADABLE}: {error}")
     except InputError as error:
-        _refuse(f"{error.failure.name}: {error.failure.rule}: {error.failure.message}")
+        _refuse(error.line)
     except RemapError as error:
         _refuse(str(error))
 

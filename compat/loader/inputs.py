@@ -37,6 +37,11 @@ class InputError(Exception):
         super().__init__(failure.message)
         self.failure = failure
 
+    @property
+    def line(self) -> str:
+        """The failure in one line: the argument, the rule and the message."""
+        return f"{self.failure.name}: {self.failure.rule}: {self.failure.message}"
+
 
 class InputKind(StrEnum):
     """The kinds of things that an argument can name."""

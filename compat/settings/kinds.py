@@ -61,6 +61,7 @@ def _text(value: Any) -> str:
 
 
 def _texts(value: Any) -> tuple[str, ...]:
+    """One text, or a list of texts."""
     return tuple(_text(one) for one in (value if isinstance(value, list) else [value]))
 
 
@@ -87,13 +88,12 @@ def _positive(value: Any) -> int:
 
 
 def _outputs(value: Any, folder: Path) -> tuple[Output, ...]:
-    texts = value if isinstance(value, list) else [value]
-    return tuple(parse_output(_text(text), folder) for text in texts)
+    return tuple(parse_output(text, folder) for text in _texts(value))
 
 
 def _baselines(value: Any) -> tuple[list[str], list[str]]:
     """The revisions and the files that a baseline names, at most one of each."""
-    texts = [_text(one) for one in (value if isinstance(value, list) else [value])]
+    texts = _texts(value)
     revisions = [text.removeprefix("git:") for text in texts if text.startswith("git:")]
     files = [text for text in texts if not text.startswith("git:")]
     if max(len(revisions), len(files)) > 1 or not all(revisions):
@@ -110,14 +110,14 @@ def _findings_file(value: Any, folder: Path) -> Path | None:
 
 
 def _patterns(value: Any) -> tuple[str, ...]:
-    patterns = tuple(_text(one) for one in (value if isinstance(value, list) else [value]))
+    patterns = _texts(value)
     if any(Path(one).is_absolute() or ".." in Path(one).parts for one in patterns):
         raise ValueError("they are below the folder of the settings")
     return patterns
 
 
 def _paths(value: Any, folder: Path) -> tuple[str, ...]:
-    return tuple(str(folder / _text(path)) for path in (value if isinstance(value, list) else [value]))
+    return tuple(str(folder / path) for path in _texts(value))
 
 
 def _variables(value: Any) -> dict[str, str]:

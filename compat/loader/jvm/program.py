@@ -97,24 +97,7 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
         if kind == "java.lang.UnsupportedClassVersionError":
             return _too_new(found, said)
         if kind in ("java.lang.NoClassDefFoundError", "java.lang.ClassNotFoundException"):
-            name = said.replace("/", ".")
-            if name == RUNTIME:
-                return _without_properties(msgspec.structs.replace(found, message=f"The class {name} is missing."))
-            hint, option = connector_jars.advice(name) or (
-                f"Put the jar that has {name} on the class path with --classpath, or into the job's jar.",
-                CLASSPATH,
-            )
-            if name.startswith("org.apache.hadoop."):
-                hint, option = HADOOP, CLASSPATH
-            if isinstance(program, JarProgram) and name == program.main_class:
-                hint, option = f"Look at --main-class: {Path(program.path).name} has no such class.", ""
-            return Crash(
-                type=kind,
-                message=f"The class {name} is missing.",
-                frames=found.frames,
-                hint=hint,
-                option=option or None,
-            )
+            return _without_class(found, kind, said.replace("/", "."), program)
         if kind == "java.lang.NoSuchMethodError":
             hint = f"The program was compiled for another version of a library; this is Flink {version}."
             return Crash(type=kind, message=said, frames=found.frames, hint=hint)
@@ -123,6 +106,24 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
     if not isinstance(program, JarProgram):
         return found
     return _of_platform(error, found, program) or _of_own(found, program)
+
+
+def _without_class(found: Crash, kind: str, name: str, program: Program | None) -> Crash:
+    """The crash of a program whose class path lacks a class."""
+    message = f"The class {name} is missing."
+    option: str | None
+    if name == RUNTIME:
+        return _without_properties(msgspec.structs.replace(found, message=message))
+    if isinstance(program, JarProgram) and name == program.main_class:
+        hint, option = f"Look at --main-class: {Path(program.path).name} has no such class.", None
+    elif name.startswith("org.apache.hadoop."):
+        hint, option = HADOOP, CLASSPATH
+    else:
+        hint, option = connector_jars.advice(name) or (
+            f"Put the jar that has {name} on the class path with --classpath, or into the job's jar.",
+            CLASSPATH,
+        )
+    return Crash(type=kind, message=message, frames=found.frames, hint=hint, option=option)
 
 
 def _of_platform(error: Java, found: Crash, program: JarProgram) -> Crash | None:
