@@ -16,7 +16,8 @@ _CLASS = r"(?:[a-zA-Z_][\w$]*\.)+(?:[A-Z][\w$]*)?(?:Exception|Error|Throwable)"
 _HEADER = re.compile(rf"(?<![\w.$])(?P<kind>{_CLASS})(?:: ?|$|(?= ?\n))")
 _SHORT_HEADER = re.compile(r"(?P<kind>[A-Z]\w*(?:Exception|Error))(?:: |$)")
 _CAUSED = re.compile(r"Caused by: ")
-_FRAME = re.compile(r"\s+at (?P<method>[\w.$/@<>+-]+)\((?P<place>[^)]*)\)")
+_FRAME = re.compile(r"\s*at (?P<method>[\w.$/@<>+-]+)\((?P<place>[^)]*)\)")
+"""A line of a stack; what is copied from a page has often lost the space in front."""
 _MORE = re.compile(r"\s*\.\.\. \d+ (?:more|common frames omitted)")
 _SUPPRESSED = re.compile(r"\s+(?:Suppressed|Caused by): ")
 _EVENT = re.compile(r"\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d|(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b)")

@@ -51,8 +51,8 @@ ENTRIES = (
         name="key-serializer-incompatible",
         title="The new key serializer (…) must be compatible with the previous key serializer (…)",
         pattern=re.compile(
-            r"[Tt]he new key serializer \((?P<new>.+?)\)(?: must be compatible with the previous key serializer "
-            r"\((?P<old>.+)\)| must|$)"
+            r"[Tt]he new key serializer (?:must be compatible\.|\((?P<new>.+?)\)(?: must be compatible with the previous key "
+            r"serializer \((?P<old>.+)\)| must|$))"
         ),
         happened="The operator is keyed by another type: {new} does not read the keys that {old} wrote, and keys "
         "are never migrated.",

@@ -290,3 +290,18 @@ def test_reading_is_linear_in_what_is_read():
     ):
         short, long = (seconds("java.lang.Error: " + piece * (size // len(piece)) + "\n") for size in (20_000, 200_000))
         assert long < 40 * max(short, 0.005), piece
+
+
+COPIED = """\
+java.lang.RuntimeException: Error while getting state
+at org.apache.flink.runtime.state.DefaultKeyedStateStore.getMapState(DefaultKeyedStateStore.java:109)
+at shop.Count.open(Count.java:63)
+Caused by: org.apache.flink.util.StateMigrationException: The new key serializer must be compatible.
+at org.apache.flink.runtime.state.heap.HeapRestoreOperation.restore(HeapRestoreOperation.java:130)
+... 15 more
+"""
+
+
+def test_a_trace_that_was_copied_from_a_page_has_no_spaces_in_front() -> None:
+    (failure,) = of(COPIED).failures
+    assert (failure.entry.name, failure.asked_at) == ("key-serializer-incompatible", "shop.Count.open(Count.java:63)")
