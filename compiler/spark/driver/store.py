@@ -198,7 +198,9 @@ def read_entry(directory: Place) -> JobEntry:
     told = json.loads((directory / _ENTRY).read())
     if told.pop(_DIGEST, None) not in (None, _digest_of(told)):  # those of former versions have none
         raise ValueError("it is not what was written")
-    return JobEntry.read(told)
+    entry = JobEntry.read(told)
+    JobStatus(entry.status)  # raises ValueError: one that nobody knows would end whoever follows the job
+    return entry
 
 
 def _digest_of(told: dict[str, Any]) -> str:

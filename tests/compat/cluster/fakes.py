@@ -116,7 +116,9 @@ class FakeCluster:
 
     def end(self, job: str, status: str = "FINISHED") -> None:
         """Have a job end, and wait until the dispatcher knows."""
-        (self.folder.job(job) / "ends").write_text(status)
+        said = self.folder.job(job) / "ends"
+        said.with_suffix(".new").write_text(status)
+        said.with_suffix(".new").rename(said)  # at once: the JobMaster looks all the time
         wait_for(lambda: self.jobs.get(job).status.terminal)
 
     def close(self) -> None:

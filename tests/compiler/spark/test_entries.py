@@ -73,6 +73,14 @@ def test_what_the_driver_of_a_job_says_of_it_is_taken(tmp_path: Path, name: str)
     assert store.entry(there.job_id) == after
 
 
+def test_an_entry_whose_status_nobody_knows_is_damaged(tmp_path: Path) -> None:
+    """Whoever follows the job would fail at it, a dispatcher with all its jobs."""
+    store, unknown = JobStore(tmp_path), entry("")
+    store.write(unknown)
+    assert store.entry(unknown.job_id) is None
+    assert store.jobs() == []
+
+
 def test_a_damaged_entry_is_replaced(tmp_path: Path) -> None:
     store, new = JobStore(tmp_path), entry(RUNNING)
     store.write(new)
