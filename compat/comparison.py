@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from compat.loader.jvm.answers import Answers
     from compat.loader.jvm.loading import FlinkLoading
     from compat.loader.jvm.messages import Restore
+    from compat.savepoint.load import OldSavepoint
     from compat.savepoint.names import Names
 
 SECOND_HASH_SEED = 4711
@@ -58,9 +59,9 @@ class Comparison(Struct, frozen=True):
 
     ``load`` is how NEW is loaded, and OLD where ``load_old`` does not say otherwise. ``names`` is where the names of a
     savepoint's operators come from; ``rehearse`` is how much of its real state is restored, None for none; ``known`` are inputs
-    that are at hand already, by argument. ``deployment`` and ``old_deployment`` say how an upgrade from OLD to NEW is done. In
-    a rollback ``old`` is the later program, and ``new`` the one before it. ``own_past`` says that the earlier program is what
-    the file of the other was at a revision.
+    that are at hand already, by argument, ``read`` savepoints that were read already, likewise. ``deployment`` and
+    ``old_deployment`` say how an upgrade from OLD to NEW is done. In a rollback ``old`` is the later program, and ``new`` the
+    one before it. ``own_past`` says that the earlier program is what the file of the other was at a revision.
     """
 
     old: str
@@ -77,6 +78,7 @@ class Comparison(Struct, frozen=True):
     baseline: Path | None = None
     rehearse: Limit | None = None
     known: Mapping[str, Input] = field(default_factory=dict)
+    read: Mapping[str, OldSavepoint] = field(default_factory=dict)
     deployment: Deployment | None = None
     old_deployment: Deployment | None = None
     own_past: bool = False
@@ -400,7 +402,10 @@ def _kept(given: Input, side: Side, comparison: Comparison) -> Old:
     if given.kind is InputKind.SAVEPOINT:
         from compat.savepoint.load import read_old
 
-        return Savepoint(read_old(given, _names(comparison)))
+        names = _names(comparison)
+        if (told := comparison.read.get(given.argument)) is not None:
+            return Savepoint(told if comparison.names is None else replace(told, names=names))
+        return Savepoint(read_old(given, names))
     plan = read_plan(given, side)
     return Snapshot(plan) if is_snapshot(given) else Kept(plan)
 
@@ -473,6 +478,8 @@ def _restorable(old: Old, comparison: Comparison) -> Iterator[Restore]:
     job = comparison.job or 0
     if isinstance(old, Savepoint):
         path = old.recorded.recorded.metadata
+        if not path:  # it could not be read, here or there
+            return
         folder = path if is_remote(path) else os.path.abspath(path)
         names, rehearse = old.recorded.names.program, comparison.rehearse
         limit = None

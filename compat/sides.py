@@ -74,7 +74,12 @@ def plan_of(side: Old, number: int) -> Plan | Refused | None:
 
 def said_of(*sides: Old) -> tuple[str, ...]:
     """What is to be said of how the jobs of sides were made, each once."""
-    return tuple(dict.fromkeys(note for side in sides if isinstance(side, Jobs) for note in side.notes))
+    told = (
+        side.notes if isinstance(side, Jobs) else side.recorded.notes
+        for side in sides
+        if isinstance(side, Jobs | Savepoint)
+    )
+    return tuple(dict.fromkeys(note for notes in told for note in notes))
 
 
 def rebuilt(side: Old, number: int) -> Plan | None:

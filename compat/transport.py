@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ssl
 import time
 from collections.abc import Mapping
 from http.client import HTTPException
 from typing import Any, BinaryIO, TypeVar
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import HTTPRedirectHandler, HTTPSHandler, Request, build_opener
 
 import msgspec
 
@@ -60,7 +61,8 @@ def call(
     if token is not None:
         headers["Authorization"] = f"Bearer {token}"
     try:
-        text = _answer(Request(url.rstrip("/") + path, data=body, headers=headers, method=method))
+        request = Request(url.rstrip("/") + path, data=body, headers=headers, method=method)
+        text = exchanged(request, patience=PATIENCE)
     except HTTPError as error:
         raise _refused(url, error) from error
     except (URLError, OSError, HTTPException, ValueError) as error:
@@ -79,15 +81,19 @@ def read(text: bytes, kind: type[T], url: str) -> T:
         raise ServerError(f"{url} is no compat service: its answer is not JSON.") from error
 
 
-def _answer(request: Request) -> bytes:
-    """The body of the answer; a server that is about to start, or starts again, is waited for."""
-    end = time.monotonic() + PATIENCE
+def exchanged(request: Request, *, patience: float = 0.0, context: ssl.SSLContext | None = None) -> bytes:
+    """The body of the answer to a request, which is not sent on to another server. Raises URLError, OSError, HTTPException.
+
+    A server that is about to start, or starts again, is waited for, for ``patience`` in seconds.
+    """
+    end = time.monotonic() + patience
+    opener = build_opener(_NoRedirect, HTTPSHandler(context=context))
     while True:
         try:
-            with build_opener(_NoRedirect).open(request, timeout=TIMEOUT) as answer:
+            with opener.open(request, timeout=TIMEOUT) as answer:
                 return _body(answer, time.monotonic() + TIMEOUT)
         except URLError as error:
-            if not isinstance(error.reason, ConnectionRefusedError) or time.monotonic() > end:
+            if not isinstance(error.reason, ConnectionRefusedError) or time.monotonic() >= end:
                 raise
             time.sleep(0.2)
 

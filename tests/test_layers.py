@@ -22,6 +22,7 @@ LAYERS = {
         {"diagnosis"},
         {"comparison", "refusals", "sides"},
         {"check"},
+        {"running"},
         {"savepoint", "tables"},
         {"loader"},
         {"plan"},

@@ -32,6 +32,7 @@ from compat.cli.options import (
     server_options,
 )
 from compat.cli.rehearsal import rehearsal_options
+from compat.cli.running import running_options, with_running
 from compat.cli.savepoints import check_all, savepoint_options
 from compat.cli.spelled import Grouped, Spelled, left_behind
 from compat.comparison import Comparison, Outcomes, compare
@@ -115,6 +116,7 @@ _GROUPS = {
     "--pairs", type=click.Path(exists=True, dir_okay=False), help='Lines {"old": …, "new": …}; a report a line.'
 )
 @savepoint_options
+@running_options
 @server_options(required=False)
 @origin_options
 @deployments
@@ -125,8 +127,9 @@ def check(context: click.Context, /, **_: Any) -> None:
     """Can NEW restore the state of OLD?
 
     OLD and NEW are programs (job.py, job.jar, job.sql), plans or topology files (job.json), or git:REF:path. OLD may be a
-    savepoint or a checkpoint. Exit codes: 0 yes, 1 findings, 2 undecided. With --server URL --job NAME, OLD is the version
-    of that job that runs, and the check is recorded there.
+    savepoint or a checkpoint, or a job that runs (flink:http://HOST:8081/NAME, k8s:NAMESPACE/NAME). Exit codes: 0 yes, 1
+    findings, 2 undecided. With --server URL --job NAME, OLD is the version of that job that runs, and the check is recorded
+    there.
 
     Example: compat check job_v1.py job_v2.py
     """
@@ -160,7 +163,11 @@ def _compared(command: CheckCommand) -> list[Outcomes]:
         for old in olds:
             require_snapshot(old)
         require_program(new)
-    comparisons = _both_ways([_comparison(old, new, command) for old in olds], command)
+    try:
+        comparisons = [with_running(_comparison(old, new, command), command.asked) for old in olds]
+    except InputError as error:
+        return [Outcomes((Undecided(failures=(error.failure,), old=error.failure.name, new=new),), {})]
+    comparisons = _both_ways(comparisons, command)
     results = _results(comparisons, new, command)
     if command.dry_run:
         return [restored(*one) for one in zip(results, comparisons, strict=True)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from compat.cli.options import (
 )
 from compat.cli.project import complete, from_settings
 from compat.cli.rehearsal import limit_of
+from compat.cli.running import RUNNING_OPTIONS
 from compat.loader.inputs import Limit, LoadOptions
 from compat.report import ReportContext
 from compat.report.context import Typed
@@ -43,7 +44,7 @@ class CheckCommand(Struct, frozen=True, kw_only=True):
     """A call of ``compat check``: which way, of what, how, and what besides.
 
     ``files`` are the programs and snapshots that were named, in order, ``typed`` is what of the command line the next commands
-    repeat. ``settings`` are the project's with those of the
+    repeat. ``asked`` are the options of how clusters of Flink are asked. ``settings`` are the project's with those of the
     command line over them, ``load`` and ``load_old`` how the programs are loaded; ``loads`` tells this of NEW and OLD of a job
     of the project, of which the settings may say more. ``job`` is the number of a job, ``job_name`` its name in a registry.
     """
@@ -80,6 +81,7 @@ class CheckCommand(Struct, frozen=True, kw_only=True):
     dry_run: bool
     write_baseline: bool
     rehearse: Limit | None
+    asked: Mapping[str, str | None]
     deployment: Deployment | None
     old_deployment: Deployment | None
 
@@ -145,6 +147,7 @@ def command_of(context: click.Context) -> CheckCommand:
         job_name=given["job"] if by_name else None,
         of_project=mode is Mode.AGAINST and from_settings(context, "old"),
         rehearse=limit_of(given["rehearse"], given["limit"]),
+        asked={name: given[name] for name in ("old_flink", *RUNNING_OPTIONS)},
         deployment=deployment,
         old_deployment=of_old,
         **{name: given[name] for name in _AS_GIVEN},

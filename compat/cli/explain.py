@@ -14,6 +14,7 @@ from compat.check.explain import steps, why_moved
 from compat.check.mapping import map_state
 from compat.check.similarity import recorded
 from compat.cli.options import jars_of_old, load_options, load_options_of_old, loading, paths, split
+from compat.cli.running import access_options, job_of_cluster
 from compat.cli.spelled import job_number
 from compat.escaping import visible
 from compat.loader.inputs import InputError, InputKind, LoadOptions, load, opened
@@ -34,10 +35,11 @@ from compat.state.model.operators import Operator
     "--names", metavar="WRITER", help="For an OLD that is a savepoint: the program that wrote it, or a table."
 )
 @job_number
+@access_options
 @loading
 @jars_of_old
 def explain(old: str, new: str, operator: str, **options: Any) -> None:
-    """Why OPERATOR (its name, uid or id) has another id in NEW. OLD may be a savepoint of Flink.
+    """Why OPERATOR (its name, uid or id) has another id in NEW. OLD may be a savepoint of Flink, or flink:URL.
 
     Case, spaces and marks of names do not matter, and the beginning of one is enough where it is the only one.
 
@@ -50,7 +52,11 @@ def explain(old: str, new: str, operator: str, **options: Any) -> None:
             split(options["args"] if options[name] is None else options[name]) for name in ("old_args", "new_args")
         )
         after = _program(new, of_new, settings, options["job"])
-        before = _program(old, of_old, settings_old, options["job"], options["names"], after)
+        running = job_of_cluster(old, options)
+        if running is None:
+            before = _program(old, of_old, settings_old, options["job"], options["names"], after)
+        else:
+            before = running.savepoint.program(old, after)
     except InputError as error:
         click.echo(error.line, err=True)
         sys.exit(2)

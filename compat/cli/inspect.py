@@ -10,12 +10,13 @@ from typing import Any
 import click
 
 from compat.cli.options import load_options, loading
+from compat.cli.running import access_options, job_of_cluster
 
 UNREADABLE = 2
 
 
 @click.command("inspect")
-@click.argument("snapshot", type=click.Path())
+@click.argument("argument", metavar="SNAPSHOT", type=click.Path())
 @click.option(
     "--format",
     "form",
@@ -27,17 +28,19 @@ UNREADABLE = 2
     "--names", metavar="OLD", help="The program that wrote the snapshot, or a table of uids: names the operators."
 )
 @click.option("--job-number", metavar="N", type=int, help="Which job of a program that submits several, from 0.")
+@access_options
 @loading
-def inspect(snapshot: str, form: str, **options: Any) -> None:
+def inspect(argument: str, form: str, **options: Any) -> None:
     """The operators, states, key groups and sizes of a savepoint or checkpoint, of Flink or of a job on Spark.
 
-    Flink before 2.0 records no names: --names has them.
+    It may be the last one of a job that runs: flink:http://HOST:8081/NAME, k8s:NAMESPACE/NAME. Flink before 2.0 records no
+    names: --names has them.
 
     Exit codes: 0 read, 1 state files are missing, 2 it could not be read.
 
     Example: compat inspect savepoint-1a2b3c/ --format tree
     """
-    found = read(snapshot)
+    found = _of_cluster(argument, options) or read(argument)
     if options["names"] is not None:
         found = _named(found, options)
     if form == "json":
@@ -46,9 +49,27 @@ def inspect(snapshot: str, form: str, **options: Any) -> None:
         from compat.report import inspection
 
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 0
-        click.echo((inspection.tree if form == "tree" else inspection.table)(found, snapshot, width), nl=False)
+        click.echo((inspection.tree if form == "tree" else inspection.table)(found, argument, width), nl=False)
     if found["missing_files"]:
         sys.exit(1)
+
+
+def _of_cluster(argument: str, options: dict[str, Any]) -> dict[str, Any] | None:
+    """The contents of the last snapshot of a job that runs; None for any other argument. Ends the command as below."""
+    from compat.loader.inputs import InputError
+    from compat.savepoint.describe import named
+
+    try:
+        job = job_of_cluster(argument, options)
+    except InputError as error:
+        click.echo(error.line, err=True)
+        sys.exit(UNREADABLE)
+    if job is None:
+        return None
+    if not job.savepoint.recorded.metadata:
+        click.echo(job.savepoint.notes[0], err=True)
+        sys.exit(UNREADABLE)
+    return named(read(job.input.path), job.savepoint.names)
 
 
 def _named(found: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:

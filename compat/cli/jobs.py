@@ -15,11 +15,14 @@ import msgspec
 
 from compat.cli.convert import convert
 from compat.cli.options import cluster_options, place, store_option
+from compat.cli.running import access_of, access_options
+from compat.escaping import visible
 from compat.state.delta.errors import StoreError
 
 if TYPE_CHECKING:
     from compat.cluster.client import Cluster
     from compat.compiler.spark.driver.store import JobEntry, JobStore, ListedJob
+    from compat.running.rest import Access
 
 F = TypeVar("F", bound=Callable[..., Any])
 FAILED, REFUSED = 1, 2
@@ -43,14 +46,27 @@ def _refusing(command: F) -> F:
 @click.command("list")
 @click.option("-a", "--all", "everything", is_flag=True, help="Also the jobs that have ended.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@click.option("--flink", "flink_url", metavar="URL", help="A cluster of Flink: its jobs, with their last snapshots.")
+@access_options
 @store_option
 @cluster_options
 @_refusing
-def list_jobs(everything: bool, form: str, store: str, cluster: str | None, token_file: str | None) -> None:
+def list_jobs(
+    everything: bool,
+    form: str,
+    flink_url: str | None,
+    store: str,
+    cluster: str | None,
+    token_file: str | None,
+    **access: str | None,
+) -> None:
     """The jobs of a store or of a cluster: those that run, wait or were interrupted, or all.
 
-    Example: compat list --all
+    Example: compat list --all; compat list --flink http://jobmanager:8081
     """
+    if flink_url is not None:
+        _list_flink(flink_url, access_of(access), everything, form)
+        return
     if cluster is not None:
         with _cluster(cluster, token_file) as reached:
             _list_cluster(reached, everything, form)
@@ -79,6 +95,26 @@ def list_jobs(everything: bool, form: str, store: str, cluster: str | None, toke
         click.echo(
             "Interrupted jobs go on when their program is run again; compat cancel gives one up, compat discard removes it."
         )
+
+
+def _list_flink(url: str, access: Access, everything: bool, form: str) -> None:
+    """Print the jobs of a cluster of Flink."""
+    from compat.running.jobs import listed
+    from compat.running.rest import ClusterError
+
+    try:
+        jobs = listed(url, access, everything=everything)
+    except ClusterError as error:
+        _end(str(error), REFUSED)
+    if form == "json":
+        click.echo(json.dumps(msgspec.to_builtins(jobs), indent=2))
+        return
+    if not jobs:
+        click.echo("No jobs." if everything else "No running jobs. --all shows those that have ended.")
+    for job in jobs:
+        started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(job.started))
+        where = "" if job.snapshot is None else f": {visible(job.snapshot)}"
+        click.echo(f"{started} : {job.job_id} : {visible(job.name)} ({job.status}, {job.what}{where})")
 
 
 class _Savepoint(click.Group):

@@ -16,7 +16,8 @@ import click
 from click.core import ParameterSource
 
 from compat.cli.project import from_settings
-from compat.loader.inputs import InputError, InputKind, opened
+from compat.cli.running import RUNNING_OPTIONS
+from compat.loader.inputs import InputError, InputKind, is_running, opened
 
 
 class Mode(Enum):
@@ -38,6 +39,8 @@ _USAGE = {
 }
 
 _RECORDED = "nothing is recorded without a server: compat check --server URL --job NAME NEW"
+_RUNS = "OLD is no job that runs: compat check flink:http://HOST:8081/NAME NEW"
+_NO_CLUSTER = dict.fromkeys(RUNNING_OPTIONS, _RUNS)
 _NOT_RECORDED = {"token_file": _RECORDED, "commit": _RECORDED, "author": _RECORDED}
 _DRY_RUN = "a dry run restores one snapshot: compat check SNAPSHOT NEW --try-restore"
 _REHEARSE = "a rehearsal restores a savepoint: compat check SAVEPOINT NEW --rehearse"
@@ -73,6 +76,7 @@ _OF_OLD = ("old_args", *(f"old_{name}" for name in _SERVED if name not in _OF_BO
 REFUSED: Mapping[Mode, Mapping[str, str]] = {
     Mode.COMPARE: _NOT_RECORDED | {"skips": _AGAINST},
     Mode.AGAINST: _NOT_RECORDED
+    | _NO_CLUSTER
     | {
         "rehearse": _REHEARSE,
         "limit": _REHEARSE,
@@ -83,6 +87,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
         "names": _NAMES,
     },
     Mode.SAVEPOINTS: _NOT_RECORDED
+    | _NO_CLUSTER
     | _OF_A_PROJECT
     | {
         "dry_run": _DRY_RUN,
@@ -93,6 +98,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
         **dict.fromkeys(_OF_OLD, _NO_PROGRAM),
     },
     Mode.PAIRS: _NOT_RECORDED
+    | _NO_CLUSTER
     | _OF_A_PROJECT
     | {
         "rehearse": _REHEARSE,
@@ -108,6 +114,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
     },
     Mode.SERVER: {
         **_OF_A_PROJECT,
+        **_NO_CLUSTER,
         "rehearse": _REHEARSE,
         "limit": _REHEARSE,
         "dry_run": _DRY_RUN,
@@ -177,6 +184,9 @@ def mode_of(context: click.Context) -> Mode:
 def require_programs(context: click.Context, olds: tuple[str, ...], new: str) -> None:
     """Refuse what is only for programs or for savepoints, where there are none. Raises a usage error."""
     kinds = {_kind(old) for old in olds}
+    for name in RUNNING_OPTIONS:
+        if _given(context, name) and not any(map(is_running, olds)):
+            raise click.UsageError(f"{_flag(context, name)} has no effect here: {_RUNS}.")
     if _given(context, "names") and _named_by_program(context):
         kinds |= {_kind(context.params["names"])}
     if _given(context, "names") and InputKind.SAVEPOINT not in kinds and None not in kinds:
@@ -223,6 +233,8 @@ def _require_rehearsal(olds: tuple[str, ...], new: str) -> None:
 
 def _kind(argument: str) -> InputKind | None:
     """The kind of thing an argument names; None where that shows only when it is loaded."""
+    if is_running(argument):
+        return InputKind.SAVEPOINT
     if argument.startswith("git:"):
         return InputKind.PROGRAM if argument.endswith(".py") else None
     with suppress(InputError), opened(argument) as given:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from compat.compiler.versions import FLINK_VERSIONS
+from compat.compiler.versions import standing_for
 from compat.loader.layout import folders_of_project
 from compat.state.safe_open import open_regular
 
@@ -41,7 +41,7 @@ def pin_of(program: str, root: str | None = None) -> Pin | None:
         for name in sorted(_names(folder)):
             if (found := _pinned(os.path.join(folder, name))) is not None:
                 major, minor = found
-                stands_for = next((one for one in FLINK_VERSIONS if one.startswith(f"{major}.")), None)
+                stands_for = standing_for(major)
                 return None if stands_for is None else Pin(f"{major}.{minor}", name, stands_for)
     return None
 

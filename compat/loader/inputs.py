@@ -169,6 +169,11 @@ class Input(Struct, frozen=True):
     arguments: tuple[str, ...] = ()
 
 
+def is_running(argument: str) -> bool:
+    """True for an argument that names a job of a cluster: ``flink:URL`` or ``k8s:NAMESPACE/NAME``."""
+    return argument.startswith(("flink:", "k8s:"))
+
+
 @contextmanager
 def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = None) -> Iterator[Input]:
     """The input behind an argument, as long as the context lasts. Raises InputError for what is none."""
@@ -188,6 +193,16 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
                 arguments=arguments,
             )
         return
+    if is_running(argument):
+        raise InputError(
+            Failure(
+                rule=Undecidable.PROGRAM_FAILED,
+                message=f"{argument!r} is a job that runs, which can only be OLD.",
+                name=argument,
+                side=side,
+                hint="Write compat check flink:http://HOST:8081/NAME new.jar, or compat inspect flink:http://HOST:8081/NAME.",
+            )
+        )
     plan = _plan_of_snapshot(argument)
     if plan is not None:
         yield Input(argument, plan, InputKind.PLAN)
@@ -571,10 +586,17 @@ def _plan_elsewhere(argument: str) -> bytes | None:
 
 
 def _is_savepoint(argument: str) -> bool:
-    """True for a folder that holds Flink's metadata, for the metadata itself, and for what lies on other storage."""
+    """True for a folder with Flink's metadata, or with a job's checkpoints, the metadata itself, and all on other storage."""
     if argument.startswith("file:") or "://" in argument or os.path.basename(argument) == "_metadata":
         return True
-    return os.path.isfile(os.path.join(argument, "_metadata"))
+    if not os.path.isdir(argument):
+        return False
+    from compat.state.flink.metadata import metadata_in
+
+    try:
+        return metadata_in(argument) is not None
+    except OSError:
+        return False
 
 
 def _kind(argument: str, path: str, side: Side | None) -> InputKind:

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from compat.check.findings import Direction, Fix, Report, Verdict
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure, Undecidable
+from compat.loader.inputs import is_running
 from compat.loader.revisions import revision_of
 from compat.report.context import ReportContext, Typed
 
@@ -94,7 +95,8 @@ def start(report: Report, typed: Typed | None) -> tuple[str, ...]:
     if typed.push is not None:
         return (typed.push,)
     checkout, new = _checkout(report.new.name)
-    snapshot = shlex.quote(report.old.name) if report.old.kind in ("savepoint", "snapshot") else SAVEPOINT
+    lies_there = report.old.kind in ("savepoint", "snapshot") and not is_running(report.old.name)
+    snapshot = shlex.quote(report.old.name) if lies_there else SAVEPOINT
     left_behind = ["-n"] if report.allow_non_restored else []
     # In a rollback, the program to start is the OLD of the command line, and the arguments are NEW's.
     forward = report.direction == "forward"

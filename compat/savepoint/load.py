@@ -17,10 +17,11 @@ from compat.state.model.job import Plan, Refused
 
 
 class OldSavepoint(Struct, frozen=True):
-    """A savepoint that was read, and the names that were told with it."""
+    """A savepoint that was read, and the names that were told with it; ``notes`` are what is to be said of where it is from."""
 
     recorded: Recorded
     names: Names
+    notes: tuple[str, ...] = ()
 
     def program(self, name: str, new: Program) -> Program:
         """The facts of the savepoint, to be held against ``new``."""
@@ -30,7 +31,11 @@ class OldSavepoint(Struct, frozen=True):
 def read_old(given: Input, names: Names) -> OldSavepoint:
     """The savepoint behind an input. Raises InputError, with the byte where the reading stopped."""
     try:
-        return OldSavepoint(read(given.path), names)
+        recorded = read(given.path)
+        newest = os.path.basename(os.path.dirname(recorded.metadata))
+        found = newest.startswith("chk-") and newest not in given.path
+        notes = (f"OLD is {newest}, the newest complete checkpoint in {given.argument}.",) if found else ()
+        return OldSavepoint(recorded, names, notes)
     except SavepointError as error:
         raise InputError(
             Failure(

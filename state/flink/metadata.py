@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 
@@ -20,8 +21,15 @@ from compat.state.flink.storage import LOCAL_FILES, Storage
 METADATA_FILE = "_metadata"
 MAGIC = 0x4960672D
 VERSIONS = (2, 3, 4, 5, 6)
+_CHECKPOINT = re.compile(r"chk-(\d{1,19})")
 FIRST_TO_WRITE = {6: (2, 1), 5: (2, 0), 4: (1, 15), 3: (1, 11), 2: (1, 3)}
 """The first version of Flink that writes a format of the metadata, the latest first; each reads up to its own."""
+
+
+def format_written_by(flink: tuple[int, int]) -> int:
+    """The format of metadata that a version of Flink writes, which is the latest one it reads."""
+    return next(format for format, since in FIRST_TO_WRITE.items() if flink >= since)
+
 
 MAX_METADATA_BYTES = 1 << 30
 """Flink builds the file in one go in the memory of its coordinator; a gigabyte of it is not a savepoint."""
@@ -30,9 +38,10 @@ MAX_METADATA_BYTES = 1 << 30
 def read_metadata(path: str | os.PathLike[str], storage: Storage | None = None) -> Savepoint:
     """Read a savepoint's or checkpoint's metadata; state files are not opened.
 
-    `path` is the folder that holds `_metadata`, or that file; `file:` URIs are understood. With `storage` it is an
-    absolute path there. Raises a `SavepointError` and nothing else, whatever the bytes are. The layouts are those of
-    Flink's `MetadataV2Serializer` to `MetadataV6Serializer`.
+    `path` is the folder that holds `_metadata`, or that file, or the folder of a job's checkpoints, of which the newest one
+    that is complete is read; `file:` URIs are understood. With `storage` it is an absolute path there. Raises a
+    `SavepointError` and nothing else, whatever the bytes are. The layouts are those of Flink's `MetadataV2Serializer` to
+    `MetadataV6Serializer`.
     """
     if storage is not None:
         there = os.fspath(path).rstrip("/")
@@ -83,12 +92,30 @@ def locate_metadata(path: str | os.PathLike[str]) -> Path:
     try:
         file = Path(given)
         if file.is_dir():
-            file = file / METADATA_FILE
+            file = metadata_in(file) or file / METADATA_FILE
         if not file.is_file():
             raise NotASavepoint(f"no file `{METADATA_FILE}` here", path=str(file))
     except (OSError, ValueError) as error:
         raise UnreadableSavepoint("cannot look there", path=given, why=str(error)) from error
     return file
+
+
+def metadata_in(folder: str | os.PathLike[str]) -> Path | None:
+    """The `_metadata` in a folder, or that of the newest complete checkpoint, where it is the folder of a job's checkpoints.
+
+    None where there is neither. Raises `OSError`.
+    """
+    own = Path(folder, METADATA_FILE)
+    if own.is_file():
+        return own
+    below = (Path(folder, name, METADATA_FILE) for name in newest_first(os.listdir(folder)))
+    return next((file for file in below if file.is_file()), None)
+
+
+def newest_first(names: Iterable[str]) -> list[str]:
+    """Those of the names that Flink gives to the folders of checkpoints, such as `chk-7`, the newest first."""
+    numbers = {name: int(found[1]) for name in names if (found := _CHECKPOINT.fullmatch(name))}
+    return sorted(numbers, key=lambda name: -numbers[name])
 
 
 def _reader_of(version: int, path: str) -> Callable[[ByteReader], Contents]:

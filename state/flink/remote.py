@@ -27,6 +27,7 @@ from compat.state.flink import (
     require_free,
     write_folder,
 )
+from compat.state.flink.metadata import METADATA_FILE, newest_first
 from compat.state.stores.schemes import is_remote as is_place
 from compat.state.stores.system import FileSystem
 
@@ -48,8 +49,24 @@ def read_savepoint(path: str) -> Savepoint:
     if not is_remote(path):
         return read_metadata(path)
     system, there = _storage(path)
-    savepoint = read_metadata(there, RemoteFiles(system))
-    return replace(savepoint, path=f"{path.rstrip('/').removesuffix('/_metadata')}/_metadata")
+    folder, at = path.rstrip("/").removesuffix(f"/{METADATA_FILE}"), there.rstrip("/").removesuffix(f"/{METADATA_FILE}")
+    try:
+        return replace(read_metadata(at, RemoteFiles(system)), path=f"{folder}/{METADATA_FILE}")
+    except NotASavepoint:
+        for name in newest_first(_names(system, at)):
+            with suppress(NotASavepoint):
+                return replace(
+                    read_metadata(f"{at}/{name}", RemoteFiles(system)), path=f"{folder}/{name}/{METADATA_FILE}"
+                )
+        raise
+
+
+def _names(system: Any, folder: str) -> list[str]:
+    """The names in a folder; none where there is none, or the storage does not tell."""
+    try:
+        return [posixpath.basename(str(name).rstrip("/")) for name in system.ls(folder, detail=False)]
+    except Exception:  # each storage has errors of its own, and why the folder itself is no savepoint is told
+        return []
 
 
 def require_nothing(path: str) -> None:
@@ -161,6 +178,9 @@ class _OwnStorage(Struct, frozen=True):
 
     def exists(self, path: str) -> bool:
         return self.files.exists(self.scheme + path)
+
+    def ls(self, path: str, detail: bool) -> list[str]:
+        return [entry.name for entry in self.files.list(self.scheme + path)]
 
     def info(self, path: str) -> dict[str, Any]:
         size = self.files.size(self.scheme + path)

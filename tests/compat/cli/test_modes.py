@@ -65,7 +65,11 @@ VALUES = {
     "old-pyflink": "python3.11",
     "old-runtime-properties": "given.json",
     "output": "json",
+    "flink-ca": "new.py",
+    "flink-cert": "new.py",
+    "flink-headers": "new.py",
     "format": "json",
+    "take-savepoint": "all",
     "token-file": "new.py",
     "skip": "old.py",
     "rehearse-limit": "1GB",
@@ -94,6 +98,7 @@ OF_OLD = {
 EFFECTIVE = {
     Mode.COMPARE: COMMON
     | {"write_baseline", "others", "rollback", "fix", "diff", "dry_run", "names", *REHEARSAL}
+    | {"take_savepoint", "flink_headers", "flink_ca", "flink_cert"}
     | {"changed"}  # it says what files are held against, where nothing else does
     | OF_OLD,
     Mode.AGAINST: COMMON | {"write_baseline", "rollback", "changed", "skips"} | OF_OLD,

@@ -9,7 +9,15 @@ from typing import Any
 
 import pytest
 
-from compat.state.flink import MissingStateFile, RefusedStateFile, Savepoint, inspect, list_files, read_metadata
+from compat.state.flink import (
+    MissingStateFile,
+    NotASavepoint,
+    RefusedStateFile,
+    Savepoint,
+    inspect,
+    list_files,
+    read_metadata,
+)
 from compat.state.flink.handles import RelativeFile, StateFile
 from compat.state.flink.streams import read_window
 from tests.state.flink import writer as w
@@ -54,6 +62,16 @@ def test_missing_files_are_listed_and_the_rest_is_told(golden: Path, tmp_path: P
     assert found["missing_files"] != []
     assert all(removed in file["name"] and file["status"] == "missing" for file in found["missing_files"])
     assert len(found["operators"]) == len(inspect(golden / metadata.parent.relative_to(tmp_path))["operators"])
+
+
+def test_the_folder_of_a_jobs_checkpoints_means_its_newest_complete_one(tmp_path: Path) -> None:
+    for name in ("chk-9", "chk-10", "savepoint-11"):
+        saved_in(tmp_path / name)
+    (tmp_path / "chk-11").mkdir()
+    (tmp_path / "shared").mkdir()
+    assert read_metadata(tmp_path).folder == str(tmp_path / "chk-10")
+    with pytest.raises(NotASavepoint, match="no file `_metadata` here"):
+        read_metadata(tmp_path / "shared")
 
 
 def test_uris_of_a_checkpoint_are_found_by_their_last_parts(tmp_path: Path) -> None:

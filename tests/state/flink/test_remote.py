@@ -65,6 +65,16 @@ def test_inspect_and_check_take_a_uri(bucket, tmp_path):
     assert named.exit_code == 0
 
 
+def test_the_folder_of_a_jobs_checkpoints_is_its_newest_complete_one(bucket):
+    uri = bucket(CHECKPOINT)
+    job, _, newest = uri.rpartition("/")
+    fsspec.filesystem("memory").pipe(f"{job.removeprefix('memory:/')}/chk-999/part", b"it was not completed")
+    assert read_savepoint(job).path == f"{job}/{newest}/_metadata"
+    assert f"OLD is {newest}, the newest complete checkpoint in {job}." in " ".join(
+        run("check", job, job).stdout.split()
+    )
+
+
 def test_what_is_missing_there_is_missing(bucket):
     uri = bucket(FILES)
     system = fsspec.filesystem("memory")

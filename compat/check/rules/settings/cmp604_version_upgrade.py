@@ -10,7 +10,7 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
-from compat.state.flink.metadata import FIRST_TO_WRITE
+from compat.state.flink.metadata import FIRST_TO_WRITE, format_written_by
 from compat.state.flink.ttl import version_of
 from compat.state.model.operators import Operator
 
@@ -25,8 +25,8 @@ def _find(check: Check) -> Iterator[Finding]:
         yield from _kryo(check)
         yield from _removed(check)
         yield from _global_windows(check)
-    format = check.old.snapshot.format_version if check.old.snapshot is not None else _writes(old)
-    if format > _writes(new) and any(operator.has_state for operator in check.old.operators):
+    format = check.old.snapshot.format_version if check.old.snapshot is not None else format_written_by(old)
+    if format > format_written_by(new) and any(operator.has_state for operator in check.old.operators):
         yield _unread(check, format)
 
 
@@ -36,11 +36,6 @@ def _of_old(check: Check) -> _Version | None:
     if check.old.snapshot is None or told != version_of(check.new.flink):
         return told
     return (1, 20) if FIRST_TO_WRITE[check.old.snapshot.format_version] < (2, 0) else told
-
-
-def _writes(flink: _Version) -> int:
-    """The format of metadata that a version writes, which is the latest one it reads."""
-    return next(format for format, since in FIRST_TO_WRITE.items() if flink >= since)
 
 
 def _kryo(check: Check) -> Iterator[Finding]:

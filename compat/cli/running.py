@@ -1,0 +1,115 @@
+"""Options for an OLD that is a job which runs: how its cluster is asked, and whether it takes a savepoint first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from msgspec.structs import replace
+
+from compat.comparison import Comparison
+from compat.compiler.versions import standing_for
+from compat.loader.inputs import is_running
+
+if TYPE_CHECKING:
+    from compat.running.jobs import Asked
+    from compat.running.old import OldJob
+    from compat.running.rest import Access
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+CLUSTERS_OWN = "default"
+"""Stands for the folder for savepoints that a cluster is configured with."""
+
+
+def access_options(function: F) -> F:
+    """The options of how a cluster of Flink is asked."""
+    file = click.Path(exists=True, dir_okay=False)
+    for option in (
+        click.option(
+            "--flink-cert", type=file, metavar="FILE", help="Our certificate and key for a cluster of Flink, as PEM."
+        ),
+        click.option(
+            "--flink-ca",
+            type=file,
+            metavar="FILE",
+            help="The authorities that certificates of a cluster are trusted by.",
+        ),
+        click.option(
+            "--flink-headers",
+            type=file,
+            metavar="FILE",
+            help="Headers for a cluster of Flink, one NAME: VALUE a line (default: the variable COMPAT_FLINK_HEADERS).",
+        ),
+    ):
+        function = option(function)
+    return function
+
+
+def running_options(function: F) -> F:
+    """The same, and ``--take-savepoint``."""
+    taken = click.option(
+        "--take-savepoint",
+        "take_savepoint",
+        metavar="DIR",
+        help=f"Have the job OLD of a cluster write a savepoint there first, and go on ({CLUSTERS_OWN}: its own folder).",
+    )
+    return taken(access_options(function))
+
+
+RUNNING_OPTIONS = ("take_savepoint", "flink_headers", "flink_ca", "flink_cert")
+"""The parameters of these options."""
+
+
+def access_of(options: Mapping[str, Any]) -> Access:
+    """How clusters are asked, by the options. Raises a usage error for a file of headers that is none."""
+    import os
+
+    from compat.running.rest import Access, parse_headers, read_headers
+
+    try:
+        file = options["flink_headers"]
+        headers = (
+            parse_headers(os.environ.get("COMPAT_FLINK_HEADERS", "")) if file is None else read_headers(Path(file))
+        )
+    except (OSError, ValueError) as error:
+        where = options["flink_headers"] or "COMPAT_FLINK_HEADERS"
+        raise click.BadParameter(f"{where}: {error}.", param_hint="'--flink-headers'") from error
+    return Access(headers=headers, ca=options["flink_ca"], certificate=options["flink_cert"])
+
+
+def asked_of(options: Mapping[str, Any]) -> Asked:
+    """How clusters are asked, and whether for a savepoint."""
+    from compat.running.jobs import Asked
+
+    folder = options.get("take_savepoint")
+    return Asked(access=access_of(options), savepoint="" if folder == CLUSTERS_OWN else folder)
+
+
+def with_running(comparison: Comparison, options: Mapping[str, Any]) -> Comparison:
+    """The comparison with what the cluster tells of OLD, where that is a job of one. Raises InputError."""
+    found = job_of_cluster(comparison.old, options)
+    if found is None:
+        return comparison
+    load_old, resource = comparison.load_old or comparison.load, found.job.resource
+    version = None if found.job.flink is None else standing_for(found.job.flink)
+    if options["old_flink"] is None and version is not None:
+        load_old = replace(load_old, flink=version, flink_assumed=False)
+    return replace(
+        comparison,
+        known={**comparison.known, comparison.old: found.input},
+        read={**comparison.read, comparison.old: found.savepoint},
+        load_old=load_old,
+        old_deployment=comparison.old_deployment or (None if resource is None else resource.deployment),
+    )
+
+
+def job_of_cluster(argument: str, options: Mapping[str, Any]) -> OldJob | None:
+    """The job of a cluster that an argument names, with its last snapshot; None for any other argument. Raises InputError."""
+    if not is_running(argument):
+        return None
+    from compat.running.old import old_job
+
+    return old_job(argument, asked_of(options))
