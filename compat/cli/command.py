@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 from msgspec import Struct
 
 from compat import settings as configuration
@@ -110,6 +112,7 @@ class CheckCommand(Struct, frozen=True, kw_only=True):
 def command_of(context: click.Context) -> CheckCommand:
     """The record of a command line. Raises usage errors for what cannot be, or would have no effect."""
     complete(context)
+    _run_by_resource(context)
     mode = mode_of(context)
     given = context.params
     files = tuple(path for path in (given["old"], given["new"], *given["more"]) if path is not None)
@@ -152,6 +155,34 @@ def command_of(context: click.Context) -> CheckCommand:
         old_deployment=of_old,
         **{name: given[name] for name in _AS_GIVEN},
     )
+
+
+def _run_by_resource(context: click.Context) -> None:
+    """Have a NEW that is a resource of Flink's operator stand for the program that it runs, as it runs it.
+
+    Raises a usage error for a resource that runs none, or one that is not here.
+    """
+    from compat.deployment.programs import YAML, NoProgram, program_of
+
+    given = context.params
+    resource = given["new"]
+    if resource is None or not resource.endswith(YAML):
+        return
+    if given["deployment"] is not None:
+        raise click.UsageError(f"--deployment has no effect: {resource} says already how NEW is deployed.")
+    deployment = parse_deployment(resource, "NEW")
+    assert deployment is not None
+    try:
+        runs = program_of(deployment, Path(resource))
+    except NoProgram as error:
+        usage = f"Name the program: compat check {given['old']} PROGRAM --deployment {resource}."
+        raise click.UsageError(f"{error} {usage}") from error
+    said = {"deployment": resource, "main_class": runs.main_class, "new_args": shlex.join(runs.arguments) or None}
+    given["new"] = os.path.relpath(runs.file)
+    for name, value in said.items():
+        if value is not None and given[name] is None:
+            given[name] = value
+            context.set_parameter_source(name, ParameterSource.COMMANDLINE)
 
 
 def arguments_of_new(given: dict[str, Any]) -> str | None:

@@ -119,7 +119,7 @@ class Deployment(Struct, frozen=True, kw_only=True):
     ``upgrade`` is None where nothing says how upgrades are done. ``savepoint`` is what a first start restores from.
     ``drops_state`` is whether state that nothing takes may be dropped, ``backend`` the state backend; None if it names none.
     ``settings`` are the options of Flink that it sets, by their present keys; ``flink`` is its version of Flink where that
-    is one of those known here.
+    is one of those known here. ``job`` is what it runs.
     """
 
     name: str
@@ -129,6 +129,7 @@ class Deployment(Struct, frozen=True, kw_only=True):
     backend: str | None = None
     settings: Mapping[str, str]
     flink: str | None = None
+    job: JobSpec | None = None
 
     @property
     def options(self) -> dict[str, str]:
@@ -157,6 +158,7 @@ def deployment_of(found: Resource) -> Deployment:
         savepoint=job.initial_savepoint_path or None,
         drops_state=job.allow_non_restored_state,
         flink=_flink(spec.flink_version),
+        job=spec.job,
     )
 
 
@@ -168,6 +170,7 @@ def configured(
     savepoint: str | None = None,
     drops_state: bool | None = None,
     flink: str | None = None,
+    job: JobSpec | None = None,
 ) -> Deployment:
     """A deployment with a configuration of Flink, which decides what nothing else says."""
     ignored = settings.get(IGNORE_UNCLAIMED, "").strip().lower() == "true"
@@ -179,6 +182,7 @@ def configured(
         backend=settings.get(STATE_BACKEND),
         settings=settings,
         flink=flink,
+        job=job,
     )
 
 
