@@ -128,8 +128,8 @@ def check(context: click.Context, /, **_: Any) -> None:
 
     OLD and NEW are programs (job.py, job.jar, job.sql), plans or topology files (job.json), or git:REF:path. OLD may be a
     savepoint or a checkpoint, or a job that runs (flink:http://HOST:8081/NAME, k8s:NAMESPACE/NAME), NEW a FlinkDeployment
-    (job.yaml). Exit codes: 0 yes, 1 findings, 2 undecided. With --server URL --job NAME, OLD is the version of that job that runs, and the check is recorded
-    there.
+    (job.yaml). Exit codes: 0 yes, 1 findings, 2 undecided. With --server URL --job NAME, OLD is the version of that job that
+    runs, and the check is recorded there.
 
     Example: compat check job_v1.py job_v2.py
     """
