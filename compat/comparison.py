@@ -477,7 +477,7 @@ def _restorable(old: Old, comparison: Comparison) -> Iterator[Restore]:
 
     job = comparison.job or 0
     if isinstance(old, Savepoint):
-        path = old.recorded.recorded.metadata
+        path = old.recorded.copy or old.recorded.recorded.metadata
         if not path:  # it could not be read, here or there
             return
         folder = path if is_remote(path) else os.path.abspath(path)

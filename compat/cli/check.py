@@ -32,7 +32,7 @@ from compat.cli.options import (
     server_options,
 )
 from compat.cli.rehearsal import rehearsal_options
-from compat.cli.running import running_options, with_running
+from compat.cli.running import room_for_copies, running_options, with_running
 from compat.cli.savepoints import check_all, savepoint_options
 from compat.cli.spelled import Grouped, Spelled, left_behind
 from compat.comparison import Comparison, Outcomes, compare
@@ -163,12 +163,13 @@ def _compared(command: CheckCommand) -> list[Outcomes]:
         for old in olds:
             require_snapshot(old)
         require_program(new)
-    try:
-        comparisons = [with_running(_comparison(old, new, command), command.asked) for old in olds]
-    except InputError as error:
-        return [Outcomes((Undecided(failures=(error.failure,), old=error.failure.name, new=new),), {})]
-    comparisons = _both_ways(comparisons, command)
-    results = _results(comparisons, new, command)
+    with room_for_copies(olds) as folder:
+        try:
+            comparisons = [with_running(_comparison(old, new, command), command.asked, folder) for old in olds]
+        except InputError as error:
+            return [Outcomes((Undecided(failures=(error.failure,), old=error.failure.name, new=new),), {})]
+        comparisons = _both_ways(comparisons, command)
+        results = _results(comparisons, new, command)
     if command.dry_run:
         return [restored(*one) for one in zip(results, comparisons, strict=True)]
     return results

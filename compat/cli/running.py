@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -88,9 +89,12 @@ def asked_of(options: Mapping[str, Any]) -> Asked:
     return Asked(access=access_of(options), savepoint="" if folder == CLUSTERS_OWN else folder)
 
 
-def with_running(comparison: Comparison, options: Mapping[str, Any]) -> Comparison:
-    """The comparison with what the cluster tells of OLD, where that is a job of one. Raises InputError."""
-    found = job_of_cluster(comparison.old, options)
+def with_running(comparison: Comparison, options: Mapping[str, Any], folder: str) -> Comparison:
+    """The comparison with what the cluster tells of OLD, where that is a job of one. Raises InputError.
+
+    The snapshot is copied into ``folder``, for a JVM that reads it when it may be gone.
+    """
+    found = job_of_cluster(comparison.old, options, folder)
     if found is None:
         return comparison
     load_old, resource = comparison.load_old or comparison.load, found.job.resource
@@ -106,10 +110,25 @@ def with_running(comparison: Comparison, options: Mapping[str, Any]) -> Comparis
     )
 
 
-def job_of_cluster(argument: str, options: Mapping[str, Any]) -> OldJob | None:
-    """The job of a cluster that an argument names, with its last snapshot; None for any other argument. Raises InputError."""
+@contextmanager
+def room_for_copies(olds: Sequence[str]) -> Iterator[str]:
+    """A folder for copies of the snapshots of jobs that run, as long as the context lasts; empty where there are none."""
+    if not any(map(is_running, olds)):
+        yield ""
+        return
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory(prefix="compat-") as folder:
+        yield folder
+
+
+def job_of_cluster(argument: str, options: Mapping[str, Any], folder: str | None = None) -> OldJob | None:
+    """The job of a cluster that an argument names, with its last snapshot; None for any other argument. Raises InputError.
+
+    With ``folder`` there is a copy of the snapshot in it.
+    """
     if not is_running(argument):
         return None
     from compat.running.old import old_job
 
-    return old_job(argument, asked_of(options))
+    return old_job(argument, asked_of(options), folder)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time
 
 from msgspec import Struct
@@ -13,14 +15,24 @@ from compat.running.jobs import Asked, Kept, RunningJob, running_job
 from compat.running.rest import ClusterError, Vertex
 from compat.savepoint.load import OldSavepoint
 from compat.savepoint.names import Entry, Names
-from compat.savepoint.recorded import Recorded, RecordedOperator, read
-from compat.state.flink import SavepointError
+from compat.savepoint.recorded import Recorded, RecordedOperator, recorded
+from compat.state.flink import Savepoint, SavepointError, read_draft, self_contained, write_folder
 from compat.state.flink.metadata import format_written_by
+from compat.state.flink.remote import read_savepoint
 from compat.state.flink.ttl import version_of
 
 _LOOKS = 5
 """So often the last snapshot is looked for, where that which was it is gone."""
+_LARGEST_COPY = 1 << 28
+"""Bytes of state that are copied at most."""
 _TAKE = "Have one taken for this check: --take-savepoint DIR, or wait for the job's next checkpoint."
+
+
+class _Snapshot(Struct, frozen=True):
+    """A snapshot that was read, and where a copy of it is, if there is one."""
+
+    recorded: Recorded
+    copy: str
 
 
 class OldJob(Struct, frozen=True):
@@ -31,21 +43,22 @@ class OldJob(Struct, frozen=True):
     savepoint: OldSavepoint
 
 
-def old_job(argument: str, asked: Asked) -> OldJob:
+def old_job(argument: str, asked: Asked, folder: str | None = None) -> OldJob:
     """The job behind an argument, with its snapshot. Raises InputError where there is none, or no state of it is known.
 
-    A checkpoint may be gone as soon as the next one is complete: then that one is read.
+    A checkpoint may be gone as soon as the next one is complete: then that one is read. With ``folder`` there is a copy in it,
+    for whoever reads on later, unless the state is large.
     """
     job, kept = _kept(argument, asked)
-    found = _read(kept)
+    found = _read(kept, folder)
     for _ in range(_LOOKS):
-        if isinstance(found, Recorded) or kept.path is None or asked.savepoint is not None:
+        if not isinstance(found, str) or kept.path is None or asked.savepoint is not None:
             break
         former = kept.path
         job, kept = _kept(argument, asked)
         if kept.path == former:
             break
-        found = _read(kept)
+        found = _read(kept, folder)
     return OldJob(job, Input(argument, kept.path or argument, InputKind.SAVEPOINT), _old(job, kept, found))
 
 
@@ -68,23 +81,40 @@ def _undecided(argument: str, message: str, hint: str | None = None) -> InputErr
     return InputError(Failure(rule=rule, message=message, name=argument, side=Side.OLD, hint=hint))
 
 
-def _read(kept: Kept) -> Recorded | str:
+def _read(kept: Kept, folder: str | None) -> _Snapshot | str:
     """The snapshot, or why it cannot be read."""
     if kept.path is None:
         return f"which is in the memory of the JobManager: no other process can read it. {_TAKE}"
     try:
-        return read(kept.path)
+        savepoint = read_savepoint(kept.path)
+        found = recorded(savepoint)
+        try:
+            copy = "" if folder is None else _copied(savepoint, folder)
+        except SavepointError:
+            read_savepoint(kept.path)  # it may be gone by now
+            copy = ""
+        return _Snapshot(found, copy)
     except SavepointError as error:
         return f"which cannot be read from here: {str(error).removesuffix(f' {error.advice}')}"
 
 
-def _old(job: RunningJob, kept: Kept, found: Recorded | str) -> OldSavepoint:
+def _copied(savepoint: Savepoint, folder: str) -> str:
+    """A copy of a snapshot in a folder; empty where it is too large for that. Raises SavepointError."""
+    copy = self_contained(read_draft(savepoint), {})
+    if sum(file.size for file in copy.copies) > _LARGEST_COPY:
+        return ""
+    place = os.path.join(tempfile.mkdtemp(dir=folder), "snapshot")
+    write_folder(place, copy)
+    return place
+
+
+def _old(job: RunningJob, kept: Kept, found: _Snapshot | str) -> OldSavepoint:
     when = f" of {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(kept.at))}" if kept.at else ""
     flink = "" if job.flink is None else f" on Flink {job.flink}"
     of_job = f"OLD is {kept.what}{when} of {visible(job.name)} ({job.state}{flink})"
     if isinstance(found, str):
         return _told(job, kept, f"{of_job}, {found}")
-    return OldSavepoint(found, _names(job), (f"{of_job}: {visible(kept.path or '')}",))
+    return OldSavepoint(found.recorded, _names(job), (f"{of_job}: {visible(kept.path or '')}",), found.copy)
 
 
 def _names(job: RunningJob) -> Names:
@@ -104,17 +134,16 @@ def _told(job: RunningJob, kept: Kept, why: str) -> OldSavepoint:
     stateful = [vertex for vertex in vertices if sizes.get(vertex.id)]
     if version is None or not stateful or any(len(vertex.chain) > 1 for vertex in stateful):
         told = [f"{visible(vertex.name)} ({vertex.id}) has {sizes[vertex.id]:,} bytes of state" for vertex in stateful]
-        raise _undecided(
-            job.argument, " ".join([why, *([f"The cluster tells that {', '.join(told)}."] if told else [])])
-        )
-    recorded = Recorded(
+        tells = [f"The cluster tells that {', '.join(told)}."] if told else []
+        raise _undecided(job.argument, " ".join([why, *tells]), "Check where the snapshot can be read.")
+    untold = Recorded(
         metadata="",
         format_version=format_written_by(version),
         is_savepoint=None,
         operators=tuple(_untold(vertex, sizes[vertex.id]) for vertex in stateful),
         files=(),
     )
-    return OldSavepoint(recorded, _names(job), (why,))
+    return OldSavepoint(untold, _names(job), (why,))
 
 
 def _untold(vertex: Vertex, size: int) -> RecordedOperator:

@@ -17,11 +17,15 @@ from compat.state.model.job import Plan, Refused
 
 
 class OldSavepoint(Struct, frozen=True):
-    """A savepoint that was read, and the names that were told with it; ``notes`` are what is to be said of where it is from."""
+    """A savepoint that was read, and the names that were told with it.
+
+    ``notes`` are what is to be said of where it is from, ``copy`` is where Flink's classes read it, where that is a copy.
+    """
 
     recorded: Recorded
     names: Names
     notes: tuple[str, ...] = ()
+    copy: str = ""
 
     def program(self, name: str, new: Program) -> Program:
         """The facts of the savepoint, to be held against ``new``."""

@@ -1,0 +1,229 @@
+"""A real session cluster: PyFlink's own distribution, with jobs in Python and SQL that take checkpoints."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import pytest
+from click.testing import CliRunner, Result
+
+from compat.cli import main
+from tests import needs
+from tests.needs import Need
+
+pytestmark = pytest.mark.nightly
+
+SQL = """
+SET 'execution.checkpointing.interval' = '1s';
+SET 'pipeline.name' = 'amounts';
+CREATE TABLE orders (item STRING, amount INT) WITH (
+  'connector' = 'datagen', 'rows-per-second' = '20', 'fields.item.length' = '1'
+);
+CREATE TABLE totals (item STRING, total BIGINT) WITH ('connector' = 'blackhole');
+INSERT INTO totals SELECT item, {what} FROM orders GROUP BY item;
+"""
+RUN_SQL = """
+import sys
+from pyflink.table import EnvironmentSettings, TableEnvironment
+
+tables = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+for statement in filter(str.strip, open(sys.argv[1]).read().split(";")):
+    if statement.strip().startswith("SET"):
+        tables.get_config().set(*(each.strip().strip("'") for each in statement.strip().removeprefix("SET").split("=")))
+    else:
+        tables.execute_sql(statement)
+"""
+"""PyFlink's distribution has no SQL client that runs."""
+COUNTS = """
+from pyflink.common import Types, WatermarkStrategy
+from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from pyflink.datastream.connectors.number_seq import NumberSequenceSource
+from pyflink.datastream.state import ValueStateDescriptor
+
+
+class Count(KeyedProcessFunction):
+    def open(self, context):
+        self.seen = context.get_state(ValueStateDescriptor("seen", Types.LONG()))
+
+    def process_element(self, value, context):
+        seen = (self.seen.value() or 0) + 1
+        self.seen.update(seen)
+        yield seen
+
+
+def slow(value):
+    import time
+
+    time.sleep(0.02)
+    return value
+
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(1)
+env.enable_checkpointing(1000)
+numbers = env.from_source(NumberSequenceSource(1, 10**9), WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
+keyed = numbers.map(slow, Types.LONG()).key_by(lambda value: value % 7, Types.LONG())
+keyed.process(Count(), Types.LONG()).name("count").uid("count").print()
+env.execute("the counts")
+"""
+
+
+class SessionCluster:
+    """A JobManager and a TaskManager, and the distribution that they are of."""
+
+    def __init__(self, python: Path, folder: Path) -> None:
+        said = subprocess.run(
+            [python, "-c", "import pyflink, os; print(os.path.dirname(pyflink.__file__))"],
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        self.python, self.home, self.folder = python, Path(said.stdout.strip()), folder
+        self.port = _free_port()
+        (folder / "conf").mkdir()
+        options = re.search(
+            r"^env:.*?(?=^\S|\Z)", (self.home / "conf/config.yaml").read_text(), re.DOTALL | re.MULTILINE
+        )
+        (folder / "conf/config.yaml").write_text(
+            f"{options[0] if options else ''}\n"
+            f"jobmanager: {{rpc: {{address: localhost, port: {_free_port()}}}, memory: {{process: {{size: 1000m}}}}}}\n"
+            "taskmanager: {host: localhost, numberOfTaskSlots: 4, memory: {process: {size: 1200m}}}\n"
+            f"rest: {{address: localhost, port: {self.port}, bind-port: {self.port}}}\n"
+            f"execution: {{checkpointing: {{dir: 'file://{folder}/checkpoints', savepoint-dir: 'file://{folder}/savepoints'}}}}\n"
+        )
+        self.environment = {
+            **os.environ,
+            "FLINK_HOME": str(self.home),
+            "FLINK_CONF_DIR": str(folder / "conf"),
+            "FLINK_LOG_DIR": str(folder),
+            "PATH": f"{python.parent}{os.pathsep}{os.environ['PATH']}",
+        }
+        self._started = [self._start("jobmanager.sh"), self._start("taskmanager.sh")]
+
+    @property
+    def url(self) -> str:
+        """Its address."""
+        return f"http://localhost:{self.port}"
+
+    def _start(self, script: str) -> subprocess.Popen[bytes]:
+        with open(self.folder / f"{script}.log", "wb") as log:
+            command = ["bash", self.home / "bin" / script, "start-foreground"]
+            return subprocess.Popen(command, env=self.environment, stdout=log, stderr=log, start_new_session=True)
+
+    def get(self, path: str) -> Any:
+        """What its REST API answers; None for no answer."""
+        try:
+            with urlopen(self.url + path, timeout=10) as answer:
+                return json.load(answer)
+        except OSError:
+            return None
+
+    def run(self, *command: object) -> None:
+        """Run a command of the distribution."""
+        done = subprocess.run(
+            ["bash", *map(str, command)], env=self.environment, capture_output=True, text=True, check=False, timeout=300
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def close(self) -> None:
+        """End it."""
+        for process in self._started:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def _free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 180) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.5)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SessionCluster]:
+    named = os.environ.get("COMPAT_PYFLINK")
+    if not named:
+        needs.without(Need.PYFLINK)
+    made = SessionCluster(Path(named), tmp_path_factory.mktemp("cluster"))
+    try:
+        wait_for(lambda: (made.get("/overview") or {}).get("slots-total"))
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.fixture(scope="module")
+def jobs(cluster: SessionCluster) -> SessionCluster:
+    """The cluster, with a job in Python and one in SQL that have each taken a checkpoint."""
+    flink, folder = cluster.home / "bin", cluster.folder
+    (folder / "counts.py").write_text(COUNTS)
+    (folder / "amounts.sql").write_text(SQL.format(what="SUM(amount)"))
+    where = ("-m", f"localhost:{cluster.port}", "-pyexec", cluster.python, "-pyclientexec", cluster.python)
+    cluster.run(flink / "flink", "run", "-d", *where, "-py", folder / "counts.py")
+    (folder / "run_sql.py").write_text(RUN_SQL)
+    cluster.run(flink / "flink", "run", "-d", *where, "-py", folder / "run_sql.py", folder / "amounts.sql")
+    running = cluster.get("/jobs")["jobs"]
+    assert len(running) == 2
+    for one in running:
+        wait_for(lambda one=one: cluster.get(f"/jobs/{one['id']}/checkpoints")["latest"]["completed"])
+    return cluster
+
+
+def compat(*arguments: object) -> Result:
+    return CliRunner().invoke(main, [str(one) for one in arguments])
+
+
+def said(result: Result) -> str:
+    return " ".join(result.output.split())
+
+
+def test_the_jobs_are_listed_with_their_checkpoints(jobs: SessionCluster) -> None:
+    listed = json.loads(compat("list", "--flink", jobs.url, "--format", "json").stdout)
+    assert {one["name"] for one in listed} == {"the counts", "amounts"}
+    assert all(Path(one["snapshot"].removeprefix("file:")).parts[-1].startswith("chk-") for one in listed)
+
+
+def test_a_job_in_python(jobs: SessionCluster) -> None:
+    program, running = jobs.folder / "counts.py", f"flink:{jobs.url}/the%20counts"
+    same = compat("check", running, program, "--names", program)
+    assert same.exit_code == 0, same.output
+    (jobs.folder / "other.py").write_text(COUNTS.replace('uid("count")', 'uid("counts")'))
+    moved = compat("check", running, jobs.folder / "other.py")
+    assert moved.exit_code == 1
+    assert "Its uid was changed from 'count' to 'counts'." in said(moved)
+
+
+@pytest.mark.parametrize(("what", "code"), [("SUM(amount)", 0), ("MAX(amount)", 1)], ids=["the same", "another"])
+def test_a_job_in_sql(jobs: SessionCluster, what: str, code: int) -> None:
+    file = jobs.folder / "new.sql"
+    file.write_text(SQL.format(what=what))
+    version = jobs.get("/config")["flink-version"]
+    result = compat(
+        "check", f"flink:{jobs.url}/amounts", file, "--flink-version", version, "--names", jobs.folder / "amounts.sql"
+    )
+    assert result.exit_code == code, result.output
+
+
+def test_a_savepoint_is_taken_and_the_job_goes_on(jobs: SessionCluster) -> None:
+    program, running = jobs.folder / "counts.py", f"flink:{jobs.url}/the%20counts"
+    result = compat("check", running, program, "--names", program, "--take-savepoint", "default")
+    assert result.exit_code == 0, result.output
+    (taken,) = (jobs.folder / "savepoints").iterdir()
+    assert taken.name in "".join(result.output.split())
+    assert {one["status"] for one in jobs.get("/jobs")["jobs"]} == {"RUNNING"}
