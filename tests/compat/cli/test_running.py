@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from compat.cli import main
+from compat.state.stores.paths import place_of
 from tests.compat.running.clusters import COUNT, JOB, SMALL, SOURCE, Several, answers, cluster, taken
 
 FORKED = {SOURCE: "Source: n -> slow", COUNT: "Count -> Sink: Print to Std. Out"}
@@ -80,6 +81,16 @@ def test_a_checkpoint_that_is_gone_by_now_has_a_next_one(program: Path) -> None:
     told.pages[place] = Several([told.pages[place], later])
     with cluster(told):
         assert "OLD is checkpoint 8" in said(compat("check", f"flink:{told.url}", program, "--names", program))
+
+
+def test_a_checkpoint_in_a_bucket(program: Path, s3: str) -> None:
+    place = place_of(s3) / "checkpoints" / "chk-7"
+    for file in SMALL["path"].iterdir():
+        (place / file.name).write(file.read_bytes())
+    with cluster(answers(path=f"{place}", vertices=FORKED)) as told:
+        result = compat("check", f"flink:{told.url}", program, "--names", program)
+    assert result.exit_code == 0, result.output
+    assert f"{place}" in "".join(result.output.split())
 
 
 def test_a_job_without_snapshots_is_undecided_and_says_what_to_do(program: Path) -> None:
