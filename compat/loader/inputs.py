@@ -178,75 +178,71 @@ def is_running(argument: str) -> bool:
 def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = None) -> Iterator[Input]:
     """The input behind an argument, as long as the context lasts. Raises InputError for what is none."""
     if argument.startswith("git:"):
-        import tempfile
-
-        with tempfile.TemporaryDirectory(prefix="compat-") as folder:
-            taken = _from_git(argument, folder, side)
-            yield Input(
-                argument,
-                taken.path,
-                _kind(argument, taken.path, side),
-                root=os.path.realpath(folder),
-                root_shown=f"git:{taken.reference}:",
-                folder=taken.folder,
-                taken_from=taken.taken_from,
-                arguments=arguments,
-            )
-        return
-    if is_running(argument):
-        raise InputError(
-            Failure(
-                rule=Undecidable.PROGRAM_FAILED,
-                message=f"{argument!r} is a job that runs, which can only be OLD.",
-                name=argument,
-                side=side,
-                hint="Write compat check flink:http://HOST:8081/NAME new.jar, or compat inspect flink:http://HOST:8081/NAME.",
-            )
-        )
-    plan = _plan_of_snapshot(argument)
-    if plan is not None:
+        with _taken_out(argument, arguments, side) as given:
+            yield given
+    elif (plan := _plan_of_snapshot(argument)) is not None:
         yield Input(argument, plan, InputKind.PLAN)
-        return
-    if is_remote(argument) and (data := _plan_elsewhere(argument)) is not None:
-        import tempfile
-
-        with tempfile.TemporaryDirectory(prefix="compat-") as folder:
-            copy = os.path.join(folder, "plan.json")
-            with open(copy, "wb") as file:
-                file.write(data)
+    elif is_remote(argument) and (data := _plan_elsewhere(argument)) is not None:
+        with _copied(data) as copy:
             yield Input(argument, copy, InputKind.PLAN)
-        return
-    if _is_savepoint(argument):
+    elif _is_savepoint(argument):
         yield Input(argument, argument, InputKind.SAVEPOINT)
-        return
-    if not os.path.exists(argument):
-        raise InputError(
-            Failure(
-                rule=Undecidable.PROGRAM_FAILED, message=f"There is no file {argument!r}.", name=argument, side=side
-            )
+    elif (wrong := _no_input(argument)) is not None:
+        message, hint = wrong
+        raise InputError(Failure(rule=Undecidable.PROGRAM_FAILED, message=message, name=argument, side=side, hint=hint))
+    else:
+        yield Input(argument, os.path.abspath(argument), _kind(argument, argument, side), arguments=arguments)
+
+
+@contextmanager
+def _taken_out(argument: str, arguments: tuple[str, ...], side: Side | None) -> Iterator[Input]:
+    """The program of a revision, with its project, in a folder of its own. Raises InputError."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="compat-") as folder:
+        taken = _from_git(argument, folder, side)
+        yield Input(
+            argument,
+            taken.path,
+            _kind(argument, taken.path, side),
+            root=os.path.realpath(folder),
+            root_shown=f"git:{taken.reference}:",
+            folder=taken.folder,
+            taken_from=taken.taken_from,
+            arguments=arguments,
         )
+
+
+@contextmanager
+def _copied(plan: bytes) -> Iterator[str]:
+    """A file with a plan that lies on other storage."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="compat-") as folder:
+        copy = os.path.join(folder, "plan.json")
+        with open(copy, "wb") as file:
+            file.write(plan)
+        yield copy
+
+
+def _no_input(argument: str) -> tuple[str, str | None] | None:
+    """Why an argument names no file that could be an input, and what to do; None where it does."""
+    if is_running(argument):
+        usage = "Write compat check flink:http://HOST:8081/NAME new.jar, or compat inspect flink:http://HOST:8081/NAME."
+        return f"{argument!r} is a job that runs, which can only be OLD.", usage
+    if not os.path.exists(argument):
+        return f"There is no file {argument!r}.", None
     if os.path.isdir(argument):
-        raise InputError(
-            Failure(
-                rule=Undecidable.PROGRAM_FAILED,
-                message=f"{argument!r} is a folder, and no savepoint: it has no file _metadata.",
-                name=argument,
-                side=side,
-                hint="Name a program (job.py), a topology file (job.json), a plan, or the folder of one savepoint; "
-                "--savepoints checks all savepoints below a folder.",
-            )
+        usage = (
+            "Name a program (job.py), a topology file (job.json), a plan, or the folder of one savepoint; --savepoints "
+        )
+        return (
+            f"{argument!r} is a folder, and no savepoint: it has no file _metadata.",
+            f"{usage}checks all savepoints below a folder.",
         )
     if (strange := why_not_regular(argument)) is not None:
-        raise InputError(
-            Failure(
-                rule=Undecidable.PROGRAM_FAILED,
-                message=f"{argument!r} is {strange}, not a file.",
-                name=argument,
-                side=side,
-                hint="Write what it gives to a file, and name that.",
-            )
-        )
-    yield Input(argument, os.path.abspath(argument), _kind(argument, argument, side), arguments=arguments)
+        return f"{argument!r} is {strange}, not a file.", "Write what it gives to a file, and name that."
+    return None
 
 
 def request_for(given: Input, load: LoadOptions) -> Request:
@@ -587,6 +583,8 @@ def _plan_elsewhere(argument: str) -> bytes | None:
 
 def _is_savepoint(argument: str) -> bool:
     """True for a folder with Flink's metadata, or with a job's checkpoints, the metadata itself, and all on other storage."""
+    if is_running(argument):
+        return False
     if argument.startswith("file:") or "://" in argument or os.path.basename(argument) == "_metadata":
         return True
     if not os.path.isdir(argument):
