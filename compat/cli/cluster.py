@@ -14,7 +14,8 @@ from compat.cli.options import local_path, parse_definitions, token_option
 from compat.compiler.control_group import cores
 
 if TYPE_CHECKING:
-    from compat.cluster.dispatcher import ClusterSettings, Dispatcher
+    from compat.cluster.dispatcher import Dispatcher
+from compat.cluster.settings import ClusterSettings
 
 LED, REFUSED = 1, 2
 _MISSING = (
@@ -97,8 +98,8 @@ def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: 
         )
     try:
         from compat.cluster.directories import Directories
-        from compat.cluster.dispatcher import ClusterSettings
         from compat.cluster.retention import Retention, RetentionError
+        from compat.cluster.settings import ClusterSettings
         from compat.compiler.errors import ProgramError
         from compat.compiler.spark.driver.restarts import RestartStrategy, is_of_strategy
         from compat.state.delta.errors import StoreError

@@ -7,15 +7,10 @@ without it, and the next one takes over what runs. One that was paused meanwhile
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 import time
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -24,36 +19,28 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from compat.cluster import resources
 from compat.cluster.deployments.deploying import Deployed, Deploying
-from compat.cluster.directories import Directories
 from compat.cluster.gate import RegistryGate, refuse_twin
+from compat.cluster.keeping import Pulse, SparkKeeping, end_keeper
 from compat.cluster.layout import ClusterFolder
-from compat.cluster.masters import Masters, child_environment
-from compat.cluster.records import Action, ClusterJob, JobRequest
+from compat.cluster.masters import Masters
+from compat.cluster.records import Action, ClusterJob
 from compat.cluster.registry import Jobs, LeadershipLost
-from compat.cluster.retention import Retention, keeps_checkpoint
-from compat.cluster.starts import Backoff, Starts, starts_of
+from compat.cluster.requests import Requests
+from compat.cluster.retention import keeps_checkpoint
+from compat.cluster.settings import ClusterSettings
+from compat.cluster.starts import Starts, starts_of
 from compat.cluster.submission import DeploymentRequest, Submission, SubmissionRefused, decoded, refuse_other
 from compat.compiler.executiongraph.states import JobStatus
-from compat.compiler.spark.driver.masters import is_elsewhere
 from compat.compiler.spark.driver.restarts import RestartStrategy, names_strategy
 from compat.compiler.spark.driver.store import JobEntry
 from compat.execution.narration import last_line
 from compat.service.telemetry import log
 from compat.state.delta.errors import StoreError
-from compat.state.delta.savepoint import read_description
-from compat.state.stores.paths import place_of
 
 _SECONDS = 0.1
 """Between two rounds, where nothing happens."""
 _STARTING = 60.0
 """Seconds that a JobMaster has to become the driver of its job."""
-_SPARK_STARTS = 180.0
-"""Seconds that a Spark has to come up, at least."""
-_SPARK_STARTS_ELSEWHERE = 900.0
-"""The same where an environment is packed and sent first, and others give the machines."""
-_ASKING = 600.0
-"""Seconds after which a request that no JobMaster answers is given up."""
-_MOST_ASKED = 16
 _STOPPING = 20.0
 """Seconds in which a cluster's processes end that are asked to."""
 _FAREWELL = 1.0
@@ -66,39 +53,6 @@ class JobRuns(Exception):
     """A job cannot be removed: it has not ended."""
 
 
-class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How a cluster runs. Times are in seconds.
-
-    ``slots`` are all it has. ``lease`` is how long a dispatcher that gives no sign of life still leads,
-    ``heartbeat_timeout`` how long a JobMaster or Spark may give none, ``retention`` how long jobs are kept that have ended.
-    ``options`` are those of its Spark, at ``master``. ``directories`` are where jobs write that say nothing of it, ``restarts``
-    the options of the restart strategy of jobs that choose none.
-    """
-
-    slots: int
-    master: str
-    options: Mapping[str, str] = msgspec.field(default_factory=dict)
-    lease: float = 10.0
-    heartbeat_timeout: float = 60.0
-    retention: Retention = Retention()
-    directories: Directories = Directories()
-    restarts: dict[str, str] = msgspec.field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class _Pulse:
-    """When something last gave a sign of life, by this process's clock: that of the machine may be set at any time."""
-
-    sign: float = 0.0
-    heard: float = field(default_factory=time.monotonic)
-
-    def silent(self, sign: float) -> float:
-        """The seconds for which the sign, the time of a file, has been this one."""
-        if sign != self.sign:
-            self.sign, self.heard = sign, time.monotonic()
-        return time.monotonic() - self.heard
-
-
 @dataclass(slots=True)
 class _Attempt:
     """An attempt that this dispatcher started or found: since when, whether it was the driver of its job, and is no more."""
@@ -107,7 +61,7 @@ class _Attempt:
     since: float
     seen: bool = False
     over: bool = False
-    pulse: _Pulse = field(default_factory=_Pulse)
+    pulse: Pulse = field(default_factory=Pulse)
 
 
 class Dispatcher:
@@ -123,16 +77,14 @@ class Dispatcher:
         self._masters = Masters(folder, settings.master)
         self._attempts: dict[str, _Attempt] = {}
         self._starts: dict[str, Starts] = {}
-        self._spark: subprocess.Popen[bytes] | None = None
-        self._spark_backoff, self._spark_since, self._spark_pulse = Backoff(), 0.0, _Pulse()
+        self._spark = SparkKeeping(folder, settings, jobs.renew)
         self._replaced: list[tuple[int, float]] = []
         self._tidied = 0.0
         self._stuck: dict[str, float] = {}
-        self._asked: set[str] = set()
-        self._askers = ThreadPoolExecutor(_MOST_ASKED, thread_name_prefix="asking")
         self.lock = threading.RLock()
         self._wake = threading.Event()
         self._closed = threading.Event()
+        self._requests = Requests(folder, jobs, self.lock, self._rests, self._forget, self._wake.set)
         self.deploying = Deploying(folder, jobs, self.capacity, gate, self._rests)
         self._thread = threading.Thread(target=self._run, name="dispatcher", daemon=True)
 
@@ -228,9 +180,9 @@ class Dispatcher:
         self._wake.set()
         if self._thread.is_alive():
             self._thread.join(10)
-        self._askers.shutdown(wait=False, cancel_futures=True)
+        self._requests.close()
         self._masters.close()
-        if stop_all and self._spark is not None:
+        if stop_all:
             self._spark.terminate()
         return stop_processes(self.folder, self.jobs) if stop_all else 0
 
@@ -265,16 +217,13 @@ class Dispatcher:
 
     def _round(self) -> None:
         self._end_replaced()
-        self._keep_spark()
+        self._spark.look()
         self._masters.ready()
         for job in self.jobs.unfinished():
             if resources.has_slots(job):
                 self._look_after(job)
         self._schedule()
-        for request in self.jobs.open_requests():
-            if request.id not in self._asked:
-                self._asked.add(request.id)
-                self._askers.submit(self._serve, request)
+        self._requests.look()
         if time.monotonic() - self._tidied > _TIDYING:
             self._tidy()
             self._tidied = time.monotonic()
@@ -415,142 +364,6 @@ class Dispatcher:
             said = last_line(file.read().decode("utf-8", "replace"))
         return f"The JobMaster ended: {said}" if said and code else "The JobMaster ended."
 
-    def _keep_spark(self) -> None:
-        """Have Spark kept by somebody."""
-        keeper = self.folder.spark.keeper
-        if keeper:
-            self._end_hanging_spark(keeper)
-        if keeper is not None or (self._spark is not None and self._spark.poll() is None):
-            return
-        if self._spark is not None:
-            self._spark_backoff.died(time.monotonic() - self._spark_since)
-            self._spark = None
-            log("spark", level="warning", message="Spark ended and is started again")
-        if self._spark_backoff.over:
-            self._spark, self._spark_since = start_spark(self.folder, self.settings), time.monotonic()
-
-    def _end_hanging_spark(self, keeper: int) -> None:
-        """End Spark where it does not answer its keeper, or that gives no sign of life itself: another one is started."""
-        patience = self.settings.heartbeat_timeout
-        if self.folder.spark.find() is None:
-            elsewhere = is_elsewhere(self.settings.master)
-            patience = max(patience, _SPARK_STARTS_ELSEWHERE if elsewhere else _SPARK_STARTS)
-        silent = self._spark_pulse.silent(self.folder.spark.sign_of_life())
-        if silent > patience:
-            self.jobs.renew()
-            log(
-                "spark",
-                level="warning",
-                message=f"Spark gave no sign of life for {silent:.0f} s and is ended",
-                pid=keeper,
-            )
-            _kill_keeper(keeper)
-            self._spark_pulse.heard = time.monotonic()
-
-    def _serve(self, request: JobRequest) -> None:
-        """Ask the JobMaster of a job, whichever attempt it is, until there is an outcome."""
-        try:
-            location, error = self._outcome(request)
-            self.jobs.answered(request.id, location=location, error=error)
-        except (LeadershipLost, SQLAlchemyError, OSError) as failed:
-            log("request", level="warning", request=request.id, error=str(failed))
-        finally:
-            self._asked.discard(request.id)
-            self._wake.set()
-
-    def _outcome(self, request: JobRequest) -> tuple[str | None, str | None]:
-        while not self._closed.is_set():
-            with self.lock:
-                job = self.jobs.get(request.job)
-                if job.status.terminal:
-                    return _of_ended(job, request)
-                if not resources.has_slots(job):
-                    if request.action is Action.CANCEL:
-                        self._cancel_waiting(job)
-                        return None, None
-                    return None, f"Job {job.id} has not begun: there is nothing to save. It can be cancelled."
-                if request.action is Action.CANCEL and self._rests(job.id):  # nobody would hear of it, for long perhaps
-                    self._cancel_waiting(job)
-                    self._forget(job.id)
-                    return None, None
-            if self.folder.store.driver(job.id) is not None:
-                answer = self._answer(job, request)
-                if "error" not in answer:
-                    return answer.get("path"), None
-                if (saved := _saved(job, request)) is not None:
-                    return saved, None
-                same = self.jobs.get(job.id).attempt == job.attempt
-                if same and self.folder.store.driver(job.id) is not None:
-                    return None, answer["error"]
-            elif time.time() - request.at > _ASKING:
-                return None, f"Job {job.id} did not answer within {_ASKING:.0f} s: it does not stay up."
-            time.sleep(_SECONDS)
-        raise LeadershipLost("This dispatcher ends.")
-
-    def _answer(self, job: ClusterJob, request: JobRequest) -> dict[str, str]:
-        store, action = self.folder.store, request.action
-        match action:
-            case Action.CANCEL:
-                return store.request(job.id, action)
-            case Action.SAVEPOINT:
-                return store.request(job.id, action, path=request.path)
-            case Action.STOP:
-                return store.request(job.id, action, path=request.path, drain=request.drain)
-
-    def _cancel_waiting(self, job: ClusterJob) -> None:
-        self.jobs.end(job.id, JobStatus.CANCELED)
-        self.folder.events(job.id).add(
-            {"event": "stopped", "job_id": job.id, "path": None, "metrics": [], "replicas": {}}
-        )
-
-
-def _of_ended(job: ClusterJob, request: JobRequest) -> tuple[str | None, str | None]:
-    """The outcome of what is asked of a job that has ended: perhaps just by that."""
-    if request.action is Action.STOP and job.stopped_with is not None:
-        return job.stopped_with, None
-    if request.action is Action.CANCEL and job.status is JobStatus.CANCELED:
-        return None, None
-    if (saved := _saved(job, request)) is not None:
-        return saved, None
-    return None, f"Job {job.id} does not run: it is {job.status.value}."
-
-
-def _saved(job: ClusterJob, request: JobRequest) -> str | None:
-    """The savepoint that was asked for, where it was written before the one who asked died."""
-    if request.action is not Action.SAVEPOINT or request.path is None:
-        return None
-    try:
-        description = read_description(request.path)
-    except StoreError:
-        return None
-    of_job = description.get("job_id") == job.id and description.get("time", 0) >= request.at
-    return str(place_of(request.path, "The savepoint").absolute()) if of_job else None
-
-
-def start_spark(folder: ClusterFolder, settings: ClusterSettings) -> subprocess.Popen[bytes]:
-    """Start the process that keeps the cluster's Spark; it outlives this one."""
-    folder.logs.mkdir(parents=True, exist_ok=True)
-    with open(folder.logs / "spark-keeper.log", "ab") as said:
-        started = subprocess.Popen(
-            [sys.executable, "-m", "compat.cluster.spark", str(folder.path), settings.master],
-            stdin=subprocess.PIPE,
-            stdout=said,
-            stderr=said,
-            cwd=folder.path,
-            env=child_environment(),
-            start_new_session=True,
-        )
-    assert started.stdin is not None
-    with suppress(BrokenPipeError), started.stdin as options:
-        options.write(json.dumps(dict(settings.options)).encode())  # they may be secrets: everybody sees a command line
-    return started
-
-
-def _kill_keeper(keeper: int) -> None:
-    """End a process that keeps Spark, at once, with its JVM: it leads a group. Masters elsewhere notice that by themselves."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(keeper, signal.SIGKILL)
-
 
 def stop_processes(folder: ClusterFolder, jobs: Jobs) -> int:
     """End the JobMasters and Spark of a cluster; gives how many jobs go on when it is started again."""
@@ -568,5 +381,5 @@ def stop_processes(folder: ClusterFolder, jobs: Jobs) -> int:
     while time.monotonic() < end and (folder.spark.kept or any(folder.store.driver(job.id) for job in unfinished)):
         time.sleep(_SECONDS)
     if keeper and folder.spark.keeper == keeper:  # it is in the midst of starting Spark, or hangs
-        _kill_keeper(keeper)
+        end_keeper(keeper)
     return len(unfinished)

@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 
 from compat.cluster import dispatcher as dispatchers
-from compat.cluster.dispatcher import ClusterSettings, Dispatcher
+from compat.cluster import keeping
+from compat.cluster.dispatcher import Dispatcher
 from compat.cluster.layout import ClusterFolder
 from compat.cluster.leadership import become_leader
 from compat.cluster.registry import Jobs
+from compat.cluster.settings import ClusterSettings
 from compat.cluster.submission import Submission
 from compat.service.database import Database
 
@@ -99,7 +101,7 @@ class FakeCluster:
         self._held = become_leader(self.folder, self.jobs, "http://127.0.0.1:1", settings.lease)
         self.sparks: list[subprocess.Popen[bytes]] = []
         monkeypatch.setattr(dispatchers, "Masters", FakeMasters)
-        monkeypatch.setattr(dispatchers, "start_spark", self._start_spark)
+        monkeypatch.setattr(keeping, "start_spark", self._start_spark)
         self.dispatcher = Dispatcher(self.folder, self.jobs, settings)
         self.masters: FakeMasters = self.dispatcher._masters  # type: ignore[assignment]
         if started:

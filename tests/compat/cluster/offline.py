@@ -10,10 +10,11 @@ import httpx
 from starlette.applications import Starlette
 
 from compat.cluster.app import create_app
-from compat.cluster.dispatcher import ClusterSettings, Dispatcher
+from compat.cluster.dispatcher import Dispatcher
 from compat.cluster.gate import RegistryGate
 from compat.cluster.layout import ClusterFolder
 from compat.cluster.registry import Jobs
+from compat.cluster.settings import ClusterSettings
 from compat.cluster.submission import Submission
 from compat.service.database import Database
 from compat.service.records import Role
@@ -43,7 +44,7 @@ class OfflineCluster:
         self.dispatcher = Dispatcher(self.place, self.jobs, settings, gate)
         self.dispatcher._masters.start = lambda *_: None  # type: ignore[method-assign]
         self.dispatcher._masters.ready = lambda: None  # type: ignore[method-assign]
-        self.dispatcher._keep_spark = lambda: None  # type: ignore[method-assign]
+        self.dispatcher._spark.look = lambda: None  # type: ignore[method-assign]
 
     def app(self, anonymous: Role = Role.DEPLOY) -> Starlette:
         """What it serves."""

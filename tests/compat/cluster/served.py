@@ -19,10 +19,11 @@ import uvicorn
 from msgspec.structs import replace
 
 from compat.cluster.app import create_app
-from compat.cluster.dispatcher import ClusterSettings, Dispatcher
+from compat.cluster.dispatcher import Dispatcher
 from compat.cluster.layout import ClusterFolder
 from compat.cluster.records import Action, ClusterJob
 from compat.cluster.registry import Jobs
+from compat.cluster.settings import ClusterSettings
 from compat.cluster.submission import Submission
 from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.executiongraph.states import JobStatus

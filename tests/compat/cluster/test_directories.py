@@ -10,11 +10,11 @@ from click.testing import CliRunner
 
 from compat.cli import main
 from compat.cluster import directories as module
-from compat.cluster import dispatcher
+from compat.cluster import requests
 from compat.cluster.directories import Directories, refuse_unseen
-from compat.cluster.dispatcher import ClusterSettings
 from compat.cluster.layout import ClusterFolder
 from compat.cluster.records import Action
+from compat.cluster.settings import ClusterSettings
 from compat.cluster.submission import Submission
 from compat.compiler.errors import ProgramError
 from compat.state.delta.errors import StoreError
@@ -158,5 +158,5 @@ def test_a_savepoint_elsewhere_whose_answer_was_lost_is_found_again(
     fake.dispatcher.ask(job, Action.SAVEPOINT, "s3://bucket/saved/one")
     (request,) = fake.jobs.open_requests()
     description = {"job_id": job, "time": request.at + 1}
-    monkeypatch.setattr(dispatcher, "read_description", {"s3://bucket/saved/one": description}.__getitem__)
-    assert dispatcher._saved(fake.jobs.get(job), request) == "s3://bucket/saved/one"
+    monkeypatch.setattr(requests, "read_description", {"s3://bucket/saved/one": description}.__getitem__)
+    assert requests.saved(fake.jobs.get(job), request) == "s3://bucket/saved/one"

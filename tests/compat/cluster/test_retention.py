@@ -12,10 +12,10 @@ from click.testing import CliRunner
 
 from compat.cli import main
 from compat.cluster.app import create_app
-from compat.cluster.dispatcher import ClusterSettings
 from compat.cluster.records import Action
 from compat.cluster.registry import Jobs, UnknownJob
 from compat.cluster.retention import Retention, RetentionError, keeps_checkpoint
+from compat.cluster.settings import ClusterSettings
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.store import JobEntry
 from compat.service.database import Database

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from compat.cluster import dispatcher, starts
-from compat.cluster.dispatcher import ClusterSettings
+from compat.cluster import keeping, starts
 from compat.cluster.layout import ClusterFolder
 from compat.cluster.records import Action, ClusterJob
+from compat.cluster.settings import ClusterSettings
 from compat.compiler.executiongraph.states import JobStatus
 from tests.compat.cluster.offline import OfflineCluster, submission
 
@@ -124,6 +124,6 @@ def test_options_are_not_on_the_command_line_of_the_process_that_keeps_spark(
     monkeypatch.setattr(sys, "executable", "/bin/cat")  # fails, and says what it was given
     folder = ClusterFolder(tmp_path)
     options = {"spark.hadoop.fs.s3a.secret.key": "hunter2"}
-    started = dispatcher.start_spark(folder, ClusterSettings(slots=1, master="local[1]", options=options))
+    started = keeping.start_spark(folder, ClusterSettings(slots=1, master="local[1]", options=options))
     started.wait(10)
     assert "hunter2" not in " ".join(map(str, started.args))  # type: ignore[arg-type]

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from compat.cluster import dispatcher
-from compat.cluster.dispatcher import ClusterSettings
+from compat.cluster.settings import ClusterSettings
 from compat.compiler.datastream import program
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver import driven, lease, shared
