@@ -15,6 +15,7 @@ from types import ModuleType
 import click
 import pytest
 
+from compat import settings
 from compat.check.catalogue import RULES
 from compat.cli import main
 from compat.diagnosis.catalogue import ENTRIES
@@ -162,3 +163,14 @@ def test_every_exception_is_there_and_the_headings_are_its_words(site: Path) -> 
 def test_nothing_tells_where_it_was_built(site: Path) -> None:
     for path in site.rglob("*.html"):
         assert str(ROOT) not in path.read_text(encoding="utf-8"), path
+
+
+def test_the_settings_that_are_shown_are_read(tmp_path: Path) -> None:
+    (shown,) = re.findall(r"```toml\n(.*?)```", (PAGES / "reference/settings.md").read_text("utf-8"), re.DOTALL)
+    (tmp_path / "pyproject.toml").write_text(shown, encoding="utf-8")
+    found = settings.find(tmp_path)
+    assert (found.jobs, found.against) == (("jobs/*.py",), "origin/main")
+    assert [(one.path, one.args) for one in found.entries] == [
+        ("jobs/orders.py", "--topic orders"),
+        ("legacy/*.py", ""),
+    ]

@@ -79,7 +79,21 @@ def test_commands_are_marked_as_such_and_known(name: str) -> None:
     page = WALKED[name]
     assert not {block.language for block in page} & {"sh", "bash", "shell"}
     lines = [line for block in page if block.language == "console" for line in block.lines]
+    lines += [line for block in page if block.language in ("yaml", "groovy") for line in _of_pipeline(block.text)]
     assert not list(filter(None, map(walks.unknown, lines)))
+
+
+def _of_pipeline(text: str) -> list[str]:
+    """The commands of compat in a file of a CI system."""
+    return re.findall(r"(?:^ *- |sh ')((?:\.compat/bin/)?compat .*?)'?$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", ["howto/gitlab.md", "howto/jenkins.md"])
+def test_a_guide_types_the_command_of_its_pipeline(name: str) -> None:
+    (block,) = [block for block in WALKED[name] if block.language in ("yaml", "groovy")]
+    (command,) = _of_pipeline(block.text)
+    here = command.removeprefix(".compat/bin/").replace("origin/main", "main")
+    assert here in walks.typed(WALKED[name])
 
 
 @pytest.mark.parametrize("name", _pages())
