@@ -129,6 +129,12 @@ def test_every_page_is_in_the_navigation(site: Path) -> None:
         assert f'href="{address}"' in start, name
 
 
+def test_the_index_leads_to_every_page() -> None:
+    index = (PAGES / "index.md").read_text(encoding="utf-8")
+    pages = {path.relative_to(PAGES).as_posix() for path in PAGES.rglob("*.md") if not path.stem.startswith("CMP")}
+    assert pages - {"index.md"} == set(re.findall(r"\]\(([^)#]+)", index)) & pages
+
+
 def test_every_rule_has_a_page(site: Path) -> None:
     index = page(site, "reference/rules")
     for rule in RULES.values():
