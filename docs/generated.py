@@ -1,7 +1,8 @@
-"""The pages that nobody writes: made from the rules, the commands, the schemas and the records while the site is built.
+"""The parts of pages that follow from the rules, the commands, the schemas and the records.
 
-A page under ``docs/pages`` says where such a part goes with a line ``<!-- generated: NAME -->``; the page of each rule is
-made as a whole. MkDocs calls the functions whose names begin with ``on_``.
+``python docs/generated.py`` writes them into ``docs/pages``; a test fails where they are out of date. A page says where such
+a part goes with a line ``<!-- generated: NAME -->``; the part ends with ``<!-- end -->``. The page of each rule is made as a
+whole. MkDocs calls ``on_config``.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import posixpath
 import re
 import subprocess
 import sys
@@ -16,13 +18,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from mkdocs.config.defaults import MkDocsConfig
-from mkdocs.exceptions import PluginError
-from mkdocs.structure.files import File, Files
-from mkdocs.structure.pages import Page
 
 from compat import schemas
 from compat.check.catalogue import RULES
@@ -31,10 +29,17 @@ from compat.cli import main as commands
 from compat.diagnosis.catalogue import ENTRIES
 from compat.settings.keys import JOB_KEYS, KEYS, Key
 
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+
 ROOT = Path(__file__).parents[1]
+PAGES = ROOT / "docs" / "pages"
 GOLDEN = ROOT / "tests" / "golden"
+_RULES = "reference/rules"
 _FILLED = re.compile(r"\{\w+(?:!r)?\}")
-_MARK = re.compile(r"^<!-- generated: (.+) -->$", re.MULTILINE)
+_PART = re.compile(r"^<!-- generated: ([^\n]+) -->\n(?:.*?^<!-- end -->\n)?", re.MULTILINE | re.DOTALL)
+_LINK = re.compile(r"\]\(/([^)]+)\)")
+"""A link of a generated part: from the folder of all pages, whichever page the part is in."""
 
 Rows = Iterable[tuple[str, ...]]
 
@@ -42,32 +47,47 @@ Rows = Iterable[tuple[str, ...]]
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the rules into the navigation, a section for each family."""
     families = groupby(RULES.values(), key=lambda rule: rule.family)
-    rules: list[Any] = ["rules/index.md"]
-    rules += [{family.title: [f"rules/{rule.id}.md" for rule in members]} for family, members in families]
-    assert config.nav is not None
-    config.nav.insert(config.nav.index("cli.md"), {"Rules": rules})
+    rules: list[Any] = [f"{_RULES}/index.md"]
+    rules += [{family.title: [f"{_RULES}/{rule.id}.md" for rule in members]} for family, members in families]
+    (reference,) = (each["Reference"] for each in config.nav or () if "Reference" in each)
+    reference.append({"Rules": rules})
     return config
 
 
-def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add the page of each rule."""
-    for rule in RULES.values():
-        files.append(File.generated(config, f"rules/{rule.id}.md", content=rule_page(rule)))
-    return files
+def made() -> Mapping[str, str]:
+    """Each page that has a generated part, and that of each rule, by its path below the pages: what it should be."""
+    texts = {f"{_RULES}/{rule.id}.md": rule_page(rule) for rule in RULES.values()}
+    for path in sorted(PAGES.rglob("*.md")):
+        page, text = path.relative_to(PAGES).as_posix(), path.read_text(encoding="utf-8")
+        if page not in texts and _PART.search(text):
+            texts[page] = _PART.sub(lambda mark, page=page: _filled(mark, page), text)
+    return {page: _linked(text, page) for page, text in texts.items()}
 
 
-def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Put the generated parts into a page."""
+def _filled(mark: re.Match[str], page: str) -> str:
+    """A part between its marks."""
+    name, _, argument = mark[1].partition(" ")
+    if name not in PARTS:
+        raise ValueError(f"{page}: there is no generated part {name!r}; there are {', '.join(PARTS)}.")
+    return f"<!-- generated: {mark[1]} -->\n\n{PARTS[name](argument)}\n\n<!-- end -->\n"
 
-    def made(mark: re.Match[str]) -> str:
-        name, _, argument = mark[1].partition(" ")
-        if name not in PARTS:
-            raise PluginError(
-                f"{page.file.src_uri}: there is no generated part {name!r}; there are {', '.join(PARTS)}."
-            )
-        return PARTS[name](argument)
 
-    return _MARK.sub(made, markdown)
+def _linked(text: str, page: str) -> str:
+    """A page whose links lead from where it is."""
+    return _LINK.sub(lambda link: f"]({posixpath.relpath(link[1], posixpath.dirname(page) or '.')})", text)
+
+
+def leftover() -> set[str]:
+    """The pages of rules that there are no more."""
+    return {path.relative_to(PAGES).as_posix() for path in PAGES.glob(f"{_RULES}/CMP*.md")} - made().keys()
+
+
+def write() -> None:
+    """Bring the committed pages up to date."""
+    for page in leftover():
+        (PAGES / page).unlink()
+    for page, text in made().items():
+        (PAGES / page).write_text(text, encoding="utf-8")
 
 
 # Rules
@@ -78,6 +98,7 @@ def rule_page(rule: Rule) -> str:
     when = f" ({rule.when})" if rule.when else ""
     return "\n\n".join(
         [
+            "<!-- docs/generated.py makes this page from the rule. -->",
             f"# {rule.id} {rule.name}",
             f"**{rule.level_text}**{_escaped(when)}. {_escaped(rule.summary)}",
             _escaped(rule.why),
@@ -87,7 +108,7 @@ def rule_page(rule: Rule) -> str:
             "## What to do",
             _escaped(rule.fix),
             "## Shown by",
-            _shown_by(rule),
+            f"{_shown_by(rule)}\n",
         ]
     )
 
@@ -96,7 +117,7 @@ def _shown_by(rule: Rule) -> str:
     """The pairs of programs that the rule speaks of."""
     rows = [(f"`{pair.name}`", pair.verdict, _done(pair)) for pair in _pairs() if rule.id in pair.rules]
     shown = table(("pair", "verdict", "what Flink did"), rows) + "\n\n" if rows else ""
-    return shown + "All of them, and jobs in Java and SQL: [How every claim is proven](../proof.md)."
+    return shown + "All of them, and jobs in Java and SQL: [How every claim is proven](/explanation/proof.md)."
 
 
 def rules(_: str) -> str:
@@ -105,7 +126,7 @@ def rules(_: str) -> str:
     for family in Family:
         members = [rule for rule in RULES.values() if rule.family is family]
         rows = (
-            (f"[{rule.id}]({rule.id}.md)", rule.level_text, f"`{rule.name}`", _escaped(rule.summary))
+            (f"[{rule.id}](/{_RULES}/{rule.id}.md)", rule.level_text, f"`{rule.name}`", _escaped(rule.summary))
             for rule in members
         )
         parts.append(f"## {family.title}\n\n{table(('rule', 'level', 'name', 'finds'), rows)}")
@@ -118,7 +139,7 @@ def exceptions(_: str) -> str:
         (
             f"`{entry.title}`",
             _escaped(_FILLED.sub("…", entry.happened)),
-            ", ".join(f"[{id}](rules/{id}.md)" for id in entry.rules),
+            ", ".join(f"[{id}](/{_RULES}/{id}.md)" for id in entry.rules),
             _escaped(_FILLED.sub("…", f"{entry.now} {entry.versions}".strip())),
         )
         for entry in ENTRIES
@@ -194,12 +215,13 @@ def _help(text: str) -> str:
 def output(command: str) -> str:
     """The output of a command, run in the root of the repository."""
     words = command.split()
-    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100", "PYTHONPATH": str(ROOT)}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100", "PYTHONPATH": str(ROOT), "PATH": path}
     made = subprocess.run(
         [sys.executable, "-m", *words], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
     if made.returncode not in (0, 1) or not made.stdout:
-        raise PluginError(f"{command} ended with exit code {made.returncode}: {made.stderr}")
+        raise RuntimeError(f"{command} ended with exit code {made.returncode}: {made.stderr}")
     return _block(made.stdout.rstrip())
 
 
@@ -263,7 +285,7 @@ def _done(pair: Any) -> str:
 
 
 def _rules(ids: Iterable[str]) -> str:
-    return ", ".join(f"[{each}](rules/{each}.md)" for each in sorted(ids) if each in RULES)
+    return ", ".join(f"[{each}](/{_RULES}/{each}.md)" for each in sorted(ids) if each in RULES)
 
 
 def java_pairs(_: str) -> str:
@@ -307,13 +329,21 @@ def table(head: tuple[str, ...], rows: Rows) -> str:
 
 
 def _cell(text: str) -> str:
-    """Text in a cell: a bar would end it, but for one in code."""
+    """Text in a cell, where a bar would end it: GitHub and MkDocs read an escaped one in code differently."""
     parts = re.sub(r"\s+", " ", text).split("`")
-    return "`".join(part if number % 2 else part.replace("|", "\\|") for number, part in enumerate(parts))
+    return "".join(_code(part) if number % 2 else part.replace("|", "\\|") for number, part in enumerate(parts))
+
+
+def _code(text: str) -> str:
+    return f"<code>{_html(text).replace('|', '&#124;')}</code>" if "|" in text else f"`{text}`"
+
+
+def _html(text: str) -> str:
+    return text.replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _escaped(text: str) -> str:
-    return re.sub(r"([*_\[\]`])", r"\\\1", text.replace("<", "&lt;").replace(">", "&gt;"))
+    return re.sub(r"([*_\[\]`])", r"\\\1", _html(text))
 
 
 def _block(text: str) -> str:
@@ -332,3 +362,6 @@ PARTS: Mapping[str, Callable[[str], str]] = {
     "topology": topology,
 }
 """The parts by the name that stands in a page; what follows the name there is the argument."""
+
+if __name__ == "__main__":
+    write()

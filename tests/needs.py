@@ -33,6 +33,7 @@ class Need(Enum):
         "COMPAT_KUBE_APISERVER and COMPAT_ETCD"
     )
     MAVEN = "jars of Maven Central: connect, or name a repository that has them with COMPAT_MAVEN_REPOSITORY"
+    MVN = "Maven: apt-get install maven"
     MOUNTS = "file systems of its own: run as root, where unshare and mount are allowed"
     OPENSSL = "openssl: apt-get install openssl"
     PACKAGES = "packages of the Python index: connect"

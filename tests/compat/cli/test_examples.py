@@ -1,4 +1,4 @@
-"""The commands of the README, on the shipped examples."""
+"""What the commands say of the shipped examples."""
 
 import json
 import os
@@ -173,7 +173,7 @@ def test_what_the_check_says_of_each_example(job, code, rules):
     assert result.exit_code == code
     found = {finding["rule"] for finding in json.loads(result.output)["findings"] if finding["level"] != "note"}
     assert found >= rules
-    text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "docs/pages/reference/examples.md").read_text(encoding="utf-8")
     (row,) = [line for line in text.splitlines() if line.startswith(f"| `{job}` |")]
     assert all(rule in row for rule in rules)
     assert ("compatible" in row) == (code == 0)

@@ -15,8 +15,8 @@ import yaml
 from click.testing import CliRunner, Result
 
 from compat.cli import main
-from compat.testing import assert_compatible
 from tests import needs
+from tests.compat import walks
 from tests.compat.fix.programs import INSERTED, program
 from tests.needs import Need
 from tests.repositories import committed
@@ -174,47 +174,17 @@ def test_the_action_checks_against_what_is_given(project: Path) -> None:
     assert (done.returncode, outputs) == (0, "exit-code=0\n"), done.stderr
 
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+def block(guide: str, language: str) -> str:
+    """The block of a guide in a language."""
+    page = (ROOT / "docs" / "pages" / "howto" / guide).read_text(encoding="utf-8")
+    (found,) = [one.text for one in walks.blocks(page) if one.language == language]
+    return found
 
 
-def blocks(language: str) -> list[str]:
-    return [block.split("```")[0] for block in README.split(f"```{language}\n")[1:]]
-
-
-def test_the_readme_s_hook_and_action_are_the_ones_there_are() -> None:
-    hooks, action = (yaml.safe_load(block) for block in blocks("yaml"))
+def test_the_guides_hook_and_action_are_the_ones_there_are() -> None:
+    hooks = yaml.safe_load(block("pre-commit.md", "yaml"))
+    workflow = yaml.safe_load(block("github-actions.md", "yaml"))
     (used,) = hooks["repos"][0]["hooks"]
     assert used["id"] == HOOK["id"]
     assert used.keys() <= HOOK.keys()
-    assert action["steps"][-1]["with"].keys() <= ACTION["inputs"].keys()
-
-
-def test_the_readme_s_repair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The commands as they stand there; their exit codes in order."""
-    (block,) = [block for block in blocks("console") if "--rollback" in block]
-    copy, *checks = block.splitlines()
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "compat").symlink_to(ROOT / "compat")
-    shutil.copy(*copy.split()[1:])
-    results = [CliRunner().invoke(main, command.split()[1:]) for command in checks]
-    assert [result.exit_code for result in results] == [1, 0, 1, 0, 1]
-    assert "Where the state goes, and why:" in results[0].output
-    assert results[1].output.startswith("'count words': ")
-    assert results[2].output.startswith("--- job.py")
-    assert "Nothing was written" in results[2].output
-    assert results[3].output.startswith("--- job.py")
-    assert "after a rollback" in results[4].output
-
-
-def test_the_readme_s_test_passes_where_it_may(tmp_path: Path) -> None:
-    (block,) = blocks("python")
-    (tmp_path / "jobs").mkdir()
-    for name in ("v1.py", "v2.py"):
-        (tmp_path / "jobs" / name).write_text(OLD)
-
-    def within(old: str, new: str, **options: Any) -> Any:
-        return assert_compatible(tmp_path / old, tmp_path / new, **options)
-
-    names: dict[str, Any] = {}
-    exec(block, names)
-    names["test_the_next_version_restores"](within)
+    assert workflow["jobs"]["state"]["steps"][-1]["with"].keys() <= ACTION["inputs"].keys()

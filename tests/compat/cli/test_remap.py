@@ -193,17 +193,3 @@ def test_a_report_names_the_heirs_that_are_certain(names, tmp_path):
     rows = json.loads(report.read_text())["mapping"]
     heirs = {row["old"]["name"]: row["successor"]["uid"] for row in rows if row["successor"] is not None}
     assert heirs == {"Source: numbers": "numbers"} | ({"KEYED PROCESS": "count"} if names else {})
-
-
-def test_the_commands_of_the_readme(tmp_path, monkeypatch):
-    root = GOLDEN.parents[1]
-    section = (root / "README.md").read_text(encoding="utf-8").partition("## Savepoints that Flink wrote\n")[2]
-    block = section.split("```console\n")[3].partition("```")[0]
-    (tmp_path / "tests").symlink_to(root / "tests")
-    monkeypatch.chdir(tmp_path)
-    codes = []
-    for line in block.splitlines():
-        program, command, *arguments = line.split()
-        assert program == "compat"
-        codes.append((command, run(*arguments, command=command).exit_code))
-    assert codes == [("check", 1), ("remap", 0), ("check", 0)]

@@ -220,19 +220,6 @@ def test_a_new_program_that_fails_is_told_once(tmp_path):
     assert result.stdout.count("ZeroDivisionError") == 1  # the message; a traceback of one line would repeat it
 
 
-def test_the_commands_of_the_readme(monkeypatch):
-    root = GOLDEN.parents[1]
-    text = (root / "README.md").read_text(encoding="utf-8")
-    section = text.partition("## Savepoints that Flink wrote\n")[2].split("```console\n")[2].partition("```")[0]
-    monkeypatch.chdir(root)
-    codes = {}
-    for line in section.splitlines():
-        program, command, *arguments = line.split()
-        assert program == "compat"
-        codes[command] = CliRunner().invoke(main, [command, *arguments]).exit_code
-    assert codes == {"inspect": 0, "check": 1}
-
-
 def compared(*arguments):
     return CliRunner().invoke(main, ["check", *map(str, arguments)], catch_exceptions=False)
 
