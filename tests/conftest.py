@@ -24,6 +24,15 @@ def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "path", [*sys.path])
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Several workers of pytest-xdist share the files out, so that what the tests of one share is made once."""
+    if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
+        of_files = not any(".py" in argument for argument in config.args)
+        config.option.dist = "loadfile" if of_files else "load"
+        config.option.loadscopereorder = False
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     for line in needs.summary(terminalreporter.stats.get("skipped", ())):
         terminalreporter.write_line(line)

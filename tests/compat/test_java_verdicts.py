@@ -1,8 +1,9 @@
 """Every golden pair in Java and SQL: the verdict says what Flink did, from two programs and from the savepoint that OLD left.
 
-All programs of a version are built in a few JVMs. A verdict is right if what Flink refused or failed, and what it exchanged,
-lost or went on from wrongly, is not called compatible without a word, and what it restored rightly is. A savepoint alone does
-not tell what queries computed nor what classes behind Kryo were: unknown is right there, and no longer with the names of OLD.
+By default a part of them is looked at, with ``-m slow`` all. All programs of a version are built in a few JVMs. A verdict is
+right if what Flink refused or failed, and what it exchanged, lost or went on from wrongly, is not called compatible without a
+word, and what it restored rightly is. A savepoint alone does not tell what queries computed nor what classes behind Kryo were:
+unknown is right there, and no longer with the names of OLD.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from tests.compat.loader.jvm.support import flink_of
 from tests.compat.verdicts import Pair, plan, verdict, wrong
 
 VERSIONS = ("2.3.0", "1.20.0", "1.20.0-to-2.3.0")
+ONE_IN = 3
+"""The part of the pairs that is looked at by default."""
 SIZE = 12
 """How many pairs share a JVM."""
 
@@ -32,11 +35,12 @@ LOSES = {"pojo_field_renamed"}
 """Pairs whose record calls a state migrated that lost a value: ``score=110`` is ``points=0`` afterwards."""
 
 
-def names(version: str) -> list[str]:
-    return [name for known, name in records() if known == version]
+def names(version: str, step: int) -> list[str]:
+    """Each ``step``-th pair of a version."""
+    return [name for known, name in records() if known == version][::step]
 
 
-def built(version: str, java: Any) -> Iterator[tuple[str, Pair]]:
+def built(version: str, all_names: list[str], java: Any) -> Iterator[tuple[str, Pair]]:
     """The pairs of a version, a few of them in each JVM."""
     from compat.loader.jvm.answers import answers_of
     from compat.loader.jvm.messages import Restore
@@ -46,7 +50,6 @@ def built(version: str, java: Any) -> Iterator[tuple[str, Pair]]:
     after = after or before
     flinks = flink_of(before), flink_of(after)
     options = JvmOptions(options={})
-    all_names = names(version)
     for first in range(0, len(all_names), SIZE):
         part = all_names[first : first + SIZE]
         olds = build_all([program(before, name, "old") for name in part], flinks[0], java, options)
@@ -65,15 +68,28 @@ def built(version: str, java: Any) -> Iterator[tuple[str, Pair]]:
             yield name, Pair(plan(old, "old"), plan(new, "new"), {mode: answers_of(one, nodes) for mode, one in told})
 
 
-@pytest.fixture(scope="module", params=VERSIONS)
-def version(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
+PARTS = [
+    *(pytest.param((version, ONE_IN), id=version) for version in VERSIONS),
+    *(pytest.param((version, 1), id=f"all of {version}", marks=pytest.mark.slow) for version in VERSIONS),
+]
+
+
+@pytest.fixture(scope="module", params=PARTS)
+def part(request: pytest.FixtureRequest) -> tuple[str, int]:
+    """A version, and the step from pair to pair."""
+    version, step = request.param
+    return version, step
 
 
 @pytest.fixture(scope="module")
-def pairs(version: str, java: Any) -> dict[str, Pair]:
-    found = dict(built(version, java))
-    assert list(found) == names(version)
+def version(part: tuple[str, int]) -> str:
+    return part[0]
+
+
+@pytest.fixture(scope="module")
+def pairs(part: tuple[str, int], java: Any) -> dict[str, Pair]:
+    found = dict(built(part[0], names(*part), java))
+    assert list(found) == names(*part)
     return found
 
 

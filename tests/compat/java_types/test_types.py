@@ -23,7 +23,7 @@ from tests.compat.loader.jvm.support import flink_of
 from tests.compat.test_drawn_pairs import kind_of
 
 FLINK = "2.3.0"
-ONE_IN = 8
+ONE_IN = 16
 """The part of the records that is looked at by default."""
 TOLD = {1072: "unknown", 1104: "right", 5010: "unknown", 5035: "right", 5101: "right"}
 """Seeds that showed a mistake once, and what is said of them now."""

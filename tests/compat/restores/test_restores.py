@@ -19,7 +19,7 @@ from tests.compat.restores.versions import EDITS, WINDOWS_IN_THREADS, versions
 RECORDED = [
     record for path in sorted(GOLDEN.glob("*.jsonl.gz")) for record in records(path.name.removesuffix(".jsonl.gz"))
 ]
-ONE_IN = 16
+ONE_IN = 48
 """The part of the records that is looked at by default."""
 TOLD = {771015, 771055, 771155}
 """Seeds that showed a mistake once: what a trigger counts, an empty state under keys of another type, a refused setting."""
