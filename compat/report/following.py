@@ -16,6 +16,7 @@ from compat.loader.failure import Failure, Undecidable
 from compat.loader.inputs import is_running
 from compat.loader.revisions import revision_of
 from compat.report.context import ReportContext, Typed
+from compat.report.summary import by_cause
 
 SAVEPOINT = '"$SAVEPOINT"'
 """Stands for the path of a savepoint that is not known here: a variable of the shell, so that the line can be pasted."""
@@ -144,7 +145,7 @@ def _repair(report: Report, context: ReportContext) -> str:
     again = _again(report.old.name, report.new.name, report.direction, context)
     if _writes(report, context):
         return f"{again} --fix" if _is_installed("libcst") else f"{_pip()} install libcst"
-    failing = [finding for finding in report.findings if context.fails(finding.level)]
+    failing = [finding for finding in by_cause(report) if context.fails(finding.level)]
     codes = [fix.code for finding in failing for fix in finding.fixes if fix.code is not None]
     settled = _with_options(again, list(dict.fromkeys(code for code in codes if code.startswith(_OPTIONS))))
     return settled or (_rule(failing[0].rule) if failing else "compat rules")

@@ -14,7 +14,7 @@ from compat.loader.failure import Failure, Undecidable
 from compat.report.context import ReportContext, Typed
 from compat.report.following import accepted, instruction, next_step, next_step_undecided, start
 from compat.state.model.source_line import SourceLine
-from tests.compat.builders import finding, program, report
+from tests.compat.builders import finding, operator, program, report
 
 GIVEN = Typed(arguments="--topic 'my words'", main_class="org.Job", definitions=("parallelism.default=4",))
 
@@ -121,6 +121,13 @@ def test_a_check_that_failed_is_not_repeated() -> None:
     assert next_step(unknown, settled) == f'Next: compat check {" ".join(names)} -D a=b --names "$OLD_PROGRAM"'
     again = replace(settled, typed=Typed(check=f"compat check a b {OLD_PROGRAM}"))
     assert next_step(unknown, again) == "Next: compat rule CMP504"
+
+
+def test_the_rule_to_read_of_is_that_of_the_finding_which_is_shown_first() -> None:
+    """A type that follows from what a query computes is not told beside it."""
+    whose = operator("GroupAggregate")
+    failed = report(Verdict.INCOMPATIBLE, finding("CMP404", old=whose), finding("CMP701", old=whose))
+    assert next_step(failed, ReportContext(sources={})) == "Next: compat rule CMP701"
 
 
 def test_what_fix_left_is_not_promised_to_another_fix() -> None:
