@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -25,9 +25,9 @@ class StateChange(Struct, frozen=True):
     """Changes of the program's own states in one operator, and how they are kept.
 
     ``renamed`` are states that another one follows: one of another name, or of the same name that belongs to subtasks and
-    not to keys, or the other way round.
-    ``elements`` are the framework's states that hold records of the program, which are in OLD and in NEW. ``asked`` tells
-    that Flink's own serializers were asked about the types.
+    not to keys, or the other way round. ``moved`` are states that another operator of NEW declares now, which has none of
+    OLD's. ``elements`` are the framework's states that hold records of the program, which are in OLD and in NEW. ``asked``
+    tells that Flink's own serializers were asked about the types.
     """
 
     pair: Pair
@@ -36,12 +36,21 @@ class StateChange(Struct, frozen=True):
     gone: tuple[State, ...]
     added: tuple[State, ...]
     renamed: tuple[tuple[State, State], ...]
+    moved: tuple[tuple[State, Operator], ...]
     elements: tuple[tuple[State, State], ...]
     asked: bool = False
 
 
 def changes(check: Check) -> Iterator[StateChange]:
     """The changes of every operator that keeps its state and whose states are known, and kept alike, on both sides."""
+    found = list(_by_operator(check))
+    takers = _takers(check, found)
+    for change in found:
+        moved = tuple((state, takers[_place(state)]) for state in change.gone if _place(state) in takers)
+        yield replace(change, gone=tuple(one for one in change.gone if _place(one) not in takers), moved=moved)
+
+
+def _by_operator(check: Check) -> Iterator[StateChange]:
     for pair in check.right_pairs:
         dialect = dialect_of(check, pair)
         if pair.old.states is not None and pair.new.states is not None and dialect is not None:
@@ -73,7 +82,31 @@ def _change(
         for state in old_states
         if with_elements and state.built_in and is_kept(state) and state.name in built_in
     )
-    return StateChange(pair, dialect, kept, tuple(gone), tuple(added), tuple(renamed), elements)
+    return StateChange(pair, dialect, kept, tuple(gone), tuple(added), tuple(renamed), (), elements)
+
+
+_Place = tuple[str, StateKind, StateScope, str | None]
+
+
+def _place(state: State) -> _Place:
+    """What a state that is taken out of one operator and put into another one keeps."""
+    return state.name, state.kind, state.scope, state.type
+
+
+def _takers(check: Check, changes: Sequence[StateChange]) -> dict[_Place, Operator]:
+    """The operators of NEW that declare a state of which nothing of OLD's is restored, by that state.
+
+    One that does the work of an operator whose id has moved took its states from that one.
+    """
+    successors = {operator.id for operator in check.mapping.successors.values()}
+    fresh = (
+        (state, operator)
+        for operator in check.mapping.fresh
+        if operator.id not in successors
+        for state in operator.states or ()
+    )
+    added = ((state, change.pair.new) for change in changes for state in change.added)
+    return {_place(state): operator for state, operator in (*fresh, *added) if not state.built_in}
 
 
 def kept_states(pair: Pair) -> Iterator[tuple[State, State]]:

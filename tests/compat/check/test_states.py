@@ -13,6 +13,7 @@ from compat.check.decision import check
 from compat.check.findings import Finding, Level, Verdict
 from compat.plan.as_run import KEPT_BY, STORE
 from compat.plan.facts import Snapshot
+from compat.state.model.operators import Operator
 from compat.state.model.states import State, StateKind, StateScope
 from tests.compat.builders import operator, program, value_state
 
@@ -79,6 +80,48 @@ def test_keyed_state_that_became_operator_state_is_said_to_start_empty() -> None
     assert found.title == "the state 's' of 'Count' (uid 'count') was keyed state and is operator state"
     assert found.silent
     assert "'s' starts empty" in found.consequence
+
+
+TOTAL = replace(state("Long"), name="total")
+"""A state that is taken out of an operator."""
+
+
+def of_a_split(*others: Operator, before: tuple[Operator, ...] = ()) -> dict[str, Finding]:
+    """The findings on an operator that keeps one state of two, among other operators."""
+    old = operator("Count", uid="count", states=(state("Long"), TOTAL))
+    new = operator("Count", uid="count", states=(state("Long"),))
+    return {one.rule: one for one in check(program("old", old, *before), program("new", new, *others)).findings}
+
+
+@pytest.mark.parametrize(
+    ("other", "rules"),
+    [
+        (TOTAL, {"CMP402", "CMP107"}),
+        (replace(TOTAL, type="Integer"), {"CMP401", "CMP107"}),
+        (replace(TOTAL, name="sum"), {"CMP401", "CMP107"}),
+        (replace(TOTAL, kind=StateKind.REDUCING), {"CMP401", "CMP107"}),
+    ],
+    ids=["it", "another type", "another name", "another kind"],
+)
+def test_a_state_that_a_new_operator_declares_is_left_behind(other: State, rules: set[str]) -> None:
+    found = of_a_split(operator("Sum", uid="sum", states=(other,)))
+    assert found.keys() == rules
+    if "CMP402" in rules:
+        assert found["CMP402"].title == "the state 'total' of 'Count' (uid 'count') is in 'Sum' (uid 'sum') now"
+        assert found["CMP402"].level is Level.ERROR
+
+
+def test_a_state_that_another_operator_declares_besides_is_left_behind() -> None:
+    other = operator("Sum", uid="sum", states=(state("Long"),))
+    added = operator("Sum", uid="sum", states=(state("Long"), TOTAL))
+    assert of_a_split(added, before=(other,)).keys() == {"CMP402"}
+
+
+def test_what_another_operator_had_already_is_not_taken_from_the_first() -> None:
+    other = operator("Sum", uid="sum", states=(TOTAL,))
+    assert of_a_split(other, before=(other,)).keys() == {"CMP401"}
+    moved = operator("Sum", uid="sums", states=(TOTAL,))
+    assert of_a_split(moved, before=(other,)).keys() == {"CMP401", "CMP102"}
 
 
 def test_of_several_states_the_one_of_the_same_name_follows() -> None:

@@ -1,4 +1,4 @@
-"""A state gone and one of the same kind and type, or of the same name, new in the same operator."""
+"""A state gone and one of the same kind and type, or of the same name, new in the same operator, or in another one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from compat.check.rule import Rule
 from compat.check.sql.findings import KEEP_THE_QUERY, explained
 from compat.check.states import changes
 from compat.plan.queries import of_query
+from compat.state.model.operators import Operator
 from compat.state.model.states import State
 
 
@@ -19,6 +20,8 @@ def _find(check: Check) -> Iterator[Finding]:
     for change in changes(check):
         if explained(change.pair, check):
             continue
+        for old, taker in change.moved:
+            yield _to_another_operator(change.pair, old, taker, check)
         for old, new in change.renamed:
             if old.name == new.name:
                 yield _moved(change.pair, old, new, check)
@@ -43,6 +46,28 @@ def _find(check: Check) -> Iterator[Finding]:
                 ),
                 silent=True,
             )
+
+
+def _to_another_operator(pair: Pair, old: State, taker: Operator, check: Check) -> Finding:
+    """A state that was taken out of one operator and put into another one, as where an operator is split."""
+    return check.finding(
+        RULE,
+        f"the state {old.name!r}{amounts.of(old)} of {pair.new.label} is in {taker.label} now",
+        level=_level(old),
+        consequence=f"Flink restores this without an error; {old.name!r} starts empty there, and its old values stay behind.",
+        reason="States are found by the ids of their operators and by their names.",
+        old=pair.old,
+        new=pair.new,
+        state=old.name,
+        fixes=(
+            Fix(
+                text=f"Keep {old.name!r} in {pair.new.label}, or let it start empty.",
+                code=code_suggestions.descriptor(old),
+            ),
+        ),
+        related=() if taker.source is None else ((taker.label, taker.source),),
+        silent=True,
+    )
 
 
 def _moved(pair: Pair, old: State, new: State, check: Check) -> Finding:
@@ -73,12 +98,13 @@ RULE = Rule(
     other_levels=(Level.WARNING,),
     when="warning where the snapshot tells that the old state is empty",
     fate=Fate.LOST,
-    summary="A state went and one of the same type came, in the same operator; or keyed state became operator state.",
+    summary="A state went and one of the same type came, in the same operator, or with the same name in another one; or keyed "
+    "state became operator state.",
     why="States are found by name. Under the new name there is nothing, so it starts empty for every key, while "
     "the old one is carried along unread: Flink restores this without an error.",
     old='ValueStateDescriptor("count", Types.LONG())',
     new='ValueStateDescriptor("total", Types.LONG())',
-    fix="Keep the old name in the descriptor; the variable may have any name. If the new state is meant to start "
-    "empty, say so on the line: # compat: ignore[CMP402] reason.",
+    fix="Keep the old name in the descriptor, and the state in its operator; the variable may have any name. If the new state "
+    "is meant to start empty, say so on the line: # compat: ignore[CMP402] reason.",
     find=_find,
 )
