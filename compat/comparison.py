@@ -170,7 +170,7 @@ def _of_pinned_versions(comparison: Comparison, inputs: Mapping[Side, Input]) ->
     for side, given in inputs.items():
         load = following(given, comparison.loading(side))
         if load is not comparison.loading(side):
-            comparison = _loading(comparison, side, load)
+            comparison = loaded_as(comparison, side, load)
     return comparison
 
 
@@ -180,11 +180,11 @@ def _of_the_api(comparison: Comparison, failures: Sequence[Failure]) -> Comparis
         if failure.side is not None:
             load = following_api(failure, comparison.loading(failure.side))
             if load is not None:
-                return _loading(comparison, failure.side, load)
+                return loaded_as(comparison, failure.side, load)
     return None
 
 
-def _loading(comparison: Comparison, side: Side, load: LoadOptions) -> Comparison:
+def loaded_as(comparison: Comparison, side: Side, load: LoadOptions) -> Comparison:
     """The comparison with another version of Flink for a side. Nothing tells that the job changes its version at the same time,
     so that it holds for the other side too, where nobody names one."""
     of = {one: comparison.loading(one) for one in Side}

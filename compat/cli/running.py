@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from msgspec.structs import replace
 
-from compat.comparison import Comparison
-from compat.compiler.versions import standing_for
+from compat.comparison import Comparison, loaded_as
+from compat.compiler.versions import LATEST_FLINK, standing_for
+from compat.loader.failure import Side
 from compat.loader.inputs import is_running
 
 if TYPE_CHECKING:
@@ -97,15 +98,16 @@ def with_running(comparison: Comparison, options: Mapping[str, Any], folder: str
     found = job_of_cluster(comparison.old, options, folder)
     if found is None:
         return comparison
-    load_old, resource = comparison.load_old or comparison.load, found.job.resource
+    resource, load = found.job.resource, comparison.loading(Side.OLD)
     version = None if found.job.flink is None else standing_for(found.job.flink)
     if options["old_flink"] is None and version is not None:
-        load_old = replace(load_old, flink=version, flink_assumed=False)
+        because = "" if version == LATEST_FLINK else f"Judged as Flink {version}: the job runs on {found.job.flink}."
+        load = replace(load, flink=version, flink_assumed=False, flink_because=because)
+        comparison = loaded_as(comparison, Side.OLD, load)
     return replace(
         comparison,
         known={**comparison.known, comparison.old: found.input},
         read={**comparison.read, comparison.old: found.savepoint},
-        load_old=load_old,
         old_deployment=comparison.old_deployment or (None if resource is None else resource.deployment),
     )
 

@@ -49,8 +49,13 @@ def test_the_last_checkpoint_of_the_job_is_old(program: Path) -> None:
 def test_the_version_of_the_cluster_is_that_of_old(program: Path) -> None:
     """A savepoint of 1.20 does not tell whether 1.15 or 1.20 wrote it."""
     with cluster(answers(path=f"file:{SMALL['path']}", vertices=FORKED)) as told:
-        upgraded = compat("check", f"flink:{told.url}", program, "--flink", "2.3", "--output", "json")
-        assert json.loads(upgraded.stdout)["old"]["flink"] == "1.20"
+        stays, upgraded = (
+            compat("check", f"flink:{told.url}", program, "--output", "json", *given)
+            for given in ((), ("--flink", "2.3"))
+        )
+    sides = [{side: json.loads(one.stdout)[side]["flink"] for side in ("old", "new")} for one in (stays, upgraded)]
+    assert sides == [{"old": "1.20", "new": "1.20"}, {"old": "1.20", "new": "2.3"}]
+    assert "Judged as Flink 1.20: the job runs on 1.20." in json.loads(stays.stdout)["notes"]
 
 
 @pytest.mark.parametrize("path", ["file:/nowhere/chk-7", "<checkpoint-not-externally-addressable>"])
