@@ -14,7 +14,10 @@ from compat.running.jobs import Asked, running_job
 from compat.running.rest import ClusterError
 from tests.compat.running.clusters import JOB, answers
 
-KUBECTL = """#!{python}
+KUBECTL = """#!/bin/sh
+exec "{python}" "{script}" "$@"
+"""
+ANSWER = """
 import json, sys
 from pathlib import Path
 here = Path(__file__).parent
@@ -62,7 +65,8 @@ def kubectl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def answer(answers: dict[str, Any]) -> Path:
         command = tmp_path / "kubectl"
-        command.write_text(KUBECTL.format(python=sys.executable))
+        (tmp_path / "answer.py").write_text(ANSWER)
+        command.write_text(KUBECTL.format(python=sys.executable, script=tmp_path / "answer.py"))
         command.chmod(0o755)
         (tmp_path / "answers").write_text(json.dumps(answers))
         monkeypatch.setenv("PATH", str(tmp_path))
