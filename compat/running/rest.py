@@ -214,8 +214,9 @@ class ByHttp:
             kind = NotThere if error.code == 404 else ClusterError
             raise kind(f"{self.shown} answers with status {error.code}.{asks} {visible(said)}".rstrip()) from error
         except (URLError, OSError, HTTPException, ValueError) as error:
-            reason = visible(str(getattr(error, "reason", None) or error))[:MOST_TOLD]
-            raise ClusterError(f"{self.shown} does not answer: {reason}.") from error
+            cause = error.reason if isinstance(error, URLError) else error
+            reason = str(cause.strerror or cause) if isinstance(cause, OSError) else str(cause)
+            raise ClusterError(f"{self.shown} does not answer: {visible(reason)[:MOST_TOLD]}.") from error
 
 
 class Cluster:
