@@ -10,9 +10,9 @@ import pytest
 
 from compat.running.jobs import Asked, ListedJob, listed, running_job
 from compat.running.rest import Access, ClusterError, parse_headers
+from tests.certificates import certificate
 from tests.compat.running.clusters import JOB, OTHER, Answers, Several, answers, cluster, job, taken
 
-PEM = str(Path(__file__).with_name("localhost.pem"))
 PATH = "s3://bucket/chk-7"
 
 MEANT: dict[str, tuple[tuple[dict[str, Any], ...], str]] = {
@@ -132,13 +132,16 @@ def test_a_line_that_is_no_header_is_refused(text: str) -> None:
         parse_headers(text)
 
 
-def test_a_certificate_of_an_authority_of_ones_own() -> None:
+def test_a_certificate_of_an_authority_of_ones_own(tmp_path: Path) -> None:
+    folder = certificate(tmp_path / "tls", "localhost")
+    trusted, own = str(folder / "tls.crt"), str(tmp_path / "own.pem")
+    Path(own).write_text((folder / "tls.key").read_text() + (folder / "tls.crt").read_text())
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(PEM)
+    context.load_cert_chain(own)
     with cluster(answers(path=PATH), context=context) as told:
         with pytest.raises(ClusterError, match="CERTIFICATE_VERIFY_FAILED"):
             running_job(f"flink:{told.url}", Asked())
-        assert running_job(f"flink:{told.url}", Asked(access=Access(ca=PEM, certificate=PEM))).flink == "1.20"
+        assert running_job(f"flink:{told.url}", Asked(access=Access(ca=trusted, certificate=own))).flink == "1.20"
 
 
 def test_a_file_that_is_no_certificate_is_named() -> None:

@@ -6,10 +6,11 @@ import copy
 
 import pytest
 
+from tests.certificates import certificate
 from tests.compat.service.api_server import api_server, gate, namespace
 from tests.compat.service.reviews import changed, deployment
 from tests.compat.service.running import OLD, RENUMBERED
-from tests.compat.service.test_webhook import certificate, webhook
+from tests.compat.service.test_webhook import NAME, webhook
 
 pytestmark = pytest.mark.slow
 
@@ -39,7 +40,7 @@ def test_a_cluster_is_gated(service, client, job, tmp_path):
     assert service.push(job, *RENUMBERED).is_success
     gated = namespace(client, "streams", **{"stream-compat/gate": "enabled"})
     free = namespace(client, "elsewhere")
-    with webhook(service.database, certificate(tmp_path / "tls"), tmp_path) as hook:
+    with webhook(service.database, certificate(tmp_path / "tls", NAME), tmp_path) as hook:
         gate(client, str(hook.base_url), tmp_path / "tls")
         made = client.post(gated, json=at(job, 1))
         assert made.status_code == 201, made.text

@@ -20,46 +20,17 @@ from click.testing import CliRunner
 from compat.cli import main
 from compat.service.database import Database
 from compat.service.registry import Registry
-from tests import needs
+from tests.certificates import certificate
 from tests.compat.service.reviews import IMAGE, OTHER_IMAGE, changed, deployment, encoded, review
 from tests.compat.service.running import OLD, RENUMBERED, ROOT, make_tokens
 from tests.compat.service.test_gate import V1, V2, compat
-from tests.needs import Need
 
 NAME = "compat-webhook.compat.svc"
 
 
-def certificate(folder: Path, subject: str = NAME) -> Path:
-    """A certificate that vouches for itself, and its key, in a folder."""
-    folder.mkdir(exist_ok=True)
-    made = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:prime256v1",
-        "-nodes",
-        "-days",
-        "2",
-    ]
-    named = ["-subj", f"/CN={subject}", "-addext", f"subjectAltName=DNS:{subject},IP:127.0.0.1"]
-    for name in ("crt", "key"):
-        (folder / f"tls.{name}").unlink(missing_ok=True)
-    subprocess.run(
-        [*made, *named, "-keyout", str(folder / "tls.key"), "-out", str(folder / "tls.crt")],
-        check=True,
-        capture_output=True,
-    )
-    return folder
-
-
 @pytest.fixture(scope="module")
 def tls(tmp_path_factory):
-    if shutil.which("openssl") is None:
-        needs.without(Need.OPENSSL)
-    return certificate(tmp_path_factory.mktemp("tls"))
+    return certificate(tmp_path_factory.mktemp("tls"), NAME)
 
 
 @contextmanager
@@ -278,7 +249,7 @@ def test_a_certificate_is_renewed_without_a_restart(service, tls, tmp_path, monk
         address = (client.base_url.host, client.base_url.port)
         before = ssl.get_server_certificate(address)
         (mine / "tls.key").write_text("half of a pair")
-        certificate(mine)
+        certificate(mine, NAME)
         end = time.monotonic() + 60
         while (after := ssl.get_server_certificate(address)) == before:
             assert time.monotonic() < end
@@ -292,7 +263,7 @@ def test_a_certificate_is_renewed_without_a_restart(service, tls, tmp_path, monk
         (lambda folder: (folder / "tls.key").unlink(), "cannot be read"),
         (lambda folder: (folder / "tls.crt").write_text("nothing"), "no certificate and its key"),
         (
-            lambda folder: certificate(folder / "other") and shutil.copy(folder / "other" / "tls.key", folder),
+            lambda folder: certificate(folder / "other", NAME) and shutil.copy(folder / "other" / "tls.key", folder),
             "no certificate",
         ),
     ],
