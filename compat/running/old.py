@@ -20,6 +20,7 @@ from compat.state.flink import Savepoint, SavepointError, read_draft, self_conta
 from compat.state.flink.metadata import format_written_by
 from compat.state.flink.remote import read_savepoint
 from compat.state.flink.ttl import version_of
+from compat.state.stores.schemes import is_remote, why_not_local
 
 _LOOKS = 5
 """So often the last snapshot is looked for, where that which was it is gone."""
@@ -85,6 +86,9 @@ def _read(kept: Kept, folder: str | None) -> _Snapshot | str:
     """The snapshot, or why it cannot be read."""
     if kept.path is None:
         return f"which is in the memory of the JobManager: no other process can read it. {_TAKE}"
+    if "::" in kept.path or not (is_remote(kept.path) or why_not_local(kept.path) is None):
+        # Nothing else is fetched at a cluster's word; fsspec reads on behind two colons.
+        return f"which lies on storage that is not read here: {visible(kept.path)}"
     try:
         savepoint = read_savepoint(kept.path)
         found = recorded(savepoint)

@@ -58,7 +58,15 @@ def test_the_version_of_the_cluster_is_that_of_old(program: Path) -> None:
     assert "Judged as Flink 1.20: the job runs on 1.20." in json.loads(stays.stdout)["notes"]
 
 
-@pytest.mark.parametrize("path", ["file:/nowhere/chk-7", "<checkpoint-not-externally-addressable>"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        "file:/nowhere/chk-7",
+        "<checkpoint-not-externally-addressable>",
+        "http://169.254.169.254/chk-7",
+        "s3://bucket/a::http://169.254.169.254/chk-7",
+    ],
+)
 def test_a_snapshot_that_nobody_reads_is_never_compatible(program: Path, path: str) -> None:
     with cluster(answers(path=path, vertices=FORKED)) as told:
         forked = compat("check", f"flink:{told.url}", program)
