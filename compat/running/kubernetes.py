@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Iterator
+from datetime import datetime
 
 import msgspec
 from msgspec import Struct
@@ -72,6 +73,7 @@ class _SavepointInfo(Struct, frozen=True, kw_only=True, rename="camel"):
 class _JobStatus(Struct, frozen=True, kw_only=True, rename="camel"):
     job_id: str | None = None
     state: str | None = None
+    start_time: str | int | None = None
     upgrade_savepoint_path: str | None = None
     savepoint_info: _SavepointInfo | None = None
 
@@ -101,7 +103,7 @@ class _SnapshotSpec(Struct, frozen=True, kw_only=True, rename="camel"):
 class _SnapshotStatus(Struct, frozen=True, kw_only=True, rename="camel"):
     state: str | None = None
     path: str | None = None
-    result_timestamp: str | None = None
+    result_timestamp: datetime | None = None
 
 
 class _StateSnapshot(Struct, frozen=True, kw_only=True):
@@ -150,33 +152,41 @@ def find(kubectl: Kubectl, namespace: str, name: str) -> Found:
         job_id=job.job_id,
         state=job.state,
         suspended=suspended,
-        savepoint=_last(job, suspended, tuple(_snapshots(kubectl, namespace, name))),
+        savepoint=_last(job, suspended, list(_snapshots(kubectl, namespace, name))),
     )
 
 
-def _last(job: _JobStatus, suspended: bool, snapshots: tuple[str, ...]) -> str | None:
-    """The savepoint from which the job would go on.
+def _last(job: _JobStatus, suspended: bool, snapshots: list[tuple[float, str]]) -> str | None:
+    """The savepoint from which the job would go on: that of the upgrade for which it was suspended, else the last one.
 
-    A job that was suspended goes on from the one of its upgrade. Of one that runs, that is what it was started from long ago.
+    What was taken before the job started, as what it was started from, is of the version before it.
     """
-    info = job.savepoint_info
-    told = info.last_savepoint.location if info is not None and info.last_savepoint is not None else None
-    later = [*reversed(snapshots), *([told] if told else [])]
-    upgrade = [job.upgrade_savepoint_path] if job.upgrade_savepoint_path else []
-    return next(iter(upgrade + later if suspended else later + upgrade), None)
+    if suspended and job.upgrade_savepoint_path:
+        return job.upgrade_savepoint_path
+    info = None if job.savepoint_info is None else job.savepoint_info.last_savepoint
+    if info is not None and info.location:
+        snapshots = [*snapshots, (info.time_stamp / 1000, info.location)]
+    try:
+        started = int(job.start_time or "") / 1000
+    except ValueError:  # nothing tells which of them are its own
+        return None
+    return max(((at, path) for at, path in snapshots if at >= started), default=(0.0, None))[1]
 
 
-def _snapshots(kubectl: Kubectl, namespace: str, name: str) -> Iterator[str]:
-    """The paths of the job's snapshots that are complete, the oldest first; none where the operator knows no such resources."""
+def _snapshots(kubectl: Kubectl, namespace: str, name: str) -> Iterator[tuple[float, str]]:
+    """The job's snapshots that are complete: when each was, in seconds since 1970, and its path.
+
+    None where the operator knows no such resources.
+    """
     try:
         answer = kubectl.run("get", _SNAPSHOTS, "-n", namespace, "-o", "json")
         items = msgspec.json.decode(answer, type=_Snapshots).items
     except (ClusterError, ValueError, RecursionError):
         return
-    complete = [
-        (each.status.result_timestamp or "", each.status.path)
-        for each in items
-        if each.status is not None and each.status.state == "COMPLETED" and each.status.path
-        if each.spec is not None and each.spec.job_reference is not None and each.spec.job_reference.name == name
-    ]
-    yield from (path for _, path in sorted(complete))
+    for each in items:
+        reference = None if each.spec is None else each.spec.job_reference
+        status = each.status or _SnapshotStatus()
+        if reference is None or reference.name != name or status.state != "COMPLETED" or not status.path:
+            continue
+        if status.result_timestamp is not None:
+            yield status.result_timestamp.timestamp(), status.path

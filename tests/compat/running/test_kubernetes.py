@@ -14,6 +14,8 @@ from compat.running.jobs import Asked, running_job
 from compat.running.rest import ClusterError
 from tests.compat.running.clusters import JOB, answers
 
+STARTED = "1767000000000"
+"""In December 2025."""
 KUBECTL = """#!/bin/sh
 exec "{python}" "{script}" "$@"
 """
@@ -45,7 +47,10 @@ def resource(
         "kind": kind,
         "metadata": {"name": "small"},
         "spec": spec,
-        "status": {"lifecycleState": lifecycle, "jobStatus": {"jobId": JOB, "state": state, **job}},
+        "status": {
+            "lifecycleState": lifecycle,
+            "jobStatus": {"jobId": JOB, "state": state, "startTime": STARTED, **job},
+        },
     }
 
 
@@ -103,15 +108,19 @@ TOLD = {
         "s3://b/2",
     ),
     "the last savepoint that the status has": (
-        resource(savepointInfo={"lastSavepoint": {"location": "s3://b/last", "timeStamp": 5}}),
+        resource(savepointInfo={"lastSavepoint": {"location": "s3://b/last", "timeStamp": 1767000005000}}),
         [],
         "s3://b/last",
     ),
-    "the one it was started from, where there is no other": (
-        resource(upgradeSavepointPath="s3://b/up"),
+}
+OF_THE_VERSION_BEFORE = {
+    "what it was started from": (resource(upgradeSavepointPath="s3://b/up"), []),
+    "a snapshot of before it started": (resource(), [snapshot("s3://b/1", "2025-01-01T00:00:00Z")]),
+    "a savepoint of before it started": (
+        resource(savepointInfo={"lastSavepoint": {"location": "s3://b/last", "timeStamp": 5}}),
         [],
-        "s3://b/up",
     ),
+    "nothing tells when it started": (resource(startTime=None), [snapshot("s3://b/1", "2026-01-01T00:00:00Z")]),
 }
 
 
@@ -123,6 +132,15 @@ def test_a_job_whose_jobmanager_does_not_answer_is_told_by_its_resource(kubectl:
     assert found.kept is not None
     assert found.kept.path == path
     assert found.details is None
+
+
+@pytest.mark.parametrize("name", OF_THE_VERSION_BEFORE)
+def test_what_the_version_before_left_is_not_the_state_of_the_job(kubectl: Any, name: str) -> None:
+    """Against it, another version than the one that runs would be judged."""
+    document, snapshots = OF_THE_VERSION_BEFORE[name]
+    kubectl({DEPLOYMENT: document, SNAPSHOTS: {"items": snapshots}})
+    with pytest.raises(ClusterError, match="kubectl: Error from server"):
+        running_job("k8s:streams/small", Asked())
 
 
 @pytest.mark.parametrize(
