@@ -46,6 +46,9 @@ def changes(check: Check) -> Iterator[StateChange]:
     found = list(_by_operator(check))
     takers = _takers(check, found)
     for change in found:
+        if change.pair.new.more is not None:  # it may ask for what it does not declare
+            yield change
+            continue
         moved = tuple((state, takers[_place(state)]) for state in change.gone if _place(state) in takers)
         yield replace(change, gone=tuple(one for one in change.gone if _place(one) not in takers), moved=moved)
 

@@ -14,7 +14,7 @@ from compat.check.findings import Finding, Level, Verdict
 from compat.plan.as_run import KEPT_BY, STORE
 from compat.plan.facts import Snapshot
 from compat.state.model.operators import Operator
-from compat.state.model.states import State, StateKind, StateScope
+from compat.state.model.states import More, State, StateKind, StateScope
 from tests.compat.builders import operator, program, value_state
 
 PYTHON = {"detail": {"python": "keyed_process"}}
@@ -115,6 +115,16 @@ def test_a_state_that_another_operator_declares_besides_is_left_behind() -> None
     other = operator("Sum", uid="sum", states=(state("Long"),))
     added = operator("Sum", uid="sum", states=(state("Long"), TOTAL))
     assert of_a_split(added, before=(other,)).keys() == {"CMP402"}
+
+
+def test_what_an_operator_may_still_ask_for_has_not_moved() -> None:
+    """That it is not known is told by another rule."""
+    old = operator("Count", uid="count", states=(state("Long"), TOTAL))
+    new = operator("Count", uid="count", states=(state("Long"),), more=More(why="late"))
+    sides = program("old", old), program("new", new, operator("Sum", uid="sum", states=(TOTAL,)))
+    report = check(*sides)
+    assert not {one.rule for one in report.findings} & {"CMP401", "CMP402"}
+    assert report.verdict is Verdict.UNKNOWN
 
 
 def test_what_another_operator_had_already_is_not_taken_from_the_first() -> None:
