@@ -96,7 +96,7 @@ def listed(url: str, access: Access, *, everything: bool) -> list[ListedJob]:
 
 
 def _of_cluster(argument: str, cluster: Cluster, job: str, asked: Asked) -> RunningJob:
-    details, flink = cluster.details(job), cluster.config().flink
+    details, flink = cluster.details(job), cluster.config.flink
     if asked.savepoint is None:
         kept = _kept(cluster, job)
     else:
@@ -127,11 +127,9 @@ def _cluster(url: str, access: Access) -> tuple[Cluster, str | None]:
     if not urlsplit(url).path.strip("/"):
         return whole, None
     with suppress(ClusterError):
-        whole.config()
+        _ = whole.config
         return whole, None
-    cluster = Cluster(ByHttp(base, access))
-    cluster.config()
-    return cluster, unquote(last)
+    return Cluster(ByHttp(base, access)), unquote(last)
 
 
 def _require_url(url: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ssl
 import time
 from collections.abc import Mapping
+from functools import cached_property
 from http.client import HTTPException
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -230,6 +231,7 @@ class Cluster:
         """What it is called in messages."""
         return self._way.shown
 
+    @cached_property
     def config(self) -> Config:
         """What it says of itself. Raises ClusterError."""
         return self._get("/config", Config)

@@ -6,10 +6,8 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -19,9 +17,14 @@ from click.testing import CliRunner, Result
 
 from compat.cli import main
 from tests import needs
+from tests.compat.cluster.fakes import wait_for
+from tests.compat.service.test_gate import free_port
 from tests.needs import Need
 
 pytestmark = pytest.mark.nightly
+
+PATIENCE = 180.0
+"""Seconds in which a cluster is up, and a job has its first checkpoint."""
 
 SQL = """
 SET 'execution.checkpointing.interval' = '1s';
@@ -89,14 +92,14 @@ class SessionCluster:
             check=True,
         )
         self.python, self.home, self.folder = python, Path(said.stdout.strip()), folder
-        self.port = _free_port()
+        self.port = free_port()
         (folder / "conf").mkdir()
         options = re.search(
             r"^env:.*?(?=^\S|\Z)", (self.home / "conf/config.yaml").read_text(), re.DOTALL | re.MULTILINE
         )
         (folder / "conf/config.yaml").write_text(
             f"{options[0] if options else ''}\n"
-            f"jobmanager: {{rpc: {{address: localhost, port: {_free_port()}}}, memory: {{process: {{size: 1000m}}}}}}\n"
+            f"jobmanager: {{rpc: {{address: localhost, port: {free_port()}}}, memory: {{process: {{size: 1000m}}}}}}\n"
             "taskmanager: {host: localhost, numberOfTaskSlots: 4, memory: {process: {size: 1200m}}}\n"
             f"rest: {{address: localhost, port: {self.port}, bind-port: {self.port}}}\n"
             f"execution: {{checkpointing: {{dir: 'file://{folder}/checkpoints', savepoint-dir: 'file://{folder}/savepoints'}}}}\n"
@@ -142,19 +145,6 @@ class SessionCluster:
             process.wait()
 
 
-def _free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
-
-
-def wait_for(condition: Callable[[], object], seconds: float = 180) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.5)
-
-
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SessionCluster]:
     named = os.environ.get("COMPAT_PYFLINK")
@@ -162,7 +152,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SessionCluster
         needs.without(Need.PYFLINK)
     made = SessionCluster(Path(named), tmp_path_factory.mktemp("cluster"))
     try:
-        wait_for(lambda: (made.get("/overview") or {}).get("slots-total"))
+        wait_for(lambda: (made.get("/overview") or {}).get("slots-total"), PATIENCE)
         yield made
     finally:
         made.close()
@@ -181,7 +171,7 @@ def jobs(cluster: SessionCluster) -> SessionCluster:
     running = cluster.get("/jobs")["jobs"]
     assert len(running) == 2
     for one in running:
-        wait_for(lambda one=one: cluster.get(f"/jobs/{one['id']}/checkpoints")["latest"]["completed"])
+        wait_for(lambda one=one: cluster.get(f"/jobs/{one['id']}/checkpoints")["latest"]["completed"], PATIENCE)
     return cluster
 
 
