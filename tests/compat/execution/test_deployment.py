@@ -132,7 +132,7 @@ def test_what_is_to_be_repaired_leads_to_the_rule_and_names_nothing_that_no_comm
     edited = submission("count", plan=json.dumps(plan(*RENUMBERED)).encode())
     with pytest.raises(Refused) as refused:
         run(FakeCluster([RUNS]), edited, command="compat deploy --job count job.py")
-    assert refused.value.detail.splitlines()[-1] == "Next: compat rule CMP102"
+    assert refused.value.detail.splitlines()[-1] == "Next: compat rule CMP103"
 
 
 @pytest.mark.parametrize(
