@@ -8,7 +8,7 @@ from unittest.mock import patch
 import pytest
 from hypothesis import settings
 
-from tests import needs
+from tests import needs, sampling
 
 settings.register_profile("compat", deadline=None)  # a loaded machine is no failure
 settings.load_profile("compat")
@@ -28,9 +28,18 @@ def _as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
 def pytest_cmdline_main(config: pytest.Config) -> None:
     """Several workers of pytest-xdist share the files out, so that what the tests of one share is made once."""
     if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
-        of_files = not any(".py" in argument for argument in config.args)
-        config.option.dist = "loadfile" if of_files else "load"
+        config.option.dist = "load" if _names_files(config) else "loadfile"
         config.option.loadscopereorder = False
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not _names_files(config):
+        sampling.sample(items)
+
+
+def _names_files(config: pytest.Config) -> bool:
+    return any(".py" in argument for argument in config.args)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
