@@ -15,7 +15,7 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 TYPE_CHECKING = False  # the name is what type checkers look for; importing typing would take longer than all the rest
 if TYPE_CHECKING:

@@ -3,7 +3,8 @@
 Each test function has ``BUDGET`` seconds, and a tenth of what it takes. Of one that takes longer, as many cases stay as it has
 time for, chosen by the hashes of their names; the rest are marked ``slow``. A run that names files takes all of them.
 
-``python -m tests.sampling JUNIT`` records how long the functions take, from a run with ``--junit-xml=JUNIT``.
+``python -m tests.sampling JUNIT`` records how long the functions take that have no weight yet, from a run with
+``--junit-xml=JUNIT``.
 """
 
 from __future__ import annotations
@@ -51,4 +52,6 @@ def recorded(junit: Path, root: Path) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    WEIGHTS.write_text(json.dumps(recorded(Path(sys.argv[1]), WEIGHTS.parents[1]), indent=0) + "\n")
+    known = json.loads(WEIGHTS.read_text())
+    weights = {**recorded(Path(sys.argv[1]), WEIGHTS.parents[1]), **known}
+    WEIGHTS.write_text(json.dumps(weights, indent=0, sort_keys=True) + "\n")

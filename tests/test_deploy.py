@@ -73,7 +73,7 @@ def test_the_manifests_fit_the_schemas_of_kubernetes():
 def test_kustomize_puts_them_together():
     made = subprocess.run(["kubectl", "kustomize", str(MANIFESTS)], capture_output=True, text=True, check=True).stdout
     images = re.findall(r"image: (\S+)", made)
-    assert images == ["registry.example.org/compat:0.1.0"] * 2
+    assert images == ["registry.example.org/compat:1.0.0"] * 2
     names = [
         document["metadata"].get("namespace") for document in yaml.safe_load_all(made) if document["kind"] == "Service"
     ]

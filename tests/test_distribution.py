@@ -58,8 +58,8 @@ def test_a_wheel_holds_what_is_not_code(wheel: set[str]) -> None:
     assert {f"compat/compiler/datastream/recorded/pyflink-{flink}.txt" for flink in FLINK_VERSIONS} <= wheel
 
 
-def test_a_source_distribution_holds_the_package_the_tests_and_what_describes_them(sdist: set[str]) -> None:
+def test_a_source_distribution_holds_the_package_and_what_describes_it(sdist: set[str]) -> None:
     assert {name for name in sdist if name.endswith(".py") and name.startswith("compat/")} == code()
     folders = {name.partition("/")[0] for name in sdist if "/" in name}
-    assert folders == {"compat", "deploy", "docs", "tests", ".ci"}
-    assert {"LICENSE", "mkdocs.yml", "README.md", "pyproject.toml", ".ci/run"} <= sdist
+    assert folders == {"compat", "deploy", "docs"}
+    assert {"LICENSE", "SECURITY.md", "mkdocs.yml", "README.md", "pyproject.toml"} <= sdist

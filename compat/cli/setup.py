@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
@@ -41,3 +42,25 @@ def pyflink(version: str, python: str | None) -> None:
             click.echo(error.hint, err=True)
         sys.exit(UNDECIDED)
     click.echo(f"PyFlink {made.version} is {'' if now else 'already '}in {made.folder}; commands find it there.")
+
+
+@setup.command("man")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path("~/.local/share/man/man1"))
+def man(folder: Path) -> None:
+    """Write the pages for man, one a command, into FOLDER (default: ~/.local/share/man/man1).
+
+    Example: compat setup man && man compat-check
+    """
+    from compat.cli import main
+    from compat.cli.manual import pages
+
+    folder = folder.expanduser()
+    made = pages(main, "compat")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in made.items():
+            (folder / name).write_text(text, encoding="utf-8")
+    except OSError as error:
+        click.echo(f"The pages cannot be written to {folder}: {error.strerror}. Name another folder.", err=True)
+        sys.exit(UNDECIDED)
+    click.echo(f"{len(made)} pages are in {folder}. Read one: man compat-check")

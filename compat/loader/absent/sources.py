@@ -50,6 +50,7 @@ class Source:
         self._parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
         self._scopes: dict[tuple[str, int], list[ast.AST]] = {}
         self._decorators: list[_Position] = []
+        self._subscripts: dict[_Position, tuple[str, ...]] = {}
         self._at: dict[int, list[ast.AST]] = {}
         self._crowded = {line for node in ast.walk(tree) for line in _crowded(node)}
         self.metaclasses: set[str] = set()
@@ -63,6 +64,8 @@ class Source:
                 self._scopes.setdefault(_key(node), []).append(node)
             if isinstance(node, (*_FUNCTIONS, ast.ClassDef)):
                 self._decorators += [_position(one) for one in node.decorator_list]
+            if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+                self._subscripts[_position(node)] = _chain(node.value)
             if isinstance(node, ast.keyword) and node.arg == "metaclass":
                 self.metaclasses.update(_chain(node.value)[-1:])
         self.metaclasses |= {renamed[name] for name in self.metaclasses if name in renamed}
@@ -100,6 +103,13 @@ class Source:
             (first, start) <= (line, column) and (last, end) <= (final, stop)
             for first, start, final, stop in self._decorators
         )
+
+    def subscripted(self, position: tuple[int | None, int | None, int | None, int | None]) -> tuple[str, ...]:
+        """What the code at a position takes something out of by ``[]``: a name with attributes, empty for anything else."""
+        line, last, column, end = position
+        if line is None or last is None or column is None or end is None:
+            return ()
+        return self._subscripts.get((line, column, last, end), ())
 
     def guarded(self, line: int) -> bool:
         """Whether the program says what is to be where an import on a line fails, or takes all names at once.

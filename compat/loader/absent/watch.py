@@ -231,9 +231,13 @@ class Watch:
         return refusal
 
     def _is_programs(self) -> bool:
-        """Whether it is a line of the program that asks, and not the body of a class of a stand-in's."""
+        """Whether it is a line of the program that asks, and neither the body of a class of a stand-in's nor a type hint."""
         frame = _asking()
-        return frame is not None and is_programs_file(frame.f_code.co_filename) and not self._is_body(frame)
+        if frame is None or not is_programs_file(frame.f_code.co_filename) or self._is_body(frame):
+            return False
+        source = source_of(frame.f_code.co_filename)
+        taker = () if source is None else source.subscripted(_position(frame))
+        return not (taker and _is_typing(_value(frame, taker[0], taker[1:])[0]))
 
     def _is_typing(self) -> bool:
         """Whether the module typing asks, which may be told anything."""
@@ -248,9 +252,7 @@ class Watch:
         source = source_of(frame.f_code.co_filename)
         if source is None:
             return False
-        positions = list(frame.f_code.co_positions())
-        line, last, column, end = positions[frame.f_lasti // 2]
-        return source.decorates((line, last, column, end)) or self._is_body(frame)
+        return source.decorates(_position(frame)) or self._is_body(frame)
 
     def _is_body(self, frame: FrameType) -> bool:
         """Whether a frame is the body of a class that a stand-in is a base, a metaclass or a decorator of."""
@@ -262,6 +264,11 @@ class Watch:
         return any(
             is_stand_in(_value(around, one[0], one[1:])[0]) for names in source.class_of(frame.f_code) for one in names
         )
+
+
+def _position(frame: FrameType) -> tuple[int | None, int | None, int | None, int | None]:
+    """Where the code is that a frame runs: line, last line, column, last column."""
+    return list(frame.f_code.co_positions())[frame.f_lasti // 2]
 
 
 def _value(frame: FrameType, name: str, attributes: tuple[str, ...]) -> tuple[Any, Sequence[str]]:
