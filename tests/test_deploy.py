@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -46,9 +47,9 @@ def containers() -> dict[str, dict[str, Any]]:
     return {each["name"]: each for each in pod["spec"]["template"]["spec"]["containers"]}
 
 
-def instructions() -> list[tuple[str, str]]:
-    """The instructions of the Dockerfile, each on a line of its own."""
-    lines = (DEPLOY / "Dockerfile").read_text().splitlines()
+def instructions(name: str = "Dockerfile") -> list[tuple[str, str]]:
+    """The instructions of a Dockerfile, each on a line of its own."""
+    lines = (DEPLOY / name).read_text().splitlines()
     text = "\n".join(line for line in lines if not line.startswith("#")).replace("\\\n", " ")
     return [(word, rest.strip()) for word, _, rest in (line.partition(" ") for line in text.splitlines() if line)]
 
@@ -153,8 +154,23 @@ def test_the_image_runs_as_nobody_in_particular():
     assert exposed == ports
 
 
-def test_all_that_is_built_is_sent_to_the_builder():
-    sent = [line[1:] for line in (DEPLOY / "Dockerfile.dockerignore").read_text().splitlines() if line.startswith("!")]
+def test_the_image_for_checks_has_all_that_commands_need_and_a_place_for_what_they_fetch():
+    given = instructions("check.Dockerfile")
+    (build, extras) = re.findall(r"pip install --no-cache-dir '(\.)\[([\w,]+)\]'", " ".join(rest for _, rest in given))[
+        0
+    ]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    of_others = {"browser", "docs", "mutants", "postgresql", "pyflink", "service", "test"}
+    assert (build, set(extras.split(","))) == (".", project["optional-dependencies"].keys() - of_others)
+    assert json.loads(dict(given)["ENTRYPOINT"]) == ["compat"]
+    variables = dict(pair.split("=", 1) for word, rest in given if word == "ENV" for pair in rest.split())
+    assert variables["XDG_CACHE_HOME"] == dict(given)["VOLUME"] == "/cache"
+    assert [word for word, _ in given].index("USER") > [word for word, _ in given].index("ENV")
+
+
+@pytest.mark.parametrize("image", ["Dockerfile", "check.Dockerfile"])
+def test_all_that_is_built_is_sent_to_the_builder(image: str):
+    sent = [line[1:] for line in (DEPLOY / f"{image}.dockerignore").read_text().splitlines() if line.startswith("!")]
     assert all((ROOT / name).exists() for name in sent)
     project = (ROOT / "pyproject.toml").read_text()
     for name in re.findall(r'(?:readme = |license-files = \[)"([^"]+)"', project):

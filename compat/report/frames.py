@@ -72,7 +72,7 @@ def addition(context: ReportContext, place: SourceLine | None, calls: Sequence[s
     lines = context.lines(place.file) if place is not None else None
     if place is None or lines is None:
         return []
-    several = any(OF_SEVERAL in call for call in calls)
+    several = any(mark in call for call in calls for mark in OF_SEVERAL.values())
     row, column = place.end if place.end is not None and place.file.endswith(".py") and not several else (place.line, 0)
     text = _line(lines, row)
     if text is None:
@@ -94,8 +94,8 @@ def addition(context: ReportContext, place: SourceLine | None, calls: Sequence[s
     ]
 
 
-OF_SEVERAL = "  # "
-"""Stands in a call before the name of its operator, where a line makes several."""
+OF_SEVERAL = {True: "  # ", False: "  // "}
+"""Stands in a call of Python, or of another language, before the name of its operator, where a line makes several."""
 
 
 def _cut(text: str, indent: int = 0) -> str:

@@ -527,7 +527,9 @@ def by_place(fixes: Iterable[Fix], new: Program) -> list[tuple[SourceLine | None
     groups: dict[int, tuple[SourceLine | None, list[str]]] = {}
     for fix in fixes:
         if fix.call is not None:
-            whose = f"{OF_SEVERAL}{names[fix.operator_id]}" if fix.at in several and fix.operator_id in names else ""
+            whose = ""
+            if fix.at in several and fix.operator_id in names:
+                whose = OF_SEVERAL[fix.at is not None and fix.at.file.endswith(".py")] + names[fix.operator_id]
             line = (fix.at.line or 0) if fix.at is not None else 0
             groups.setdefault(line, (fix.at, []))[1].append(f"{fix.field or fix.call}{whose}")
     return [groups[line] for line in sorted(groups)]

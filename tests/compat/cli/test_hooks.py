@@ -24,7 +24,7 @@ from tests.repositories import committed
 ROOT = Path(__file__).parents[3]
 (HOOK,) = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-CHECK = ACTION["runs"]["steps"][-1]
+*_, INSTALL, CHECK = ACTION["runs"]["steps"]
 
 OLD = program("numbers.map(identity, L).COUNTED.name('c')")
 MOVED = program(f"{INSERTED}.COUNTED.name('c')")
@@ -107,8 +107,8 @@ def test_the_action_is_well_formed() -> None:
     for step in ACTION["runs"]["steps"]:
         assert "uses" in step or {"run", "shell"} <= step.keys()
         assert "${{" not in step.get("run", ""), "inputs reach a script by its environment, or they are run as code"
-    used = set(CHECK["env"]) - {"ACTION_PATH"}
-    assert {name.lower() for name in used} <= ACTION["inputs"].keys()
+    used = {*CHECK["env"], *INSTALL["env"]} - {"ACTION_PATH"}
+    assert {name.lower().replace("_", "-") for name in used} <= ACTION["inputs"].keys()
 
 
 def run_action(project: Path, **inputs: str) -> tuple[subprocess.CompletedProcess[str], str, str]:
@@ -120,7 +120,9 @@ def run_action(project: Path, **inputs: str) -> tuple[subprocess.CompletedProces
     (tools / "python").write_text(f'#!/bin/sh\nexec {python} "$@"\n')
     for tool in tools.iterdir():
         tool.chmod(0o755)
-    values = {name.upper(): str(given.get("default", "")) for name, given in ACTION["inputs"].items()} | inputs
+    values = {
+        name.upper().replace("-", "_"): str(given.get("default", "")) for name, given in ACTION["inputs"].items()
+    } | inputs
     environment = {
         **os.environ,
         **values,
@@ -172,6 +174,34 @@ def test_the_action_checks_against_what_is_given(project: Path) -> None:
     Path("old.py").write_text(OLD)
     done, _, outputs = run_action(project, JOBS="jobs/count.py", OLD="old.py")
     assert (done.returncode, outputs) == (0, "exit-code=0\n"), done.stderr
+
+
+def test_the_action_checks_jars_with_the_class_path_that_is_given(project: Path) -> None:
+    for name in ("old.jar", "new.jar"):
+        shutil.copy(ROOT / "compat" / "examples" / "payments" / "v1.jar", name)
+    done, _, outputs = run_action(project, JOBS="new.jar", OLD="old.jar", CLASS_PATH="nowhere/*")
+    assert outputs == "exit-code=2\n"
+    assert "nowhere" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("inputs", "installed"),
+    [
+        ({}, ["pip install --quiet /action"]),
+        ({"EXTRAS": "jvm,fix"}, ["pip install --quiet /action[jvm,fix]"]),
+        ({"REQUIREMENTS": "the jobs.txt"}, ["pip install --quiet /action -r the jobs.txt"]),
+        ({"PYFLINK": "1.20"}, ["pip install --quiet /action", "setup pyflink 1.20"]),
+    ],
+    ids=["itself", "extras", "requirements", "pyflink"],
+)
+def test_the_action_installs_what_is_asked_for(tmp_path: Path, inputs: dict[str, str], installed: list[str]) -> None:
+    for tool, told in (("python", '"${@:2}"'), ("compat", '"$@"')):
+        (tmp_path / tool).write_text(f'#!/bin/bash\necho {told} >> "{tmp_path}/told"\n')
+        (tmp_path / tool).chmod(0o755)
+    empty = dict.fromkeys(INSTALL["env"], "")
+    environment = {**empty, "ACTION_PATH": "/action", **inputs, "PATH": f"{tmp_path}{os.pathsep}{os.environ['PATH']}"}
+    subprocess.run(["bash", "-eo", "pipefail", "-c", INSTALL["run"]], env=environment, check=True)
+    assert (tmp_path / "told").read_text().splitlines() == installed
 
 
 def block(guide: str, language: str) -> str:

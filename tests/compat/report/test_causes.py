@@ -9,7 +9,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+from compat.check.findings import Fix
 from compat.cli import main
+from compat.report.summary import by_place
+from compat.state.model.source_line import SourceLine
+from tests.compat import builders
 from tests.compat.fix.programs import INSERTED, program
 
 COUNTERS = ("counts = stream.COUNTED.name('a').COUNTED.name('b').COUNTED.name('c')", "counts.COUNTED.name('d').print()")
@@ -178,3 +182,11 @@ def test_the_page_has_one_finding_for_one_cause() -> None:
     assert page.count('<article class="finding error"') == 1
     assert "4 operators have other ids" in page
     assert page.count('data-go="new:') >= 4
+
+
+@pytest.mark.parametrize(("file", "shown"), [("Job.java", ".uid('a')  // 'a'"), ("job.py", ".uid('a')  # 'a'")])
+def test_whose_an_edit_is_stands_in_a_comment_of_the_language(file: str, shown: str) -> None:
+    line = SourceLine(file, 7)
+    first, second = builders.operator("a", at=line), builders.operator("b", at=line)
+    fix = Fix(text="", call=".uid('a')", at=line, operator_id=first.id)
+    assert by_place([fix], builders.program("new", first, second)) == [(line, [shown])]
