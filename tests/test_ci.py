@@ -96,7 +96,7 @@ def test_ci_runs_in_a_clone_where_nobody_wrote_it(tmp_path):
     pyflink, installed, tested, place, home, zone, cache, found = done.stdout.splitlines()
     assert pyflink == f"pip install -q apache-flink==2.3.* in {place}"
     assert found == f"{home}/pyflink/bin/python"
-    assert installed == f"pip install -q .[test,browser] in {place}"
+    assert installed == f"pip install -q --no-compile .[test,browser,lint] in {place}"
     assert tested == "python -m pytest -n 2"
     assert place.endswith("/a place/compat")
     assert home == place.replace("/a place/compat", "/a home") != os.environ.get("HOME")
@@ -107,5 +107,5 @@ def test_ci_runs_in_a_clone_where_nobody_wrote_it(tmp_path):
 def test_ci_installs_it_and_what_drives_it():
     text = (SCRIPT.parent / "run").read_text()
     assert ".ci/browser" in text
-    assert "[test,browser]" in text
+    assert "[test,browser,lint]" in text
     assert os.access(SCRIPT, os.X_OK)

@@ -160,7 +160,7 @@ def test_the_image_for_checks_has_all_that_commands_need_and_a_place_for_what_th
         0
     ]
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    of_others = {"browser", "docs", "mutants", "postgresql", "pyflink", "service", "test"}
+    of_others = {"browser", "docs", "lint", "mutants", "postgresql", "pyflink", "service", "test"}
     assert (build, set(extras.split(","))) == (".", project["optional-dependencies"].keys() - of_others)
     assert json.loads(dict(given)["ENTRYPOINT"]) == ["compat"]
     variables = dict(pair.split("=", 1) for word, rest in given if word == "ENV" for pair in rest.split())
