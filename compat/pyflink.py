@@ -1,7 +1,7 @@
 """``import compat.pyflink`` before a program's ``import pyflink``: ``python job.py`` then runs it on Spark.
 
 The environment variables COMPAT_STORE and COMPAT_MASTER say where jobs keep their state and which Spark runs them. Under
-``compat run`` this import changes nothing; under ``compat check`` the program may use what PyFlink lacks (CMP907).
+``compat job run`` this import changes nothing; under ``compat check`` the program may use what PyFlink lacks (CMP907).
 """
 
 from __future__ import annotations

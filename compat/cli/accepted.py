@@ -60,7 +60,7 @@ def accept(fingerprints: tuple[str, ...], **options: Any) -> None:
 def accepted(**options: Any) -> None:
     """The findings of a job that admins let pass, newest first: why, by whom, between which plans.
 
-    Example: compat accepted --server http://127.0.0.1:8642 --job word_count
+    Example: compat registry accepted --server http://127.0.0.1:8642 --job word_count
     """
     server = server_of(options["server"], options["token_file"])
     try:
@@ -82,10 +82,10 @@ def accepted(**options: Any) -> None:
 def withdraw(fingerprint: str, **options: Any) -> None:
     """Let a finding of a job pass no more. It takes an admin's token.
 
-    FINGERPRINT is the one that 'compat accepted' tells. Checks and promotions are decided from now on as if nobody had accepted
-    it; what was promoted meanwhile stays.
+    FINGERPRINT is the one that 'compat registry accepted' tells. Checks and promotions are decided from now on as if
+    nobody had accepted it; what was promoted meanwhile stays.
 
-    Example: compat withdraw --job word_count 'CMP103|count words' --reason "the state is needed after all"
+    Example: compat registry withdraw --job word_count 'CMP103|count words' --reason "the state is needed after all"
     """
     server = server_of(options["server"], options["token_file"])
     sent = {"fingerprint": fingerprint, "reason": options["reason"]}

@@ -113,7 +113,7 @@ def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: 
     spark = {name: text for name, text in given.items() if name not in kept | placed | restarts}
     if strange := [name for name in spark if not name.startswith("spark.")]:
         raise click.UsageError(
-            f"{strange[0]} is no option of Spark or of a cluster: give options of a job with compat run -D."
+            f"{strange[0]} is no option of Spark or of a cluster: give options of a job with compat job run -D."
         )
     try:
         retention, directories = Retention.of(kept), Directories.of(placed)

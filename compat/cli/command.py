@@ -207,7 +207,9 @@ def _typed(context: click.Context, mode: Mode, files: tuple[str, ...]) -> Typed:
     if mode is Mode.SERVER:
         from compat.cli.push import push
 
-        pushed = " ".join(["compat push", *written_options(context, {str(one.name) for one in push.params}), *quoted])
+        pushed = " ".join(
+            ["compat registry push", *written_options(context, {str(one.name) for one in push.params}), *quoted]
+        )
     every = {str(one.name) for one in context.command.params}
     options = list(written_options(context, every - _ONCE - {"against", "changed", "skips"}))
     return Typed(

@@ -1,4 +1,4 @@
-"""``compat savepoint convert``: a savepoint of Flink's as one of jobs on Spark."""
+"""``compat job savepoint convert``: a savepoint of Flink's as one of jobs on Spark."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def convert(savepoint: str, out: str, program: str, **options: Any) -> None:
 
     Exit codes: 0 written, 2 refused or not readable.
 
-    Example: compat savepoint convert savepoint-1a2b3c/ converted/ --program job.py
+    Example: compat job savepoint convert savepoint-1a2b3c/ converted/ --program job.py
     """
     from compat.compiler.errors import ProgramError
     from compat.execution.failures import Refused

@@ -1,4 +1,4 @@
-"""``compat delete``: a version of a job, or the whole job, leaves the registry."""
+"""``compat registry delete``: a version of a job, or the whole job, leaves the registry."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def delete(**options: Any) -> None:
     Numbers are not given again, and the audit log stays. Once the version that runs is deleted, the next promotion is checked
     against nothing. Exit codes: 0 deleted, 1 it runs or ran and that was not said, 2 it could not be asked.
 
-    Example: compat delete --job word_count --version 3 --reason "pushed by mistake"
+    Example: compat registry delete --job word_count --version 3 --reason "pushed by mistake"
     """
     server = server_of(options["server"], options["token_file"])
     if options["whole_job"] == (options["number"] is not None):

@@ -1,4 +1,4 @@
-"""The jobs of a store: ``compat list``, ``savepoint``, ``stop``, ``cancel`` and ``discard``."""
+"""The jobs of a store: ``compat job list``, ``savepoint``, ``stop``, ``cancel`` and ``discard``."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def list_jobs(
 ) -> None:
     """The jobs of a store or of a cluster: those that run, wait or were interrupted, or all.
 
-    Example: compat list --all; compat list --flink http://jobmanager:8081
+    Example: compat job list --all; compat job list --flink http://jobmanager:8081
     """
     if flink_url is not None:
         _list_flink(flink_url, access_of(access), everything, form)
@@ -85,7 +85,7 @@ def list_jobs(
         _print_listed(ListedJob.of(entry, alive=alive, interrupted=jobs.interrupted(entry)) for entry, alive in entries)
         return
     if not entries:
-        click.echo("No jobs." if everything else "No running jobs. compat list --all shows those that have ended.")
+        click.echo("No jobs." if everything else "No running jobs. compat job list --all shows those that have ended.")
     for entry, alive in entries:
         started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.started))
         state = entry.status if alive or entry.ended else "INTERRUPTED"
@@ -93,7 +93,8 @@ def list_jobs(
         click.echo(f"{started} : {entry.job_id} : {entry.name} ({state}, checkpoint {entry.epoch}{tasks})")
     if any(not alive and not entry.ended for entry, alive in entries):
         click.echo(
-            "Interrupted jobs go on when their program is run again; compat cancel gives one up, compat discard removes it."
+            "Interrupted jobs go on when their program is run again; compat job cancel gives one up, compat job "
+            "discard removes it."
         )
 
 
@@ -129,7 +130,7 @@ class _Savepoint(click.Group):
 def savepoint() -> None:
     """Write a savepoint of a running job, or make one of Flink's savepoint.
 
-    Examples: compat savepoint 6f2c; compat savepoint convert savepoint-1a2b3c/ converted/ --program job.py
+    Examples: compat job savepoint 6f2c; compat job savepoint convert savepoint-1a2b3c/ converted/ --program job.py
     """
 
 
@@ -144,7 +145,7 @@ def take(job_id: str, path: str | None, store: str, cluster: str | None, token_f
 
     It gets a folder of its own in PATH, or in the program's folder for savepoints, or in the store.
 
-    Example: compat savepoint 6f2c
+    Example: compat job savepoint 6f2c
     """
     if cluster is not None:
         with _cluster(cluster, token_file) as reached:
@@ -173,7 +174,7 @@ savepoint.add_command(convert)
 def stop(job_id: str, path: str | None, drain: bool, store: str, cluster: str | None, token_file: str | None) -> None:
     """Stop a job with a savepoint; its path is printed.
 
-    Example: compat stop 6f2c
+    Example: compat job stop 6f2c
     """
     if cluster is not None:
         with _cluster(cluster, token_file) as reached:
@@ -196,7 +197,7 @@ def cancel(job_id: str, store: str, cluster: str | None, token_file: str | None)
 
     One that was interrupted or failed does not go on any more: its program starts anew.
 
-    Example: compat cancel 6f2c
+    Example: compat job cancel 6f2c
     """
     if cluster is not None:
         with _cluster(cluster, token_file) as reached:
@@ -222,7 +223,7 @@ def cancel(job_id: str, store: str, cluster: str | None, token_file: str | None)
 def discard(job_id: str, store: str, cluster: str | None, token_file: str | None) -> None:
     """Remove a job that does not run, with its checkpoints. Savepoints stay.
 
-    Example: compat discard 6f2c
+    Example: compat job discard 6f2c
     """
     if cluster is not None:
         with _cluster(cluster, token_file) as reached:
@@ -232,7 +233,7 @@ def discard(job_id: str, store: str, cluster: str | None, token_file: str | None
         return
     jobs, entry = _job(store, job_id)
     if jobs.alive(entry):
-        _end(f"Job {entry.job_id} runs: end it with compat stop or compat cancel first.", REFUSED)
+        _end(f"Job {entry.job_id} runs: end it with compat job stop or compat job cancel first.", REFUSED)
     jobs.discard(entry.job_id)
     click.echo(f"Job {entry.job_id} was removed, with its checkpoints", err=True)
 
@@ -259,7 +260,7 @@ def _list_cluster(cluster: Cluster, everything: bool, form: str) -> None:
         return
     jobs = [job for job in cluster.jobs() if everything or not job.over]
     if not jobs:
-        click.echo("No jobs." if everything else "No running jobs. compat list --all shows those that have ended.")
+        click.echo("No jobs." if everything else "No running jobs. compat job list --all shows those that have ended.")
     for job in jobs:
         started = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(job.start_time / 1000))
         counted = {} if job.over else {state: count for state, count in job.tasks.items() if state != "total"}
@@ -303,7 +304,7 @@ def _job(store: str, job_id: str) -> tuple[JobStore, JobEntry]:
     jobs = JobStore(store)
     entry = jobs.read(job_id)
     if entry is None:
-        _end(f"There is no one job {job_id!r} in the store {store}. compat list -a shows those there are.", REFUSED)
+        _end(f"There is no one job {job_id!r} in the store {store}. compat job list -a shows those there are.", REFUSED)
     return jobs, entry
 
 

@@ -1,4 +1,4 @@
-"""``compat mode``: what a new version of a job has to restore."""
+"""``compat registry mode``: what a new version of a job has to restore."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def mode(mode: str | None, **options: Any) -> None:
 
     Checks with --server and promotions go by it, and the webhook by the first two. Setting it takes an admin's token.
 
-    Example: compat mode rollback --versions 3 --job word_count
+    Example: compat registry mode rollback --versions 3 --job word_count
     """
     server = server_of(options["server"], options["token_file"])
     sent = {name: options[name] for name in ("versions", "savepoint") if options[name] is not None}

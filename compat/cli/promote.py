@@ -1,4 +1,5 @@
-"""``compat promote``: a version of a job becomes the one that runs, if it can restore the state of the one that does."""
+"""``compat registry promote``: a version of a job becomes the one that runs, if it can restore the state of the one
+that does."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ def promote(**options: Any) -> None:
     The server checks it against the version that runs now, unless it did so before. Exit codes: 0 promoted, 1 refused, 2
     it could not be asked.
 
-    Example: compat promote --server http://127.0.0.1:8642 --job word_count
+    Example: compat registry promote --server http://127.0.0.1:8642 --job word_count
     """
     server = server_of(options["server"], options["token_file"])
     if options["force"] != bool(options["reason"]):

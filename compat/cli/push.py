@@ -1,4 +1,4 @@
-"""``compat push``: a program's plan, to the registry of a service."""
+"""``compat registry push``: a program's plan, to the registry of a service."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def push(program: str, **options: Any) -> None:
 
     The program is compiled here; only its plan is sent. Pushing the same plan of the same commit again changes nothing.
 
-    Example: compat push --server http://127.0.0.1:8642 --job word_count job.py
+    Example: compat registry push --server http://127.0.0.1:8642 --job word_count job.py
     """
     server = server_of(options["server"], options["token_file"])
     settings = load_options(options, program)

@@ -1,4 +1,4 @@
-"""``compat run``: a program's jobs on Spark."""
+"""``compat job run``: a program's jobs on Spark."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def run(job: str, **options: Any) -> None:
     With --cluster, the program is built here and its jobs run there, with or without this command.
     Exit codes: 0 finished or stopped as asked, 1 the job failed, 2 refused before it started.
 
-    Example: compat run job.py -s .compat/savepoints/savepoint-1a2b3c-…
+    Example: compat job run job.py -s .compat/savepoints/savepoint-1a2b3c-…
     """
     from compat.cli.remote import cluster_of
     from compat.execution.detached import detach

@@ -66,7 +66,8 @@ DATABASE = click.option(
 def serve(database: str, host: str, port: int, folders: tuple[str, ...], **options: Any) -> None:
     """Serve the registry: the API under /api/v1, and pages for people.
 
-    It takes plans, and programs only with --allow-programs. Make a token first, with 'compat token create NAME --role push'.
+    It takes plans, and programs only with --allow-programs. Make a token first, with 'compat registry token create
+    NAME --role push'.
 
     Example: compat serve --folder /data/savepoints
     """

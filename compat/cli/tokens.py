@@ -1,4 +1,4 @@
-"""``compat token``: who may use the service, and clusters."""
+"""``compat registry token``: who may use the service, and clusters."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def token() -> None:
     """Tokens for the service and for clusters: read looks, push records checks and versions, deploy runs jobs on clusters,
     admin forces promotions.
 
-    Example: compat token create ci --role push
+    Example: compat registry token create ci --role push
     """
 
 
@@ -71,7 +71,7 @@ def token() -> None:
 def create(name: str, role: str, jobs: tuple[str, ...], expires: float | None, database: str) -> None:
     """Make a token and print it; it cannot be printed again. Its NAME stands in the audit log and on pages.
 
-    Example: compat token create payments-ci --role push --job 'payments-*' --expires 90d
+    Example: compat registry token create payments-ci --role push --job 'payments-*' --expires 90d
     """
     service = service_modules()
     if jobs and role == "deploy":

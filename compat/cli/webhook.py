@@ -34,8 +34,9 @@ from compat.cli.serve import DATABASE, listening, service_modules
 def webhook(database: str, host: str, port: int, chain: str, key: str, fail: str, database_timeout: float) -> None:
     """Answer Kubernetes whether a FlinkDeployment or FlinkSessionJob may be as it is asked to be, by the registry.
 
-    A version is known by the annotations stream-compat/job and stream-compat/version, or by its image's digest, as 'compat push
-    --image' named it. Nothing is checked or run here: it takes milliseconds. deploy/kubernetes has the manifests.
+    A version is known by the annotations stream-compat/job and stream-compat/version, or by its image's digest, as
+    'compat registry push --image' named it. Nothing is checked or run here: it takes milliseconds. deploy/kubernetes
+    has the manifests.
 
     Example: compat webhook --host 0.0.0.0 --tls-cert /tls/tls.crt --tls-key /tls/tls.key
     """

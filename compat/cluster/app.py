@@ -198,7 +198,7 @@ class _Handlers:
         return JSONResponse(await run_in_threadpool(told))
 
     async def entries(self, request: Request) -> Response:
-        """The jobs as ``compat list`` tells them, be they of a store or of a cluster."""
+        """The jobs as ``compat job list`` tells them, be they of a store or of a cluster."""
         require(request, Role.READ)
 
         def told() -> bytes:

@@ -163,7 +163,7 @@ class Dispatcher:
         with self.lock:
             job = self.jobs.get(job_id)
             if not job.status.terminal:
-                raise JobRuns(f"Job {job.id} runs: end it with compat stop or compat cancel first.")
+                raise JobRuns(f"Job {job.id} runs: end it with compat job stop or compat job cancel first.")
             if job.id in self.deploying.needed:
                 raise JobRuns(
                     f"Job {job.id} is part of a deployment that is under way: discard it when that has ended."

@@ -37,7 +37,7 @@ class RegistryAway(GateClosed):
 
 
 class Candidate(Struct, frozen=True):
-    """A version that asks to replace what runs of a job of the registry. ``plan`` is as ``compat push`` sends it.
+    """A version that asks to replace what runs of a job of the registry. ``plan`` is as ``compat registry push`` sends it.
 
     ``stateless`` is why it would start without the state of the job, where it would and nobody said that it may.
     """

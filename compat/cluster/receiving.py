@@ -11,7 +11,7 @@ from compat.service.body import BodyRefused, read_body
 from compat.service.settings import ServiceSettings
 
 _ID = re.compile(r"[0-9a-f]{32}")
-_COMMANDS = {SUBMISSION: ("job", "compat run --cluster"), DEPLOYMENT: ("deployment", "compat deploy")}
+_COMMANDS = {SUBMISSION: ("job", "compat job run --cluster"), DEPLOYMENT: ("deployment", "compat deploy")}
 """What each kind is called in addresses, and the command that sends it."""
 
 

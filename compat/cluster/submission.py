@@ -40,13 +40,13 @@ class SubmissionRefused(ValueError):
 class Submission(msgspec.Struct, frozen=True, kw_only=True):
     """A job to run.
 
-    ``name`` is what the job is called, ``program`` the file that it came from, as its user named it, in the folder ``folder``.
-    ``groups`` are the slot sharing groups that say what their slots need.
-    ``registered`` is the plan as ``compat push`` sends it to a registry. ``fresh`` says that the job is to start without state.
-    ``job``, ``setup`` (what is called in a process before the job's functions are loaded) and ``shipped`` (what
-    travels in ``files``, a tar archive) are pickled; ``plan`` is the plan as JSON. ``environment`` are variables for the job's
-    processes. ``restarts`` are the options that choose its restart strategy. ``directories`` are the cluster's, which it writes
-    down. The rest is as with ``compat run``.
+    ``name`` is what the job is called, ``program`` the file that it came from, as its user named it, in the folder
+    ``folder``. ``groups`` are the slot sharing groups that say what their slots need. ``registered`` is the plan as
+    ``compat registry push`` sends it to a registry. ``fresh`` says that the job is to start without state. ``job``,
+    ``setup`` (what is called in a process before the job's functions are loaded) and ``shipped`` (what travels in
+    ``files``, a tar archive) are pickled; ``plan`` is the plan as JSON. ``environment`` are variables for the job's
+    processes. ``restarts`` are the options that choose its restart strategy. ``directories`` are the cluster's, which it
+    writes down. The rest is as with ``compat job run``.
     """
 
     name: str
@@ -122,7 +122,7 @@ def decoded(data: bytes) -> Submission:
             )
         return msgspec.msgpack.decode(data, type=Submission)
     except msgspec.DecodeError as error:
-        raise SubmissionRefused(f"This is no job: {error}. Submit with compat run --cluster.") from error
+        raise SubmissionRefused(f"This is no job: {error}. Submit with compat job run --cluster.") from error
 
 
 def refuse_other(submission: Submission) -> None:

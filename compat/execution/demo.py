@@ -73,7 +73,7 @@ def _story(home: Path) -> None:
         ("compat explain v1.py v2.py 'count words'", "why the id changed"),
         ("compat plan v1.py", "the four graphs"),
         (f"compat inspect {savepoint}", "what is in the savepoint"),
-        ("compat list --all", "the jobs that ran here"),
+        ("compat job list --all", "the jobs that ran here"),
         ("compat rules", "everything that is checked"),
     )
     text("\n".join(f"{call:<72} {what}" for call, what in steps))

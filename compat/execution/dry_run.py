@@ -1,6 +1,6 @@
 """A restore of real state into a program, without processing: into a table that is thrown away.
 
-It is the restore of ``compat run -s``, up to where the first epoch would begin. The program runs in a child process.
+It is the restore of ``compat job run -s``, up to where the first epoch would begin. The program runs in a child process.
 """
 
 from __future__ import annotations

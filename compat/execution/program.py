@@ -35,7 +35,7 @@ _HIDDEN = (
 
 
 class Run(Struct, frozen=True, kw_only=True):
-    """A program and how to run its jobs; see the options of ``compat run``. ``cluster`` is where they run."""
+    """A program and how to run its jobs; see the options of ``compat job run``. ``cluster`` is where they run."""
 
     program: str
     arguments: tuple[str, ...] = ()
@@ -257,12 +257,12 @@ def _interrupted(run: Run, executor: SparkExecutor | ClusterExecutor) -> str:
         where = f"--cluster {run.cluster}" if run.cluster is not None else f"--store {run.store}"
         return "\n".join(
             ["Interrupted: what runs on the cluster goes on."]
-            + [f"To end job {job_id}: compat cancel {job_id[:8]} {where}" for job_id in running]
+            + [f"To end job {job_id}: compat job cancel {job_id[:8]} {where}" for job_id in running]
         )
     told = ["Interrupted: the same command goes on from the last checkpoint."]
     for client in executor.clients:
         if not client.over:
-            told.append(f"To give job {client.job_id} up: compat cancel {client.job_id[:8]}")
+            told.append(f"To give job {client.job_id} up: compat job cancel {client.job_id[:8]}")
     return "\n".join(told)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Plans(Struct, frozen=True):
-    """The plan of a job as Spark runs it, as JSON gives it, and as ``compat push`` sends it to a registry."""
+    """The plan of a job as Spark runs it, as JSON gives it, and as ``compat registry push`` sends it to a registry."""
 
     as_run: dict[str, Any]
     registered: bytes

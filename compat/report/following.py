@@ -118,7 +118,7 @@ def start(report: Report, typed: Typed | None) -> tuple[str, ...]:
     on_spark = " ".join(
         [
             *checkout,
-            "compat run",
+            "compat job run",
             new,
             "-s",
             snapshot,

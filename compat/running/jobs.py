@@ -69,7 +69,7 @@ def running_job(argument: str, asked: Asked) -> RunningJob:
 
 
 class ListedJob(Struct, frozen=True, kw_only=True):
-    """A job of a cluster as ``compat list --flink`` shows it. Times are seconds since 1970.
+    """A job of a cluster as ``compat job list --flink`` shows it. Times are seconds since 1970.
 
     ``snapshot`` is the path of its last one, None where that has none, ``what`` says which it is.
     """

@@ -86,7 +86,7 @@ def require_deploy(request: Request) -> Identity:
         raise HTTPException(
             403,
             f"The token has the role {identity.role.name.lower()}, which runs no programs; this takes a token with the role "
-            "deploy (compat token create NAME --role deploy).",
+            "deploy (compat registry token create NAME --role deploy).",
         )
     return identity
 

@@ -325,7 +325,7 @@ def _packed(text: bytes, where: str) -> tuple[PackedPlan, JobPlan | Refused | Pl
         plan = error
     if isinstance(plan, JobPlan) and (why := disagreement(plan)) is not None:
         raise RefusedBody(
-            f"This is not the plan of one job. {why} Make it again, with compat plan or compat push.", where
+            f"This is not the plan of one job. {why} Make it again, with compat plan or compat registry push.", where
         )
     text = canonical(sent)
     described = Plan(

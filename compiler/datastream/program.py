@@ -75,7 +75,8 @@ class Program:
         """Who takes the jobs. Raises ProgramError if nobody does."""
         if self.executor is None:
             raise ProgramError(
-                "Nothing takes the job that this program submits. Plan it with 'compat plan', or run it with 'compat run' or, "
+                "Nothing takes the job that this program submits. Plan it with 'compat plan', or run it with 'compat "
+                "job run' or, "
                 "after 'import compat.pyflink' as its first line, with python itself: both need the 'spark' extra, "
                 "pip install 'stream-compat[spark]'."
             )

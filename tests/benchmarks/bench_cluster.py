@@ -1,6 +1,6 @@
 """How long a job takes to its first record: on a cluster that is up, and as a run of its own.
 
-Submits a keyed count to a warm cluster several times, and runs it with ``compat run`` beside that, in turn. Prints medians:
+Submits a keyed count to a warm cluster several times, and runs it with ``compat job run`` beside that, in turn. Prints medians:
 seconds by the clock to the first committed epoch, and seconds that the processors spent on a job from its start to its end.
 
     python tests/benchmarks/bench_cluster.py --rounds 5

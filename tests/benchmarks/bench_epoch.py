@@ -1,6 +1,6 @@
 """The cost of an epoch with next to nothing to do, and the parts of a cold start.
 
-Runs ``compat run`` on a keyed count with ten records an epoch, and beside it the parts: an empty Spark job of as many
+Runs ``compat job run`` on a keyed count with ten records an epoch, and beside it the parts: an empty Spark job of as many
 stages, a commit of a Delta table, the start of a SparkContext. Prints seconds: median, and the fastest and slowest.
 
     python tests/benchmarks/bench_epoch.py --epochs 40

@@ -1,8 +1,9 @@
 """The cost of an epoch by the number of slots: five levels of keyed operators on a real Spark.
 
-Runs ``compat run`` with a thousand records an epoch at each parallelism, and prints, side by side: the processor seconds of an
-epoch in all processes (driver, JVM, Python workers, hosts), the same for a slot and for a task, the seconds by the clock, the
-processor seconds up to the first checkpoint, in which workers and hosts start, and the memory that all processes take.
+Runs ``compat job run`` with a thousand records an epoch at each parallelism, and prints, side by side: the processor
+seconds of an epoch in all processes (driver, JVM, Python workers, hosts), the same for a slot and for a task, the
+seconds by the clock, the processor seconds up to the first checkpoint, in which workers and hosts start, and the memory
+that all processes take.
 
     python tests/benchmarks/bench_slots.py --slots 8 32 96
 """

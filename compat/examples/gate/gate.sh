@@ -7,6 +7,6 @@
 set -eu
 job=$1 program=$2
 compat check --job "$job" "$program" --output concise
-compat push --job "$job" "$program"
+compat registry push --job "$job" "$program"
 # flink savepoint …; flink run --fromSavepoint … --python "$program"
-compat promote --job "$job"
+compat registry promote --job "$job"

@@ -129,7 +129,7 @@ def _judged(registry: Registry, new: Asked, old: Asked | None, restored: str | N
         elif found.check is None:
             raise _Undecided(
                 f"Nobody checked whether {wanted.label} restores the state of {before.label}. "
-                f"'compat check --job {wanted.job} PROGRAM' or 'compat promote --job {wanted.job}' does."
+                f"'compat check --job {wanted.job} PROGRAM' or 'compat registry promote --job {wanted.job}' does."
             )
         else:
             return _denied(registry, wanted, found.check, warnings)
@@ -192,8 +192,9 @@ def _require_same_program(registry: Registry, wanted: Version, runs: Version, ne
     if changed:
         raise _Undecided(
             f"{new.name} is {wanted.label} as before, and {', '.join(changed)} changed: what that makes of the job nobody "
-            f"checked. Push it as it is now, 'compat push --job {wanted.job}', and name that version; where only the place of "
-            f"the code changed, the annotation {DIGEST} says so, with the digest of 'compat push --artifact-digest'."
+            f"checked. Push it as it is now, 'compat registry push --job {wanted.job}', and name that version; where only "
+            f"the place of the code changed, the annotation {DIGEST} says so, with the digest of "
+            f"'compat registry push --artifact-digest'."
         )
 
 
@@ -212,7 +213,7 @@ def _under_their_settings(
     if left := configured.not_put_over(keys):
         raise _Undecided(
             f"{', '.join(left)} changed, which may make another plan of {new[0].label}. Push it with the setting, "
-            f"'compat push --job {new[0].job} -D {left[0]}=…', and name that version."
+            f"'compat registry push --job {new[0].job} -D {left[0]}=…', and name that version."
         )
     try:
         before, after = (registry.plans.document(version.plan.digest) for version in (old[0], new[0]))
@@ -255,12 +256,12 @@ def _version(registry: Registry, given: Asked) -> Version:
         if not of_job and given.digest is not None and found.image is not None:
             raise _Undecided(
                 f"{given.name} says it is {found.label}, which was pushed with another image or artifact, {found.image}: "
-                f"'compat push' names this one, with --image or --artifact-digest."
+                f"'compat registry push' names this one, with --image or --artifact-digest."
             )
         if not of_job and given.digest != given.image_digest:
             raise _Undecided(
                 f"{given.name} says it is {found.label}, by the digest {given.digest}, and that version was pushed without "
-                f"one: 'compat push --artifact-digest' names it."
+                f"one: 'compat registry push --artifact-digest' names it."
             )
         _require_no_other_image(registry, given, found)
         return found
@@ -277,10 +278,10 @@ def _version(registry: Registry, given: Asked) -> Version:
     if given.digest is None:
         raise _Undecided(
             f"{given.name} does not say which version it is: give it the annotation {VERSION}, "
-            f"or an image by its digest (REPOSITORY@sha256:…) that was named at 'compat push --image'."
+            f"or an image by its digest (REPOSITORY@sha256:…) that was named at 'compat registry push --image'."
         )
     raise _Undecided(
-        f"No version was pushed with the image {given.digest} of {given.name}: name it at 'compat push --image', "
+        f"No version was pushed with the image {given.digest} of {given.name}: name it at 'compat registry push --image', "
         f"or the version with the annotation {VERSION}."
     )
 

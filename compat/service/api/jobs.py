@@ -205,7 +205,8 @@ async def _restores_savepoint(request: Request, job: Job, wanted: Version, ident
     found = await blocking(parts.registry.savepoints.get, savepoint)
     if found.status != "ok":
         raise Conflict(
-            f"The savepoint {found.path} of the mode of {job.name!r} is {found.status}: name another, compat mode --job NAME."
+            f"The savepoint {found.path} of the mode of {job.name!r} is {found.status}: name another, compat registry "
+            "mode --job NAME."
         )
     known = await blocking(
         parts.registry.checks.of_savepoint, found.id, wanted.plan.digest, gate.gate_options(wanted), found.seen_at

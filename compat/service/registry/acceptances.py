@@ -66,7 +66,7 @@ class Acceptances:
             found = [_standing(row) for row in connection.execute(_of(id).where(*named))]
             if not found:
                 raise NotFound(
-                    f"Job {job!r} has no accepted finding {fingerprint[:200]!r}: 'compat accepted' lists them."
+                    f"Job {job!r} has no accepted finding {fingerprint[:200]!r}: 'compat registry accepted' lists them."
                 )
             connection.execute(delete(acceptances).where(acceptances.c.job == id, *named))
             for each in found:

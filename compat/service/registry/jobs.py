@@ -317,7 +317,7 @@ def job_row(connection: Connection, name: str, lock: bool = False) -> AnyRow:
 
 
 def _no_job(name: str) -> NotFound:
-    return NotFound(f"There is no job {name!r}. 'compat push' makes it.")
+    return NotFound(f"There is no job {name!r}. 'compat registry push' makes it.")
 
 
 def _none_runs(name: str) -> NotFound:

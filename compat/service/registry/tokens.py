@@ -71,7 +71,7 @@ class Tokens:
         _, name, role, jobs, expires_at = row
         if expires_at is not None and time.time() >= expires_at:
             raise Expired(
-                f"The token {name!r} ended at {moment(expires_at)}. Ask for another one: compat token create."
+                f"The token {name!r} ended at {moment(expires_at)}. Ask for another one: compat registry token create."
             )
         return Identity(name, Role(role), jobs=_bound(jobs))
 

@@ -58,8 +58,8 @@ class Held(StoreError):
     def __init__(self, directory: Place, by: str) -> None:
         self.by = by
         super().__init__(
-            f"Job {directory.name} is run by another process{f': {by}' if by else ''}. compat list shows it; stop it with "
-            "compat stop."
+            f"Job {directory.name} is run by another process{f': {by}' if by else ''}. compat job list shows it; stop it with "
+            "compat job stop."
         )
 
 

@@ -241,11 +241,11 @@ def _found(text: str, directory: Place, number: int | None) -> Snapshot:
         return found
     if is_of_flink(text):
         raise StoreError(
-            f"{text} is a savepoint of Flink. compat check decides whether a program can restore it, compat run -s restores "
-            "it, and compat savepoint convert makes one of jobs on Spark of it."
+            f"{text} is a savepoint of Flink. compat check decides whether a program can restore it, compat job run "
+            "-s restores it, and compat job savepoint convert makes one of jobs on Spark of it."
         )
     reason = "There is no such directory" if not directory.exists() else "It holds no savepoint and no checkpoint"
-    raise StoreError(f"{text}: {reason}. compat list -a shows the jobs of a store.")
+    raise StoreError(f"{text}: {reason}. compat job list -a shows the jobs of a store.")
 
 
 def open_snapshot(path: str) -> SnapshotLog:
@@ -376,7 +376,7 @@ def _prove_claimable(snapshot: Snapshot) -> None:
         )
     if is_held(job):
         raise StoreError(
-            f"Job {job.name} runs, so that nobody can claim it. Stop it with compat stop {job.name} first."
+            f"Job {job.name} runs, so that nobody can claim it. Stop it with compat job stop {job.name} first."
         )
 
 

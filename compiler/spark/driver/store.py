@@ -35,8 +35,8 @@ _TO_GO_ON = _NOT_ENDED | {JobStatus.FAILED.value}
 
 
 class JobEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """A job as ``compat list`` shows it. Times are seconds since 1970; ``fingerprint`` is that of its physical plan, ``source``
-    that of its program's file.
+    """A job as ``compat job list`` shows it. Times are seconds since 1970; ``fingerprint`` is that of its physical
+    plan, ``source`` that of its program's file.
 
     ``metrics`` are what its operators measured since its driver started, ``vertices`` how its tasks are. ``fence`` is the
     fencing token of the driver that wrote this, ``stopped_with`` the savepoint that the job was stopped with. ``occurrence``
@@ -236,7 +236,8 @@ def _runs_already(entry: JobEntry) -> StoreError:
     since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.started))
     return StoreError(
         f"Job {entry.job_id} of this program runs already: process {entry.pid} on {entry.host or 'another machine'} drives it "
-        f"since {since}. compat stop {entry.job_id[:8]} ends it with a savepoint. --fresh begins a second job beside it, which "
+        f"since {since}. compat job stop {entry.job_id[:8]} ends it with a savepoint. --fresh begins a second job "
+        "beside it, which "
         "writes to the same sinks."
     )
 
@@ -367,7 +368,7 @@ class JobStore:
             held = lease.take(self._starts / command, self.root, leader=lambda: int(time.time() * 1000))
         except Held as error:
             raise StoreError(
-                f"{program} is being started by another process: {error.by}. compat list shows its job once it is there. "
+                f"{program} is being started by another process: {error.by}. compat job list shows its job once it is there. "
                 f"{second}"
             ) from error
 
@@ -376,7 +377,8 @@ class JobStore:
                 held.prove()
             except LeaseLost as error:
                 raise StoreError(
-                    f"Another process started {program} at the same time, or while this one stood still. compat list shows its "
+                    f"Another process started {program} at the same time, or while this one stood still. compat job "
+                    "list shows its "
                     f"job. {second}"
                 ) from error
 

@@ -115,7 +115,7 @@ def test_only_spark_is_offered_to_a_program_that_is_written_for_it(tmp_path: Pat
     new = str(written(tmp_path, first=first))
     result = CliRunner().invoke(main, ["check", str(written(tmp_path, "old.py")), new])
     assert result.exit_code == 0, result.output
-    assert "compat run" in result.output
+    assert "compat job run" in result.output
     assert ("flink run" in result.output) is not for_spark
 
 

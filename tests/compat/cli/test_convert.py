@@ -1,4 +1,4 @@
-"""``compat savepoint``: of a job by its id, and ``convert`` for what Flink wrote."""
+"""``compat job savepoint``: of a job by its id, and ``convert`` for what Flink wrote."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def test_one_warning_takes_few_lines(tmp_path, monkeypatch):
     assert len(lines) <= 7
     assert lines[-2:] == [
         'Next: flink run -s "$SAVEPOINT" -py v2.py',
-        '  or: compat run v2.py -s "$SAVEPOINT"',
+        '  or: compat job run v2.py -s "$SAVEPOINT"',
     ]
 
 

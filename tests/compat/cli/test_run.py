@@ -1,4 +1,5 @@
-"""``compat run`` and the commands for jobs: exit codes, first and last lines, events, restores. Epochs run in this process."""
+"""``compat job run`` and the commands for jobs: exit codes, first and last lines, events, restores. Epochs run in
+this process."""
 
 from __future__ import annotations
 
@@ -356,7 +357,7 @@ def test_check_and_inspect_read_a_savepoint(compat: Any, tmp_path: Path) -> None
     path = compat("run", job, "--epochs", "1", "--epoch-records", "30").stdout.splitlines()[-1]
     fits = compat("check", path, job)
     assert fits.exit_code == 0
-    assert fits.stdout.splitlines()[-1] == f"Next: compat run {shlex.quote(str(job))} -s {shlex.quote(path)}", (
+    assert fits.stdout.splitlines()[-1] == f"Next: compat job run {shlex.quote(str(job))} -s {shlex.quote(path)}", (
         "Flink does not read it"
     )
     other = program(tmp_path / "other.py", state="renamed")
@@ -440,7 +441,8 @@ def test_commands_that_need_no_spark_import_none() -> None:
 
 @pytest.mark.spark
 def test_plain_python_and_detached_runs_on_spark(tmp_path: Path) -> None:
-    """The program as it is: with ``python``, then in the background with ``compat run``, which stops when it is asked to."""
+    """The program as it is: with ``python``, then in the background with ``compat job run``, which stops when it is
+    asked to."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     job = program(tmp_path / "job.py", end=10**9)
     text = Path(job).read_text()
@@ -589,7 +591,7 @@ def test_an_interrupted_job_is_listed_and_goes_on_from_its_checkpoint(compat: An
     entry = interrupted(compat, program(tmp_path / "job.py"))
     listed = compat("list").stdout
     assert f"{entry.job_id} : counting  (INTERRUPTED, checkpoint 2)" in listed
-    assert "compat cancel gives one up, compat discard removes it." in listed
+    assert "compat job cancel gives one up, compat job discard removes it." in listed
     (told,) = json.loads(compat("list", "--format", "json").stdout)
     assert (told["interrupted"], told["alive"]) == (True, False)
     again = compat("run", str(tmp_path / "job.py"))
@@ -616,7 +618,7 @@ def test_a_job_that_does_not_run_can_be_removed(compat: Any, tmp_path: Path) -> 
     store = JobStore(".compat")
     driver = store.lock(entry.job_id)
     running = compat("discard", entry.job_id)
-    assert (running.exit_code, "runs: end it with compat stop" in running.stderr) == (2, True)
+    assert (running.exit_code, "runs: end it with compat job stop" in running.stderr) == (2, True)
     driver.close()
     assert compat("discard", entry.job_id).exit_code == 0
     assert store.jobs() == []

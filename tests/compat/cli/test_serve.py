@@ -1,4 +1,4 @@
-"""`compat serve` and `compat token`: what the operator may say, and what is refused."""
+"""`compat serve` and `compat registry token`: what the operator may say, and what is refused."""
 
 from __future__ import annotations
 

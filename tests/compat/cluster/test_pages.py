@@ -222,7 +222,7 @@ def test_a_form_that_is_none_of_ours_is_refused(empty: Served, fields: str) -> N
 def test_an_empty_cluster_says_what_to_do(empty: Served) -> None:
     text = page(empty, "/", Role.NONE)
     assert "No job runs." in text
-    assert "compat run job.py --cluster URL" in text
+    assert "compat job run job.py --cluster URL" in text
     assert "None." in page(empty, "/ui/jobs", Role.NONE)
 
 

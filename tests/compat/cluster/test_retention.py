@@ -203,7 +203,10 @@ def test_a_job_that_has_ended_is_removed_on_request(tmp_path: Path, monkeypatch:
         job = cluster.submit(1)
         folder = fill(cluster, job)
         refused = http("DELETE", f"/jobs/{job}")
-        assert (refused.status_code, "end it with compat stop or compat cancel first" in refused.text) == (409, True)
+        assert (refused.status_code, "end it with compat job stop or compat job cancel first" in refused.text) == (
+            409,
+            True,
+        )
         cluster.end(job, "CANCELED")
         assert http("DELETE", f"/jobs/{job}").status_code == 200
         assert not folder.exists()

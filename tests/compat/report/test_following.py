@@ -27,7 +27,7 @@ GIVEN = Typed(arguments="--topic 'my words'", main_class="org.Job", definitions=
             program("v2.py"),
             False,
             Typed(),
-            ('flink run -s "$SAVEPOINT" -py v2.py', 'compat run v2.py -s "$SAVEPOINT"'),
+            ('flink run -s "$SAVEPOINT" -py v2.py', 'compat job run v2.py -s "$SAVEPOINT"'),
         ),
         (
             program("v1.py"),
@@ -36,11 +36,11 @@ GIVEN = Typed(arguments="--topic 'my words'", main_class="org.Job", definitions=
             GIVEN,
             (
                 "flink run -s \"$SAVEPOINT\" -n -Dparallelism.default=4 -py v2.py --topic 'my words'",
-                "compat run v2.py -s \"$SAVEPOINT\" -n -D parallelism.default=4 --args '--topic '\"'\"'my words'\"'\"''",
+                "compat job run v2.py -s \"$SAVEPOINT\" -n -D parallelism.default=4 --args '--topic '\"'\"'my words'\"'\"''",
             ),
         ),
         (program("sp 1", kind="savepoint"), program("v2.py"), False, Typed(), ("flink run -s 'sp 1' -py v2.py",)),
-        (program("sp-1", kind="snapshot"), program("v2.py"), False, Typed(), ("compat run v2.py -s sp-1",)),
+        (program("sp-1", kind="snapshot"), program("v2.py"), False, Typed(), ("compat job run v2.py -s sp-1",)),
         (
             program("v1.jar", language="java"),
             program("v2.jar", language="java"),
@@ -69,8 +69,8 @@ GIVEN = Typed(arguments="--topic 'my words'", main_class="org.Job", definitions=
             program("job@1"),
             program("v2.py"),
             False,
-            Typed(push="compat push --job job v2.py"),
-            ("compat push --job job v2.py",),
+            Typed(push="compat registry push --job job v2.py"),
+            ("compat registry push --job job v2.py",),
         ),
     ],
     ids=["python", "python, all given", "savepoint", "snapshot", "jar", "SQL", "SQL of before 1.20", "a registry"],

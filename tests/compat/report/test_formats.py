@@ -212,7 +212,7 @@ def test_the_first_and_the_last_line_are_whole_on_a_narrow_terminal() -> None:
     [
         ("program", False, "Next: flink run -s \"$SAVEPOINT\" -py 'my job.py'"),
         ("program", True, "Next: flink run -s \"$SAVEPOINT\" -n -py 'my job.py'"),
-        ("snapshot", False, "Next: compat run 'my job.py' -s sp-1"),
+        ("snapshot", False, "Next: compat job run 'my job.py' -s sp-1"),
         ("savepoint", False, "Next: flink run -s sp-1 -py 'my job.py'"),
     ],
 )

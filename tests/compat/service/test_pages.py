@@ -112,7 +112,7 @@ def test_every_link_leads_somewhere(running):
 def test_a_job_that_nobody_pushed_has_its_savepoints(running):
     answer = running.pages("/jobs/" + quote(UNREGISTERED))
     assert answer.status_code == 200
-    assert "compat push" in answer.text
+    assert "compat registry push" in answer.text
     assert "jobs/loner" in answer.text
     assert UNREGISTERED in answer.text
 

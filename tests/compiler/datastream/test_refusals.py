@@ -164,9 +164,9 @@ def test_no_executor() -> None:
     with running(Program()) as program:
         environment = StreamExecutionEnvironment.get_execution_environment()
         environment.from_collection([1]).print()
-        with pytest.raises(ProgramError, match="compat run"):
+        with pytest.raises(ProgramError, match="compat job run"):
             environment.execute()
-        with pytest.raises(ProgramError, match="compat run"):
+        with pytest.raises(ProgramError, match="compat job run"):
             program.require_executor()
 
 

@@ -52,7 +52,8 @@ env.execute("counting")
 
 
 class CrashingJob:
-    """The job in a folder, run by ``compat run`` as often as it takes. ``place`` is where its sinks write, and its store is.
+    """The job in a folder, run by ``compat job run`` as often as it takes. ``place`` is where its sinks write, and
+    its store is.
 
     ``first`` is what each driver runs before anything else, ``text`` is that of the program.
     """

@@ -538,7 +538,7 @@ env.execute("counting")
 
 
 def crashing(folder: Path, broker: KafkaBroker, topic: str, out: str, epoch_records: int) -> CrashingJob:
-    """The job, run by ``compat run`` on Spark, under which processes are killed."""
+    """The job, run by ``compat job run`` on Spark, under which processes are killed."""
     job = CrashingJob(folder, 0, ("--epoch-records", str(epoch_records)))
     text = JOB.replace("{servers}", broker.servers).replace("{topic}", topic).replace("{out}", out)
     job.program.write_text(text)

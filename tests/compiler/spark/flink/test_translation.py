@@ -48,7 +48,7 @@ def program_of(name, folder, *changes):
 
 
 def convert(name, folder, *changes, options=(), golden=GOLDEN):
-    """``compat savepoint convert`` of a golden savepoint for its program; the finished process and OUT."""
+    """``compat job savepoint convert`` of a golden savepoint for its program; the finished process and OUT."""
     program, out = program_of(name, folder, *changes), folder / "out"
     path = json.loads((GOLDEN / f"{name}.json").read_text())["folder"]
     return converted(f"{golden}/{path}", program, out, *options), out
