@@ -206,6 +206,7 @@
     if (!section.drawn) continue;
     view.startSearch(section, (hit) => goTo(hit));
     view.startPanel(section, refit);
+    view.startMap(section);
     for (const article of section.element.querySelectorAll("[data-finding]")) expand(article, article.dataset.finding === "0");
   }
   view.startKeys(actions);

@@ -58,7 +58,7 @@ def test_layers_and_views_by_click_and_by_key(open_page: Any, address: str) -> N
     assert page.locator(".box.chain.open").count() == 2
     click(page, "[data-layer=execution]")
     assert page.locator(".pips").count() == 7
-    assert page.locator(".edge-label").first.text_content() == "all to all, 4 connections"
+    assert page.locator(".edge-label").first.text_content() == "OLD: all to all, 4 connections"
     go(page, "1")
     assert page.locator(".op").count() == 9
     assert page.locator(".pips").count() == 0
