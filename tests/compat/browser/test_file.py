@@ -146,7 +146,7 @@ def test_the_table_tells_the_same(open_page: Any, address: str) -> None:
     page.locator("table.mapping a").first.click()
     settle(page)
     assert page.locator(".drawer").is_visible()
-    assert page.locator("tr.selected").count() == 2
+    assert page.locator("tr.selected").count() == 3
 
 
 def test_search_by_keyboard(open_page: Any, address: str) -> None:
@@ -198,12 +198,30 @@ def test_help_and_zoom(open_page: Any, address: str) -> None:
     assert page.locator(".sheet").bounding_box()["width"] == pytest.approx(before, abs=1)
 
 
-def test_the_ledger_opens(open_page: Any, address: str) -> None:
+def test_the_ledger_tells_of_each_state_what_happens_and_how_that_is_known(open_page: Any, address: str) -> None:
     page = open_page(address + "#/0/tables/stream")
-    assert page.locator("table.ledger").is_hidden()
-    page.get_by_text("What was looked at:").click()
-    assert page.locator("table.ledger").is_visible()
-    assert page.locator("table.ledger tbody tr").count() > 1
+    ledger = page.get_by_role("region", name="The ledger")
+    assert ledger.is_visible()
+    assert [each.inner_text() for each in ledger.locator("thead th").all()] == [
+        "State",
+        "Operator",
+        "In OLD",
+        "In NEW",
+        "What happens",
+        "How it is known",
+    ]
+    rows = [[each.inner_text() for each in row.locator("th, td").all()] for row in ledger.locator("tbody tr").all()]
+    assert [row[4] for row in rows] == ["not restored", "handed to another operator", "restored", "restored"]
+    moved, wrong, *_, kept = rows
+    assert moved[0] == "timers"
+    assert moved[2:4] == ["keyed timers", "no operator has its id"]
+    assert "in filtered" in wrong[3]
+    assert kept[3] == kept[2]
+    assert kept[5].endswith("by our readers")
+    assert "operators" in ledger.locator("caption").inner_text()
+    ledger.locator("a").first.click()
+    settle(page)
+    assert ledger.locator("tr.selected").count() == 1
 
 
 def test_an_address_opens_its_view(open_page: Any, address: str) -> None:
