@@ -17,23 +17,22 @@
       const sizes = chosen.boxes.map((place) => framed(section, view.size(section, chosen, place)));
       const labels = wording(section, chosen);
       busy(picture, `Laying out ${view.plural(chosen.boxes.length, "box", "boxes")}…`);
-      let layout;
-      try {
-        layout = await view.place(sizes, chosen.edges.map((edge, index) => ({
-          from: places.get(edge.from), to: places.get(edge.to), label: labels[index].text.length * 6.2,
-        })));
-      } catch (error) {
-        busy(picture, "");
-        say(picture, `The picture cannot be drawn here (${error.message}); the table tells the same.`);
-        return;
-      }
+      await painted();
       if (mine !== turn) return;
+      const layout = view.place(sizes, chosen.edges.map((edge, index) => ({
+        from: places.get(edge.from), to: places.get(edge.to), label: labels[index].text.length * 6.2,
+      })));
       draw(section, canvas, chosen, { sizes, places, labels, layout }, state);
       busy(picture, "");
       canvas.dataset.drawing = drawing;
     }
     select(section, canvas, state);
   };
+
+  // A promise of the moment when what was said is on the screen.
+  function painted() {
+    return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+  }
 
   // Says that the picture is being laid out, or no longer.
   function busy(picture, text) {

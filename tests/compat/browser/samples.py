@@ -80,6 +80,21 @@ def chained(number: int) -> Plan:
     return found
 
 
+def joined(number: int) -> Plan:
+    """Three sources that come together before so many keyed operators, two sinks, and a way around them."""
+    ops: list[dict[str, Any]] = [{"id": f"in {n}", "kind": "source", "uid": f"in {n}"} for n in range(3)]
+    ops.append({"id": "all", "kind": "union", "inputs": [each["id"] for each in ops]})
+    ops.append({"id": "first", "kind": "map", "uid": "first", "inputs": ["all"]})
+    for place in range(number):
+        ops.append({"id": f"key {place}", "kind": "key_by", "inputs": [ops[-1]["id"]]})
+        ops.append({"id": f"k{place}", "kind": "keyed_process", "uid": f"k{place}", "inputs": [f"key {place}"]})
+    ops.append({"id": "both", "kind": "union", "inputs": [ops[-1]["id"], "first"]})
+    ops += [{"id": f"out {n}", "kind": "print", "inputs": ["both"]} for n in range(2)]
+    found = plan_of({"name": "joined", "ops": ops}, "2.3", {})
+    assert isinstance(found, Plan), found.error
+    return found
+
+
 def swapped(number: int, length: int, swaps: Sequence[tuple[int, int]]) -> tuple[Plan, Plan]:
     """Branches, and the same in which pairs of operators have one another's uids: their state goes to other boxes."""
     old = branches(number, length)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -184,7 +183,7 @@ def test_arrows_go_from_box_to_box_and_across(open_page: Any, address: str) -> N
 
 
 def test_help_and_zoom(open_page: Any, address: str) -> None:
-    page = open_page(address)
+    page = open_page(address, width=1440)
     page.keyboard.press("?")
     assert page.locator("dialog").is_visible()
     page.keyboard.press("1")
@@ -319,17 +318,6 @@ def test_several_checks_in_one_file(open_page: Any, tmp_path: Path) -> None:
     settle(page)
     assert "It raised." in page.locator(".section:visible").inner_text()
     assert page.locator(".section:visible .verdict").inner_text() == "Not decided"
-
-
-def test_where_no_worker_may_run_the_table_is_pointed_to(open_page: Any, tmp_path: Path, address: str) -> None:
-    path = tmp_path / "page.html"
-    text = Path(unquote(urlsplit(address).path)).read_text(encoding="utf-8")
-    path.write_text(text.replace("worker-src blob:", "worker-src 'none'"), encoding="utf-8")
-    page = open_page(path.as_uri(), errors=False)
-    page.locator(".reason").wait_for()
-    assert "the table tells the same" in page.locator(".reason").inner_text()
-    go(page, "t")
-    assert page.locator("table.mapping").is_visible()
 
 
 def test_eight_hundred_pixels_are_enough(open_page: Any, address: str) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.compat.browser.conftest import settle
 from tests.compat.browser.samples import branches, chained, check_page
 from tests.compat.browser.test_file import click, go
+from tests.compat.browser.test_picture import overlap
 
 MOVED = ((0, 1), (20, 0))
 LONG = (
@@ -135,13 +136,6 @@ def test_no_word_stands_where_the_line_of_another_state_ends(open_page: Any, sma
     refused = page.locator(".tag.refused").bounding_box()
     end = page.locator(".link.refused .end").bounding_box()
     assert abs((refused["y"] + refused["height"] / 2) - (end["y"] + end["height"] / 2)) < 2
-
-
-def overlap(one: Any, other: Any) -> bool:
-    return all(
-        one[start] + one[size] > other[start] + 1 and other[start] + other[size] > one[start] + 1
-        for start, size in (("x", "width"), ("y", "height"))
-    )
 
 
 def test_lines_of_one_fate_at_one_height_are_one_bundle(open_page: Any, tmp_path: Path) -> None:

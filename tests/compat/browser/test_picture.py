@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import pytest
 
 from tests.compat.browser.conftest import settle
-from tests.compat.browser.samples import branches, chained, check_page, swapped
+from tests.compat.browser.samples import branches, chained, check_page, joined, swapped
 from tests.compat.browser.test_accessibility import serious
 from tests.compat.browser.test_file import click, go
 
@@ -27,6 +28,13 @@ def many(tmp_path_factory: Any) -> str:
 def most(tmp_path_factory: Any) -> str:
     """A check of 289 operators."""
     return check_page(tmp_path_factory.mktemp("most"), branches(72), branches(72, moved=((40, 1), (20, 0))))
+
+
+def overlap(one: Any, other: Any) -> bool:
+    return all(
+        one[start] + one[size] > other[start] + 1 and other[start] + other[size] > one[start] + 1
+        for start, size in (("x", "width"), ("y", "height"))
+    )
 
 
 def inside(page: Any, box: Any) -> bool:
@@ -99,6 +107,40 @@ def test_no_line_is_behind_a_box(
     assert page.evaluate(BEHIND) == []
 
 
+@pytest.mark.parametrize("layer", ["stream", "job"])
+def test_no_box_is_on_another_and_arrows_lead_on(open_page: Any, tmp_path: Any, layer: str) -> None:
+    page = open_page(check_page(tmp_path, joined(3), joined(4)) + f"#/0/picture/{layer}")
+    boxes = [each.bounding_box() for each in page.locator(".pair").all()]
+    assert len(boxes) > 8
+    assert not any(overlap(one, other) for one, other in combinations(boxes, 2))
+    ways = page.evaluate(
+        """() => [...document.querySelectorAll('.edge')].map(edge => {
+            const [start, end] = [edge.getPointAtLength(0), edge.getPointAtLength(edge.getTotalLength())];
+            return end.y - start.y;
+        })"""
+    )
+    assert min(ways) > 0
+    assert page.evaluate(BEHIND) == []
+
+
+def test_a_graph_with_a_loop_is_laid_out(open_page: Any, many: str) -> None:
+    page = open_page(many)
+    made = page.evaluate(
+        """() => {
+        const boxes = Array.from({ length: 5 }, () => ({ width: 200, height: 50 }));
+        const edges = [[0, 1], [1, 2], [2, 1], [2, 3], [3, 3], [4, 4]].map(([from, to]) => ({ from, to, label: 20 }));
+        return window.compatView.place(boxes, edges);
+    }"""
+    )
+    heights = [box["y"] for box in made["boxes"]]
+    assert heights[:4] == sorted(set(heights[:4]))
+    assert heights[4] == heights[0]
+    assert made["boxes"][4]["x"] - made["boxes"][0]["x"] >= 200
+    back = made["edges"][2]["points"]
+    assert (back[0], back[-1]) == (made["boxes"][2], made["boxes"][1])
+    assert all(len(edge["points"]) >= 2 for edge in made["edges"])
+
+
 def test_what_only_one_side_has_says_so(open_page: Any, tmp_path: Any) -> None:
     page = open_page(check_page(tmp_path, chained(1), chained(2)) + "#/0/picture/stream")
     assert page.locator(".absent").count() == 1
@@ -113,12 +155,7 @@ def test_what_only_one_side_has_says_so(open_page: Any, tmp_path: Any) -> None:
 def test_while_it_is_laid_out_the_page_says_so(open_page: Any, most: str) -> None:
     page = open_page(most + "#/0/picture/job?show=all")
     assert page.locator(".laying").is_hidden()
-    page.evaluate(
-        """() => {
-        const post = Worker.prototype.postMessage;
-        Worker.prototype.postMessage = function (message) { window.release = () => post.call(this, message); };
-    }"""
-    )
+    page.evaluate("window.requestAnimationFrame = (painted) => { window.release = painted; }")
     page.keyboard.press("1")
     page.locator(".laying").wait_for()
     assert page.locator(".laying").get_attribute("role") == "status"
