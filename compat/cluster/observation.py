@@ -142,9 +142,11 @@ class Observer:
         """A job, by its id or the beginning of it, as it is, or was a moment ago. Raises UnknownJob."""
         return self._details.get(self._jobs.get(id).id)
 
-    def ended(self, *, limit: int, before: int | None = None) -> list[JobSeen]:
-        """Jobs that have ended, the newest first, from the one before a number on."""
-        return [self._seen(job, []) for job in self._jobs.ended(limit=limit, before=before)]
+    def ended(
+        self, *, limit: int, before: int | None = None, text: str = "", status: JobStatus | None = None
+    ) -> list[JobSeen]:
+        """Jobs that have ended, as :meth:`~compat.cluster.registry.Jobs.ended` finds them."""
+        return [self._seen(job, []) for job in self._jobs.ended(limit=limit, before=before, text=text, status=status)]
 
     def entry(self, job: ClusterJob) -> JobEntry | None:
         """How far a job is, as its process wrote it last; of one that has ended, that is read once."""

@@ -281,9 +281,19 @@ class Jobs:
             connection.execute(delete(_failures).where(_failures.c.job == id))
             connection.execute(delete(_jobs).where(_jobs.c.id == id, _jobs.c.status.in_(_ENDED)))
 
-    def ended(self, *, limit: int, before: int | None = None) -> list[ClusterJob]:
-        """Jobs that have ended, the newest first, from the one before a number on."""
+    def ended(
+        self, *, limit: int, before: int | None = None, text: str = "", status: JobStatus | None = None
+    ) -> list[ClusterJob]:
+        """Jobs that have ended, the newest first, from the one before a number on.
+
+        ``text`` is in their names, programs, ids or senders; ``status`` is how they ended.
+        """
         query = select(_jobs).where(_jobs.c.status.in_(_ENDED)).order_by(_jobs.c.number.desc()).limit(limit)
+        if text:
+            told = (_jobs.c.name, _jobs.c.program, _jobs.c.id, _jobs.c.by)
+            query = query.where(or_(*(func.lower(each).contains(text.lower(), autoescape=True) for each in told)))
+        if status is not None:
+            query = query.where(_jobs.c.status == status.value)
         if before is not None:
             query = query.where(_jobs.c.number < before)
         with self._database.read() as connection:

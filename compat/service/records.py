@@ -60,7 +60,8 @@ class Plan(Struct, frozen=True, kw_only=True):
 class Version(Struct, frozen=True, kw_only=True):
     """A version of a job: the ``number``-th that was pushed, from 1. ``image`` is the digest of its container image.
 
-    ``built`` tells that this service built it from a program, and not who pushed it.
+    ``built`` tells that this service built it from a program, and not who pushed it; ``forced`` that its last promotion was
+    forced: the gate had not let it pass.
     """
 
     id: int
@@ -73,6 +74,7 @@ class Version(Struct, frozen=True, kw_only=True):
     pushed_at: float
     image: str | None = None
     built: bool = False
+    forced: bool = False
 
     @property
     def label(self) -> str:
@@ -286,6 +288,7 @@ def version_json(version: Version) -> dict[str, Any]:
         "pushed_at": moment(version.pushed_at),
         "image": version.image,
         "built": version.built,
+        "forced": version.forced,
         "plan": plan_json(version.plan),
     }
 

@@ -16,9 +16,9 @@ FATES = ("refused", "lost", "dropped", "wrong-hands", "unknown", "migrated", "em
 _LEVELS = [level.value for level in Level]
 
 
-def rows_in_order(mapping: Sequence[Json]) -> list[Json]:
-    """The rows of the mapping of a report's JSON, those of the worst fates first."""
-    return sorted(mapping, key=lambda row: FATES.index(row["fate"]))
+def rows_in_order(rows: Sequence[Json]) -> list[Json]:
+    """The rows of the mapping, or the accounts, of a report's JSON, those of the worst fates first."""
+    return sorted(rows, key=lambda row: FATES.index(row["fate"]))
 
 
 def ranks(document: Json, side: str) -> Mapping[str, tuple[int, int]]:

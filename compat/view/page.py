@@ -25,9 +25,11 @@ SCRIPTS = (
     "data.js",
     "address.js",
     "layout.js",
-    "links.js",
+    "ways.js",
     "choice.js",
     "boxes.js",
+    "links.js",
+    "map.js",
     "picture.js",
     "drawer.js",
     "panel.js",
@@ -36,7 +38,6 @@ SCRIPTS = (
     "view.js",
 )
 """In the order in which they run."""
-WORKER = ("vendor/dagre.min.js", "layout-worker.js")
 
 
 def render_page(title: str, sections: Sequence[dict[str, Any]]) -> str:
@@ -46,9 +47,8 @@ def render_page(title: str, sections: Sequence[dict[str, Any]]) -> str:
     policy = "; ".join(
         (
             "default-src 'none'",
-            f"script-src {' '.join(map(_hash, (head, *scripts)))} blob:",
+            f"script-src {' '.join(map(_hash, (head, *scripts)))}",
             f"style-src {' '.join(map(_hash, styles))}",
-            "worker-src blob:",
             "base-uri 'none'",
             "form-action 'none'",
         )
@@ -62,7 +62,6 @@ def render_page(title: str, sections: Sequence[dict[str, Any]]) -> str:
             styles=styles,
             head_script=head,
             scripts=scripts,
-            worker="\n".join(static(name) for name in WORKER),
             policy=policy,
             version=compat.__version__,
         )

@@ -79,7 +79,7 @@ def document_section(document: Json, old: Side, new: Side, context: ReportContex
             for finding in document["suppressed"]
         ],
         "mapping": [_row(row, places) for row in rows_in_order(document["mapping"])],
-        "accounts": [_account(account, places) for account in document.get("accounts", ())],
+        "accounts": [_account(account, places) for account in rows_in_order(document.get("accounts", ()))],
         "looked_at": visible(document.get("looked_at", "")),
         "assumptions": [visible(one["sentence"]) for one in document.get("assumptions", ())],
     }
@@ -189,9 +189,12 @@ def _account(account: Json, places: Sequence[Places]) -> Json:
     """An account of the ledger; reports that were kept before there was one have none."""
     witness = account["witness"]
     proof = summary.proof(account["compared"], Witness[witness.upper()]) if witness else ""
+    name = account["state"]
     return {
-        "state": visible(summary.BESIDES if account["state"] is None else account["state"]),
+        "state": visible(summary.BESIDES if name is None else name),
+        "named": name is not None,
         "old": places[0].get(account["old"]),
+        "new": places[1].get(account["new"]),
         "fate": account["fate"],
         "words": FATE_WORDS[account["fate"]],
         "evidence": visible(proof or account["rule"] or account["gap"] or ""),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Collection
 from enum import StrEnum
 from typing import Any
 
@@ -20,6 +21,7 @@ from sqlalchemy import (
     Text,
     func,
     insert,
+    or_,
     select,
     update,
 )
@@ -120,6 +122,13 @@ class Deployment(Struct, frozen=True, kw_only=True):
     def end(self) -> str:
         """The id of the request that ends a new job that does not come up."""
         return derived(self.id, "end")
+
+
+class Started(Struct, frozen=True, kw_only=True):
+    """The deployment that started a job, and the number that the registry gave the version that runs in it, None for none."""
+
+    deployment: Deployment
+    version: int | None
 
 
 def derived(id: str, what: str) -> str:
@@ -242,6 +251,20 @@ class Deployments:
         with self._jobs.reading() as connection:
             rows = connection.execute(select(_deployments).where(_deployments.c.number.in_(newest)))
             return [_of(row) for row in rows]
+
+    def started(self, jobs: Collection[str]) -> dict[str, Started]:
+        """Which deployments started jobs, by the ids of these, as far as they were deployed."""
+        if not jobs:
+            return {}
+        query = select(_deployments).where(or_(_deployments.c.new.in_(jobs), _deployments.c.back.in_(jobs)))
+        with self._jobs.reading() as connection:
+            rows = [_of(row) for row in connection.execute(query)]
+        before = self.started({each.old for each in rows if each.back in jobs and each.old is not None})
+        found = {each.new: Started(deployment=each, version=each.version) for each in rows}
+        for each in rows:
+            earlier = before.get(each.old or "")
+            found[each.back] = Started(deployment=each, version=None if earlier is None else earlier.version)
+        return {id: each for id, each in found.items() if id in jobs}
 
     def steps(self, id: str) -> list[Taken]:
         """The steps that a deployment has taken, in order."""

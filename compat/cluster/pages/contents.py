@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from compat.cluster.deployments.records import Step
 from compat.cluster.history import Checkpoint
 from compat.cluster.observation import JobDetails, LogTail, VertexSeen
 from compat.compiler.executiongraph.states import JobStatus
@@ -42,6 +43,35 @@ TONES = {
     JobStatus.FAILED: "bad",
 }
 """The colours of statuses; all others are of something that is going wrong, or ending."""
+
+
+STEP_TONES = {
+    Step.DEPLOYED: "good",
+    Step.RETURNED: "bad",
+    Step.ABANDONED: "bad",
+    Step.FAILED: "bad",
+    Step.NOT_PROMOTED: "warn",
+}
+"""The colours of the ends of deployments; a step that is no end is under way."""
+
+STEP_WORDS = {
+    Step.STOPPING: "the old job is stopped with a savepoint",
+    Step.STARTING: "the new job is started from there",
+    Step.WATCHING: "the new job runs, and is watched",
+    Step.PROMOTING: "the registry is told that the new version runs",
+    Step.RETURNING: "the new job failed; the old one is started again from the same savepoint",
+    Step.DEPLOYED: "the new job runs",
+    Step.NOT_PROMOTED: "the new job runs, and the registry did not take that",
+    Step.RETURNED: "the old job runs again",
+    Step.ABANDONED: "the old job could not be stopped with a savepoint: nothing was started",
+    Step.FAILED: "no job runs; the savepoint is there",
+}
+"""What each step of a deployment is."""
+
+
+def step_tone(step: Step) -> str:
+    """The colour of a step."""
+    return STEP_TONES.get(step, "change")
 
 
 def tone(status: str) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import wraps
 from importlib.resources import files
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, urlencode
 
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
@@ -15,11 +15,13 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from compat.cluster.deployments.records import Deployment, Started
 from compat.cluster.dispatcher import Dispatcher
-from compat.cluster.observation import JobDetails, Observer
+from compat.cluster.observation import JobDetails, JobSeen, Observer
 from compat.cluster.pages import contents
+from compat.cluster.pages.finding import ENDED, ORDERS, STATUSES, STEPS, Wanted
 from compat.cluster.pages.site import SITE
-from compat.cluster.records import Action
+from compat.cluster.records import Action, ClusterJob
 from compat.cluster.registry import LeadershipLost, UnknownJob
 from compat.compiler.executiongraph.states import JobStatus
 from compat.service.access import COOKIE, require_deploy
@@ -63,6 +65,7 @@ class Pages:
 
     def __init__(self, dispatcher: Dispatcher, observer: Observer, settings: ServiceSettings) -> None:
         self._dispatcher, self._observer, self._settings = dispatcher, observer, settings
+        self._deployments = dispatcher.deploying.deployments
         self._graphs: Kept[str] = Kept(_KEPT)
         self._pages: Kept[tuple[float, str]] = Kept(_KEPT)
 
@@ -71,6 +74,8 @@ class Pages:
         own = files("compat.cluster") / "static"
         return [
             Route("/", _page(self.cluster), methods=["GET"]),
+            Route("/ui/deployments", _page(self.deployments), methods=["GET"]),
+            Route("/ui/deployments/{deployment}", _page(self.deployment), methods=["GET"]),
             Route("/ui/jobs", _page(self.ended), methods=["GET"]),
             Route("/ui/jobs/{job}", _page(self.job), methods=["GET"]),
             Route("/ui/jobs/{job}/graph", _page(self.graph), methods=["GET"]),
@@ -87,14 +92,86 @@ class Pages:
     async def cluster(self, request: Request) -> Response:
         """The slots, the jobs that have not ended, and the last of those that have."""
         seen = await blocking(self._observer.cluster)
-        return SITE.respond(request, "cluster.html", seen=seen, statuses=JobStatus, tone=contents.tone, seconds=SECONDS)
+        wanted = Wanted.of(request, STATUSES)
+        unfinished, ended = wanted.jobs(seen.unfinished), wanted.jobs(seen.ended)
+        return SITE.respond(
+            request,
+            "cluster.html",
+            seen=seen,
+            unfinished=unfinished,
+            ended=ended,
+            started=await self._started([*unfinished, *ended]),
+            wanted=wanted,
+            status_names=STATUSES,
+            orders=ORDERS,
+            statuses=JobStatus,
+            tone=contents.tone,
+            seconds=SECONDS,
+        )
 
     async def ended(self, request: Request) -> Response:
         """The jobs that have ended, the newest first."""
         before = query_number(request, "before", None)
-        found = await blocking(self._observer.ended, limit=PAGE + 1, before=before)
-        older = found[PAGE - 1].job.number if len(found) > PAGE else None
-        return SITE.respond(request, "ended.html", jobs=found[:PAGE], older=older, tone=contents.tone)
+        wanted = Wanted.of(request, ENDED)
+        status = JobStatus(wanted.status) if wanted.status else None
+        found = await blocking(self._observer.ended, limit=PAGE + 1, before=before, text=wanted.text, status=status)
+        older = {"before": found[PAGE - 1].job.number} if len(found) > PAGE else None
+        asked = {name: value for name, value in (("q", wanted.text), ("status", wanted.status)) if value}
+        return SITE.respond(
+            request,
+            "ended.html",
+            jobs=found[:PAGE],
+            started=await self._started(found[:PAGE]),
+            older=None if older is None else urlencode({**asked, **older}),
+            wanted=wanted,
+            status_names=ENDED,
+            tone=contents.tone,
+        )
+
+    async def _started(self, jobs: Sequence[JobSeen]) -> dict[str, Started]:
+        return await blocking(self._deployments.started, {each.job.id for each in jobs})
+
+    async def deployments(self, request: Request) -> Response:
+        """The last deployments, the newest first."""
+        wanted = Wanted.of(request, STEPS)
+        found = await blocking(self._deployments.all)
+        return SITE.respond(
+            request,
+            "deployments.html",
+            deployments=wanted.deployments(found),
+            wanted=wanted,
+            status_names=STEPS,
+            words=contents.STEP_WORDS,
+            step_tone=contents.step_tone,
+            seconds=SECONDS,
+        )
+
+    async def deployment(self, request: Request) -> Response:
+        """One deployment: the steps that it has taken, the jobs that it is about, and what runs."""
+        id = request.path_params["deployment"]
+        found = await blocking(self._deployments.get, id)
+        if not found:
+            return SITE.error(request, 404, "Not found", f"There is no deployment {id!r} on this cluster.")
+        return SITE.respond(
+            request,
+            "deployment.html",
+            deployment=found[0],
+            steps=await blocking(self._deployments.steps, id),
+            jobs=await blocking(self._known, found[0]),
+            cause=contents.cause,
+            words=contents.STEP_WORDS,
+            step_tone=contents.step_tone,
+            tone=contents.tone,
+            seconds=SECONDS,
+        )
+
+    def _known(self, deployment: Deployment) -> list[tuple[str, ClusterJob | None]]:
+        """The jobs of a deployment by what they are in it; None for one that is not there yet, or no more."""
+        found = []
+        for role, id in (("old", deployment.old), ("new", deployment.new), ("old again", deployment.back)):
+            jobs = [] if id is None else self._dispatcher.jobs.with_id(id)
+            found.append((role, jobs[0] if jobs else None))
+        return found
 
     async def job(self, request: Request) -> Response:
         """One job."""
@@ -110,6 +187,7 @@ class Pages:
         text = SITE.render(
             "cluster_job.html",
             **head,
+            started=self._deployments.started({details.job.id}).get(details.job.id),
             vertices=contents.vertices(details.vertices),
             history=contents.history(details),
             metrics=contents.metrics(details.vertices),

@@ -6,6 +6,6 @@ from compat.service.pages.rendering import Site
 
 SITE = Site(
     "compat.cluster",
-    (("/", "Cluster"), ("/ui/jobs", "Ended jobs")),
+    (("/", "Cluster"), ("/ui/deployments", "Deployments"), ("/ui/jobs", "Ended jobs")),
     "A token of this cluster lets you look, and stop jobs where its role is deploy",
 )

@@ -60,6 +60,7 @@ def all_schemas() -> dict[str, Json]:
             pushed_at=moment,
             image=text,
             built={"type": "boolean"},
+            forced={"type": "boolean"},
             plan=reference("PlanInfo"),
         ),
         "Promotion": record(

@@ -28,7 +28,8 @@ async def index(request: Request) -> Response:
     before = query_number(request, "before", None)
     found = await blocking(registry.checks.list, limit=PAGE, before=before)
     older = found[-1].id if len(found) == PAGE else None
-    return respond(request, "checks.html", checks=found, older=older)
+    forced = await blocking(registry.jobs.forced)
+    return respond(request, "checks.html", checks=found, older=older, forced=forced)
 
 
 @page
@@ -44,7 +45,8 @@ async def check(request: Request) -> Response:
         view = await page_of(request, _shown(found), sections.view_of, registry, found, size=size, here=True)
     else:
         view = await page_of(request, _shown(found), sections.check_view, found, size=size, kept=lasting)
-    return respond(request, "check.html", check=found, view=Markup(view))
+    forced = await blocking(parts.registry.jobs.forced)
+    return respond(request, "check.html", check=found, view=Markup(view), forced=forced)
 
 
 def _shown(check: Check) -> tuple[Hashable, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import quote, urlencode
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -17,7 +17,15 @@ from compat.service.pages.rendering import VERDICT_NAMES, page, respond
 from compat.service.pages.runs import RUNNING, SAVEPOINTS
 from compat.service.records import Job, Version
 from compat.service.registry import NotFound, Registry
-from compat.service.registry.overview import UNCHECKED, WORST_FIRST, Order, Wanted
+from compat.service.registry.overview import (
+    UNCHECKED,
+    WORST_FIRST,
+    Order,
+    Standing,
+    VersionOrder,
+    Wanted,
+    WantedVersions,
+)
 from compat.service.requests import LONGEST_LABEL, job_name
 
 PAGE = 100
@@ -28,6 +36,17 @@ ORDERS = {
     Order.NAME.value: "by name",
     Order.VERDICT.value: "worst verdict first",
     Order.CHECKED.value: "checked last first",
+}
+STANDINGS = {
+    Standing.PROMOTED.value: "promoted",
+    Standing.FORCED.value: "forced",
+    Standing.NEVER.value: "never promoted",
+}
+VERSION_ORDERS = {
+    VersionOrder.NEWEST.value: "newest first",
+    VersionOrder.OLDEST.value: "oldest first",
+    VersionOrder.AUTHOR.value: "by author",
+    VersionOrder.OPERATORS.value: "most operators first",
 }
 """What can be chosen, and what it is called."""
 
@@ -64,11 +83,6 @@ def _index(request: Request, parts: Service, wanted: Wanted, number: int) -> Res
         "sort": "" if wanted.order is Order.NAME else wanted.order.value,
     }
 
-    def place(page: int) -> str:
-        """The address of a page of the same."""
-        given = {**asked, "page": page if page > 1 else ""}
-        return "/?" + urlencode({name: value for name, value in given.items() if value})
-
     return respond(
         request,
         "jobs.html",
@@ -77,19 +91,46 @@ def _index(request: Request, parts: Service, wanted: Wanted, number: int) -> Res
         verdicts=VERDICTS,
         orders=ORDERS,
         count=count,
-        before=place(number - 1) if number > 1 else None,
-        after=place(number + 1) if count > number * PAGE else None,
+        **_pages("/", asked, number, count, PAGE),
         checks=parts.registry.checks.list(limit=10),
+        forced=parts.registry.jobs.forced(),
     )
+
+
+def _pages(place: str, asked: dict[str, str], number: int, count: int, most: int) -> dict[str, Any]:
+    """The addresses of the pages before and after one, with what else was asked for; None where there is none."""
+
+    def address(page: int) -> str:
+        given = {**asked, "page": page if page > 1 else ""}
+        return f"{place}?" + urlencode({name: value for name, value in given.items() if value})
+
+    return {
+        "before": address(number - 1) if number > 1 else None,
+        "after": address(number + 1) if count > number * most else None,
+    }
 
 
 @page
 async def job(request: Request) -> Response:
     """One job: what runs, its versions, checks, promotions and savepoints; of one that nobody pushed, the savepoints."""
-    return await _together(request, _job, service(request).registry, path_job(request))
+    number = query_number(request, "page", 1) or 1
+    return await _together(
+        request, _job, service(request).registry, path_job(request), _wanted_versions(request), number
+    )
 
 
-def _job(request: Request, registry: Registry, name: str) -> Response:
+def _wanted_versions(request: Request) -> WantedVersions:
+    """The versions that the query asks for; what is no standing and no order asks for nothing."""
+    given = request.query_params
+    standing, order = given.get("promoted", ""), given.get("sort", "")
+    return WantedVersions(
+        text=given.get("q", "").strip()[:LONGEST_LABEL],
+        standing=Standing(standing) if standing in set(Standing) else Standing.ANY,
+        order=VersionOrder(order) if order in set(VersionOrder) else VersionOrder.NEWEST,
+    )
+
+
+def _job(request: Request, registry: Registry, name: str, wanted: WantedVersions, number: int) -> Response:
     savepoints = registry.savepoints.list(job=name, limit=MOST, kinds=SAVEPOINTS)
     running = registry.savepoints.list(job=name, limit=MOST, kinds=RUNNING)
     try:
@@ -99,14 +140,24 @@ def _job(request: Request, registry: Registry, name: str) -> Response:
             raise
         return respond(request, "unregistered.html", name=name, savepoints=savepoints, running=running)
     versions = registry.jobs.versions(name, limit=MOST)
+    count = registry.overview.count_versions(name, wanted)
+    order = "" if wanted.order is VersionOrder.NEWEST else wanted.order.value
+    asked = {"q": wanted.text, "promoted": wanted.standing.value, "sort": order}
     return respond(
         request,
         "job.html",
         job=found,
         versions=versions,
+        listed=registry.overview.versions(name, wanted, MOST, number),
+        wanted=wanted,
+        standings=STANDINGS,
+        orders=VERSION_ORDERS,
+        count=count,
+        **_pages(f"/jobs/{quote(name)}", asked, number, count, MOST),
         compared=_compared(found, versions),
         restored=gate.states(registry, found),
         checks=registry.checks.list(job=name, limit=MOST),
+        forced=registry.jobs.forced(),
         promotions=registry.jobs.promotions(name, limit=MOST),
         admissions=registry.audit.admissions(name, limit=MOST),
         accepted=registry.acceptances.standing(name, limit=MOST),
@@ -143,7 +194,7 @@ async def compare(request: Request) -> Response:
     versions = sorted({**listed, old.number: old, new.number: new}.values(), key=lambda version: -version.number)
     size = max(old.plan.size, new.plan.size)
     logged_in = COOKIE in request.cookies
-    key = ("compare", old.id, new.id, versions[0].id, logged_in)
+    key = ("compare", old.id, new.id, versions[0].id, old.forced, new.forced, logged_in)
     arguments = (old, new, versions, logged_in)
     return HTMLResponse(await page_of(request, key, sections.compare_page, *arguments, size=size, kept=False))
 
@@ -154,6 +205,6 @@ async def version(request: Request) -> Response:
     parts = service(request)
     found = await blocking(parts.registry.jobs.version, path_job(request), path_number(request, "number"))
     logged_in = COOKIE in request.cookies
-    key = ("version", found.label, logged_in)
+    key = ("version", found.label, found.forced, logged_in)
     size = found.plan.size
     return HTMLResponse(await page_of(request, key, sections.version_page, found, logged_in, size=size))

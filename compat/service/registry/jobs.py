@@ -52,11 +52,11 @@ class Jobs:
 
     def versions(self, name: str, limit: int = 100, before: int | None = None) -> list[Version]:
         """The versions of a job, newest first; those below number ``before``. Raises NotFound."""
-        query = _VERSIONS.where(jobs.c.name == name).order_by(versions.c.number.desc()).limit(limit)
+        query = VERSIONS.where(jobs.c.name == name).order_by(versions.c.number.desc()).limit(limit)
         with self._database.read() as connection:
             job_row(connection, name)
             rows = connection.execute(query if before is None else query.where(versions.c.number < before))
-            return [_version(row) for row in rows]
+            return [version_from(row) for row in rows]
 
     def version(self, name: str, number: int | None = None) -> Version:
         """A version of a job; without a number the one that runs. Raises NotFound."""
@@ -81,9 +81,9 @@ class Jobs:
 
     def with_image(self, image: str, limit: int = 1000) -> list[Version]:
         """The versions that were pushed with a container image, by the image's digest; newest first."""
-        query = _VERSIONS.where(versions.c.image == image).order_by(versions.c.id.desc()).limit(limit)
+        query = VERSIONS.where(versions.c.image == image).order_by(versions.c.id.desc()).limit(limit)
         with self._database.read() as connection:
-            return [_version(row) for row in connection.execute(query)]
+            return [version_from(row) for row in connection.execute(query)]
 
     def push(
         self,
@@ -166,16 +166,16 @@ class Jobs:
         """The last ``limit`` versions that were promoted and are still there, each once, the one promoted last first."""
         last = func.max(promotions.c.id)
         query = (
-            _VERSIONS.join(
+            VERSIONS.join(
                 promotions, and_(promotions.c.job == versions.c.job, promotions.c.number == versions.c.number)
             )
             .where(jobs.c.name == name)
-            .group_by(*_VERSIONS.selected_columns)
+            .group_by(*(column for column in VERSIONS.selected_columns if column.name != "forced"))
             .order_by(last.desc())
             .limit(limit)
         )
         with self._database.read() as connection:
-            return [_version(row) for row in connection.execute(query)]
+            return [version_from(row) for row in connection.execute(query)]
 
     def ask(self, name: str, asked: Compatibility, by: str) -> None:
         """Say what a new version of a job has to restore from now on. Raises NotFound."""
@@ -185,6 +185,14 @@ class Jobs:
             connection.execute(update(jobs).where(jobs.c.id == job.id).values(compatibility=text))
             before = _compatibility(job.compatibility)
             note(connection, by, Action.MODE, name, restores=asked.told, instead_of=before.told)
+
+    def forced(self) -> frozenset[str]:
+        """The labels of the versions, of all jobs, whose last promotion was forced."""
+        query = select(jobs.c.name, promotions.c.number).join(jobs, promotions.c.job == jobs.c.id)
+        newest = select(func.max(promotions.c.id)).group_by(promotions.c.job, promotions.c.number)
+        with self._database.read() as connection:
+            rows = connection.execute(query.where(promotions.c.forced.is_(True), promotions.c.id.in_(newest)))
+            return frozenset(f"{row.name}@{row.number}" for row in rows)
 
     def promotions(self, name: str, limit: int = 100) -> list[Promotion]:
         """The versions that ran and when, newest first. Raises NotFound."""
@@ -218,11 +226,22 @@ def _accepted(text: str | None) -> tuple[Acceptance, ...]:
     return () if text is None else msgspec.json.decode(text, type=tuple[Acceptance, ...])
 
 
-_VERSIONS: Select[Any] = (
-    select(versions, jobs.c.name.label("job_label"), *DESCRIPTION)
+_last = promotions.alias("last_promotion")
+LAST_FORCED = (
+    select(_last.c.forced)
+    .where(_last.c.job == versions.c.job, _last.c.number == versions.c.number)
+    .order_by(_last.c.id.desc())
+    .limit(1)
+    .scalar_subquery()
+)
+"""Whether the last promotion of a version was forced; NULL where it was never promoted."""
+
+VERSIONS: Select[Any] = (
+    select(versions, jobs.c.name.label("job_label"), *DESCRIPTION, LAST_FORCED.label("forced"))
     .join(jobs, versions.c.job == jobs.c.id)
     .join(plans, versions.c.plan == plans.c.digest)
 )
+"""Versions with the names of their jobs, their plans, and how they were promoted last."""
 
 
 def _push(
@@ -242,11 +261,11 @@ def _push(
         connection.execute(insert(jobs).values(name=name, created_at=now))
         job = connection.execute(query).one()
     newest = connection.execute(
-        _VERSIONS.where(versions.c.job == job.id).order_by(versions.c.number.desc()).limit(1)
+        VERSIONS.where(versions.c.job == job.id).order_by(versions.c.number.desc()).limit(1)
     ).first()
     same = newest is not None and (newest.plan, newest.commit) == (packed.plan.digest, commit)
     if newest is not None and same and image in (None, newest.image) and built <= bool(newest.built):
-        return Pushed(_version(newest), new=False)
+        return Pushed(version_from(newest), new=False)
     keep(connection, packed)
     number = _next_number(connection, name)
     connection.execute(
@@ -290,8 +309,8 @@ def jobs_of(connection: Connection, query: Select[Any]) -> list[Job]:
         )
     }
     current = {
-        row.job: _version(row)
-        for row in connection.execute(_VERSIONS.where(versions.c.job.in_(ids), versions.c.number == jobs.c.current))
+        row.job: version_from(row)
+        for row in connection.execute(VERSIONS.where(versions.c.job.in_(ids), versions.c.number == jobs.c.current))
     }
     checks: dict[int, Check] = last_checks(connection, ids)
     return [
@@ -326,13 +345,14 @@ def _none_runs(name: str) -> NotFound:
 
 def version_of(connection: Connection, name: str, number: int) -> Version:
     """A version of a job. Raises NotFound."""
-    row = connection.execute(_VERSIONS.where(jobs.c.name == name, versions.c.number == number)).first()
+    row = connection.execute(VERSIONS.where(jobs.c.name == name, versions.c.number == number)).first()
     if row is None:
         raise NotFound(f"Job {name!r} has no version {number}.")
-    return _version(row)
+    return version_from(row)
 
 
-def _version(row: AnyRow) -> Version:
+def version_from(row: AnyRow) -> Version:
+    """The version that a row of :data:`VERSIONS` is."""
     return Version(
         id=row.id,
         job=row.job_label,
@@ -344,4 +364,5 @@ def _version(row: AnyRow) -> Version:
         pushed_at=row.pushed_at,
         image=row.image,
         built=bool(row.built),
+        forced=bool(row.forced),
     )

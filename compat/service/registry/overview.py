@@ -1,6 +1,6 @@
-"""Jobs as one looks for them: by a part of the name and by what their last check said, in an order, a page at a time.
+"""Jobs and versions as one looks for them: by what they are called and by how they stand, in an order, a page at a time.
 
-A page costs a look at the last check of each job, and no more of the checks: it is linear in the number of jobs.
+A page of jobs costs a look at the last check of each job, and no more of the checks: it is linear in the number of jobs.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from enum import StrEnum
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, Select, case, func, select
+from sqlalchemy import ColumnElement, Select, String, case, cast, func, or_, select
 
 from compat.check.findings import Verdict
 from compat.service.database import Database
-from compat.service.database.tables import checks, jobs
-from compat.service.records import Job
+from compat.service.database.tables import checks, jobs, plans, versions
+from compat.service.records import Job, Version
 from compat.service.registry.checks import newest_of_job
-from compat.service.registry.jobs import jobs_of
+from compat.service.registry.jobs import LAST_FORCED, VERSIONS, jobs_of, version_from
 
 
 class Order(StrEnum):
@@ -25,6 +25,24 @@ class Order(StrEnum):
     NAME = "name"
     VERDICT = "verdict"
     CHECKED = "checked"
+
+
+class VersionOrder(StrEnum):
+    """An order of the versions of a job."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+    AUTHOR = "author"
+    OPERATORS = "operators"
+
+
+class Standing(StrEnum):
+    """How a version stands: it was promoted, by force, or never; ``ANY`` of these."""
+
+    ANY = ""
+    PROMOTED = "promoted"
+    FORCED = "forced"
+    NEVER = "never"
 
 
 UNCHECKED = "none"
@@ -50,8 +68,21 @@ class Wanted(Struct, frozen=True, kw_only=True):
         return not (self.text or self.verdict or self.after)
 
 
+class WantedVersions(Struct, frozen=True, kw_only=True):
+    """The versions of a job that are looked for: ``text`` is in their number, commit, author, token, program or image."""
+
+    text: str = ""
+    standing: Standing = Standing.ANY
+    order: VersionOrder = VersionOrder.NEWEST
+
+    @property
+    def all(self) -> bool:
+        """True where any version is wanted."""
+        return not (self.text or self.standing)
+
+
 class Overview:
-    """Finds jobs."""
+    """Finds jobs and versions."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -66,6 +97,43 @@ class Overview:
         with self._database.read() as connection:
             found = connection.execute(select(func.count()).select_from(_query(wanted).order_by(None).subquery()))
             return int(found.scalar_one())
+
+    def versions(self, job: str, wanted: WantedVersions, limit: int, page: int = 1) -> list[Version]:
+        """So many of the versions of a job that are wanted, in their order: those of a page, from 1."""
+        query = _versions_query(job, wanted).limit(limit).offset((page - 1) * limit)
+        with self._database.read() as connection:
+            return [version_from(row) for row in connection.execute(query)]
+
+    def count_versions(self, job: str, wanted: WantedVersions) -> int:
+        """The number of versions of a job that are wanted."""
+        with self._database.read() as connection:
+            query = _versions_query(job, wanted).order_by(None).subquery()
+            return int(connection.execute(select(func.count()).select_from(query)).scalar_one())
+
+
+def _versions_query(job: str, wanted: WantedVersions) -> Select[Any]:
+    query = VERSIONS.where(jobs.c.name == job)
+    if wanted.text:
+        told = (versions.c.commit, versions.c.author, versions.c.pushed_by, versions.c.image, plans.c.program)
+        text = wanted.text.lower()
+        number = cast(versions.c.number, String) == text.rpartition("@")[2]
+        query = query.where(or_(number, *(func.lower(each).contains(text, autoescape=True) for each in told)))
+    match wanted.standing:
+        case Standing.PROMOTED:
+            query = query.where(LAST_FORCED.is_not(None))
+        case Standing.FORCED:
+            query = query.where(LAST_FORCED.is_(True))
+        case Standing.NEVER:
+            query = query.where(LAST_FORCED.is_(None))
+    newest = versions.c.number.desc()
+    match wanted.order:
+        case VersionOrder.OLDEST:
+            return query.order_by(versions.c.number)
+        case VersionOrder.AUTHOR:
+            return query.order_by(func.lower(func.coalesce(versions.c.author, versions.c.pushed_by)), newest)
+        case VersionOrder.OPERATORS:
+            return query.order_by(plans.c.operators.desc(), newest)
+    return query.order_by(newest)
 
 
 def _query(wanted: Wanted) -> Select[Any]:

@@ -2,12 +2,16 @@
 "use strict";
 ((view) => {
   const { el } = view;
-  const WIDTH = 236;
+  const WIDTH = 214;
   const ROW = 46;
   const HEAD = 34;
 
-  view.BOX = { WIDTH, ROW, HEAD };
+  const GAP = 134;
+  const PAD = 7;
 
+  view.BOX = { WIDTH, ROW, HEAD, GAP, PAD };
+
+  // The size of a box on one side.
   view.size = (section, chosen, place) => {
     if (chosen.layer === "stream") return { width: WIDTH, height: ROW + 8 };
     if (chosen.layer === "execution") return { width: WIDTH, height: HEAD + (section.kind === "check" ? 62 : 44) };
@@ -17,6 +21,13 @@
 
   // The element of one box on one side.
   view.box = (section, chosen, place, side) => {
+    const element = content(section, chosen, place, side);
+    element.classList.add(side);
+    element.dataset.place = place;
+    return element;
+  };
+
+  function content(section, chosen, place, side) {
     const box = section.layers[chosen.layer].boxes[place];
     if (chosen.layer === "stream") return el("div", { class: "box single" }, operator(section, side, box[side]));
     const vertex = section.sides[side].vertices[box[side]];
@@ -36,8 +47,8 @@
       open
         ? box.slots.map((slot) => slot[side === "old" ? 0 : 1]).map((index) =>
           index === null ? el("div", { class: "gap" }) : operator(section, side, index))
-        : el("div", { class: "closed" }, view.plural(vertex.operators.length, "operator"), marks(section, side, vertex.operators)));
-  };
+        : el("div", { class: "closed" }, told(section, side, view.plural(vertex.operators.length, "operator")), marks(section, side, vertex.operators)));
+  }
 
   function operator(section, side, index) {
     const item = section.operator(side, index);
@@ -50,8 +61,7 @@
     return el("button", { type: "button", class: `node op${item.has_state ? " stateful" : ""}`, "data-at": `${side}:${index}`, tabindex: -1,
       title: item.name, "aria-label": said.filter(Boolean).join(", ") },
       el("span", { class: "name" }, item.name),
-      el("span", { class: "meta" }, [item.kind, states].filter(Boolean).join(" · ")),
-      row ? el("span", { class: `fate ${row.fate}` }, short(row)) : null,
+      el("span", { class: "meta" }, told(section, side, item.kind, states)),
       found.length ? el("span", { class: `mark ${section.level(side, index)}` }, String(found.length)) : null);
   }
 
@@ -66,7 +76,12 @@
         Array.from({ length: pips }, () => el("i", {})),
         vertex.parallelism > pips ? el("span", {}, `+${vertex.parallelism - pips}`) : null),
       el("div", { class: "closed" }, `${view.plural(vertex.parallelism, "subtask")} of at most ${vertex.max_parallelism}`),
-      el("div", { class: "closed" }, marks(section, side, vertex.operators)));
+      el("div", { class: "closed" }, told(section, side), marks(section, side, vertex.operators)));
+  }
+
+  // What is said below a name: which side it is, where there are two, and the rest.
+  function told(section, side, ...parts) {
+    return [section.kind === "check" ? side.toUpperCase() : null, ...parts].filter(Boolean).join(" · ");
   }
 
   // What a closed box says of its operators: the fates, each once, the worst first.

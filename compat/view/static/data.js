@@ -61,6 +61,7 @@
   }
 
   view.SIDES = SIDES;
+  view.LEVELS = LEVELS;
   view.readSections = () => {
     const data = document.getElementById("view-data");
     return data ? JSON.parse(data.textContent).sections.map((values, number) => new Section(values, number)) : [];

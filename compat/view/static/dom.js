@@ -36,5 +36,5 @@ window.compatView = window.compatView || {};
     return `…${end.includes("/") ? end.slice(end.indexOf("/")) : end}`;
   };
 
-  view.plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+  view.plural = (count, noun, nouns = `${noun}s`) => `${count} ${count === 1 ? noun : nouns}`;
 })(window.compatView);

@@ -1,42 +1,67 @@
-// State drawn across, from the operators of OLD to those of NEW, in the space between the graphs.
+// State drawn from the operators of OLD to those of NEW, in the gap between the two sides of a box; to another box it goes around
+// whatever is on the way.
 //
-// Every line has a lane of its own there: boxes that stand in a row share a height, and what is said of one must not be read
-// as said of its neighbour. Lines of one fate at one height are one bundle, with one word.
+// Every line has a lane of its own in a gap, and lines of one fate at one height are one bundle, with one word.
 "use strict";
 ((view) => {
   const { svg } = view;
-  const WIDTH = 176;
-  const LANE = 22;
-  const BEND = 46;
-  const STEP = 14;
+  const LANE = 20;
+  const BEND = 16;
+  const APART = 3;
+  const WAYS = 5;
 
-  view.GUTTER = WIDTH;
-
-  // Draws the rows of the mapping, which lists the worst fates first, whose ends are in sight. ``anchors`` tell where the lines
-  // end, by side and operator, ``boxes`` what they have to go around, and ``frame`` is the space between: {left, right, top, bottom}.
-  view.drawLinks = (ground, section, anchors, boxes, frame) => {
-    const links = section.mapping.map((row, index) => ({ row, index, from: anchors.old.get(row.old), to: anchors.new.get(row.new) }))
-      .filter(({ row, from, to }) => (from || row.old === null) && (to || row.new === null) && (from || to))
-      .map((link) => ({ ...link, y: link.from && link.to ? (link.from.y + link.to.y) / 2 : (link.from || link.to).y }));
-    const bundles = lanes(links, frame);
-    for (const { links: members, lane } of bundles) for (const link of members) ground.append(line(link, lane, boxes, frame));
-    for (const bundle of bundles) ground.append(tag(bundle, frame));
+  // Draws the rows of the mapping, which lists the worst fates first, whose ends are in sight. ``anchors`` tell where lines end, by side
+  // and operator: {place, gap, y}, the index of the box, its gap {left, right, top, bottom}, and the height there.
+  view.drawLinks = (ground, section, anchors, ways) => {
+    const links = section.mapping.map((row, index) => ({ row, index, from: anchors.old.get(row.old), to: anchors.new.get(row.new), lanes: {} }))
+      .filter(({ row, from, to }) => (from || row.old === null) && (to || row.new === null) && (from || to));
+    const gaps = new Map();
+    for (const end of links.flatMap(ends)) {
+      if (!gaps.has(end.at.place)) gaps.set(end.at.place, []);
+      gaps.get(end.at.place).push(end);
+    }
+    const tags = [];
+    for (const found of gaps.values()) {
+      const { gap } = found[0].at;
+      for (const bundle of lanes(found, gap)) {
+        for (const { link, kind } of bundle.ends) link.lanes[kind] = bundle.lane;
+        tags.push(tag(bundle, gap));
+      }
+    }
+    ground.append(...links.map((link) => line(link, ways)), ...tags);
   };
 
-  // The links in bundles, each with the height of its lane, no two nearer than words are high while there is room.
-  function lanes(links, frame) {
-    const room = Math.max(1, Math.floor((frame.bottom - frame.top) / LANE));
+  // Where a link is in a gap: across it; where it stops or starts; where it goes out to another box, and where it comes in.
+  function ends(link) {
+    const { from, to } = link;
+    if (!from || !to) return [{ link, kind: from ? "stop" : "start", at: from || to, y: (from || to).y }];
+    if (from.place === to.place) return [{ link, kind: "across", at: from, y: (from.y + to.y) / 2 }];
+    return [{ link, kind: "out", at: from, y: from.y }, { link, kind: "into", at: to, y: to.y }];
+  }
+
+  // The ends in a gap as bundles, each with the height of its lane, no two nearer than words are high while there is room.
+  function lanes(found, { top, bottom }) {
+    const room = Math.max(1, Math.floor((bottom - top) / LANE));
     let height = LANE;
-    let bundles = gather(links, height);
-    while (bundles.length > room && height < frame.bottom - frame.top) bundles = gather(links, height *= 2);
-    bundles.sort((one, other) => one.y - other.y || one.links[0].index - other.links[0].index);
-    const gap = Math.min(LANE, (frame.bottom - frame.top) / Math.max(1, bundles.length));
-    let next = frame.top + gap / 2;
+    let bundles = bundled(found, height);
+    while (bundles.length > room && height < bottom - top) bundles = bundled(found, height *= 2);
+    bundles.sort((one, other) => one.y - other.y || one.ends[0].link.index - other.ends[0].link.index);
+    const gap = Math.min(LANE, (bottom - top) / bundles.length);
+    // Words that would stand one on the other are moved apart both ways, so that none is far from its line.
+    for (let last = 0, first = 0; last < bundles.length; last = first) {
+      for (first = last + 1; first < bundles.length && bundles[first].y - bundles[first - 1].y < gap;) first++;
+      const group = bundles.slice(last, first);
+      const middle = group.reduce((sum, { y }) => sum + y, 0) / group.length;
+      group.forEach((bundle, index) => {
+        bundle.lane = middle + (index - (group.length - 1) / 2) * gap;
+      });
+    }
+    let next = top + gap / 2;
     for (const bundle of bundles) {
-      bundle.lane = Math.max(bundle.y, next);
+      bundle.lane = Math.max(bundle.lane, next);
       next = bundle.lane + gap;
     }
-    let last = frame.bottom - gap / 2;
+    let last = bottom - gap / 2;
     for (const bundle of [...bundles].reverse()) {
       bundle.lane = Math.min(bundle.lane, last);
       last = bundle.lane - gap;
@@ -44,51 +69,53 @@
     return bundles;
   }
 
-  function gather(links, height) {
-    const found = new Map();
-    for (const link of links) {
-      const ends = link.from ? (link.to ? "across" : "from") : "to";
-      const key = `${link.row.fate}/${ends}/${Math.round(link.y / height)}`;
-      if (!found.has(key)) found.set(key, { fate: link.row.fate, ends, links: [] });
-      found.get(key).links.push(link);
+  function bundled(found, height) {
+    const bundles = new Map();
+    for (const end of found) {
+      const key = `${end.link.row.fate}/${end.kind}/${Math.round(end.y / height)}`;
+      if (!bundles.has(key)) bundles.set(key, { fate: end.link.row.fate, kind: end.kind, ends: [] });
+      bundles.get(key).ends.push(end);
     }
-    const bundles = [...found.values()];
-    for (const bundle of bundles) bundle.y = bundle.links.reduce((sum, link) => sum + link.y, 0) / bundle.links.length;
-    return bundles;
+    for (const bundle of bundles.values()) bundle.y = bundle.ends.reduce((sum, { y }) => sum + y, 0) / bundle.ends.length;
+    return [...bundles.values()];
   }
 
-  function line({ row, index, from, to }, lane, boxes, { left, right }) {
+  function line({ row, index, from, to, lanes: at }, ways) {
     const group = svg("g", { class: `link ${row.fate}`, "data-link": index });
-    const [start, end] = [left + BEND, right - BEND];
-    const out = from && clear(from, boxes.old, from.x + from.w, left);
-    const into = to && clear(to, boxes.new, right, to.x);
-    const leave = from && `M${from.x + from.w} ${from.y}${step(from.x + from.w, from.y, out)}H${left}` +
-      `C${left + BEND / 2} ${out} ${start - BEND / 2} ${lane} ${start} ${lane}`;
-    const arrive = to && `C${end + BEND / 2} ${lane} ${right - BEND / 2} ${into} ${right} ${into}H${to.x - STEP}${step(to.x - STEP, into, to.y)}H${to.x}`;
-    if (from && to) group.append(svg("path", { d: `${leave}H${end}${arrive}` }));
-    else if (from) group.append(svg("path", { d: leave }), svg("path", { d: `M${start + 3} ${lane - 5}l10 10m0 -10l-10 10`, class: "end" }));
-    else group.append(svg("circle", { cx: end - 5, cy: lane, r: 5 }), svg("path", { d: `M${end} ${lane}${arrive}` }));
+    const leave = (lane) => `M${from.gap.left} ${from.y}${curve(from.gap.left, from.y, from.gap.left + BEND, lane)}`;
+    const arrive = (lane) => curve(to.gap.right - BEND, lane, to.gap.right, to.y);
+    if (at.stop !== undefined) {
+      group.append(svg("path", { d: leave(at.stop) }),
+        svg("path", { d: `M${from.gap.left + BEND + 3} ${at.stop - 5}l10 10m0 -10l-10 10`, class: "end" }));
+    } else if (at.start !== undefined) {
+      const end = to.gap.right - BEND;
+      group.append(svg("circle", { cx: end - 5, cy: at.start, r: 5 }), svg("path", { d: `M${end} ${at.start}${arrive(at.start)}` }));
+    } else if (at.across !== undefined) {
+      group.append(svg("path", { d: `${leave(at.across)}H${to.gap.right - BEND}${arrive(at.across)}` }));
+    } else {
+      const shift = ((index % WAYS) - (WAYS - 1) / 2) * APART;
+      const corners = ways.route(from.place, to.place, [from.gap.left + BEND, at.out], [to.gap.right - BEND, at.into], shift);
+      group.append(svg("path", { d: `${leave(at.out)}${view.rounded(corners)}${arrive(at.into)}` }));
+    }
     return group;
   }
 
-  // A height at which a line from or to a box meets no other box: its own, or one below or above the box. Behind a neighbour it
-  // would look like the neighbour's.
-  function clear(box, boxes, from, to) {
-    const ahead = boxes.filter((other) => other.x + other.w > from && other.x < to);
-    const free = (y) => !ahead.some((other) => y > other.y - 2 && y < other.y + other.h + 2);
-    const aside = 6 + 4 * (ahead.filter((other) => other.y < box.y && other.y + other.h > box.y).length % 3);
-    return [box.y, box.top + box.h + aside, box.top - aside].find(free) ?? box.y;
+  function curve(x, y, toX, toY) {
+    const middle = (x + toX) / 2;
+    return `C${middle} ${y} ${middle} ${toY} ${toX} ${toY}`;
   }
 
-  function step(x, y, height) {
-    return y === height ? "" : `C${x + STEP * 0.8} ${y} ${x + STEP * 0.2} ${height} ${x + STEP} ${height}`;
-  }
-
-  // The word on a lane: in the middle of a line that goes across, behind the end of one that does not.
-  function tag({ fate, ends, links, lane }, { left, right }) {
-    const words = view.shortFate(links[0].row) + (links.length > 1 ? ` ×${links.length}` : "");
+  // The word on a lane: in the middle of a line that goes across, else beside the end that the line has in this gap.
+  function tag({ fate, kind, ends: members, lane }, { left, right }) {
+    const words = view.shortFate(members[0].link.row) + (members.length > 1 ? ` ×${members.length}` : "");
     const width = words.length * 6.6 + 14;
-    const x = { across: (left + right) / 2, from: left + BEND + 18 + width / 2, to: right - BEND - 14 - width / 2 }[ends];
+    const x = {
+      across: (left + right) / 2,
+      stop: left + BEND + 17 + width / 2,
+      out: left + BEND + 5 + width / 2,
+      start: right - BEND - 14 - width / 2,
+      into: right - BEND - 5 - width / 2,
+    }[kind];
     return svg("g", { class: `tag ${fate}` },
       svg("rect", { x: x - width / 2, y: lane - 9, width, height: 18, rx: 9, class: "pill" }),
       svg("text", { x, y: lane + 4, class: "pill-text" }, words));

@@ -47,6 +47,7 @@
       changed();
     };
     if (kept() !== null) widen(grip, kept());
+    else if (here(grip)) grip.setAttribute("aria-valuenow", String(Math.round(here(grip))));
     grip.addEventListener("pointerdown", (event) => {
       if (event.button !== 0) return;
       const from = here(grip) - event.clientX;

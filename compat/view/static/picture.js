@@ -1,9 +1,8 @@
-// The graphs: boxes placed once for both sides, so that what belongs together is on one line, and state drawn across.
+// The graph: boxes placed once for both sides, OLD and NEW of each beside each other, and state drawn between them.
 "use strict";
 ((view) => {
-  const { el, svg, BOX, GUTTER } = view;
-  const TITLE = 34;
-  const NARROW = 600;
+  const { el, svg, BOX } = view;
+  const READABLE = 1;
   let turn = 0;
 
   view.showPicture = async (section, state) => {
@@ -15,25 +14,33 @@
     const drawing = JSON.stringify([chosen.layer, chosen.boxes, [...chosen.open]]);
     if (canvas.dataset.drawing !== drawing) {
       const places = new Map(chosen.boxes.map((place, index) => [place, index]));
-      const sizes = chosen.boxes.map((place) => view.size(section, chosen, place));
-      canvas.setAttribute("aria-busy", "true");
-      let layout;
-      try {
-        layout = await view.place(sizes, chosen.edges.map((edge) => ({
-          from: places.get(edge.from), to: places.get(edge.to), label: label(edge).length * 6.2,
-        })));
-      } catch (error) {
-        say(picture, `The picture cannot be drawn here (${error.message}); the table tells the same.`);
-        canvas.removeAttribute("aria-busy");
-        return;
-      }
+      const sizes = chosen.boxes.map((place) => framed(section, view.size(section, chosen, place)));
+      const labels = wording(section, chosen);
+      busy(picture, `Laying out ${view.plural(chosen.boxes.length, "box", "boxes")}…`);
+      await painted();
       if (mine !== turn) return;
-      draw(section, canvas, chosen, sizes, layout);
-      canvas.removeAttribute("aria-busy");
+      const layout = view.place(sizes, chosen.edges.map((edge, index) => ({
+        from: places.get(edge.from), to: places.get(edge.to), label: labels[index].text.length * 6.2,
+      })));
+      draw(section, canvas, chosen, { sizes, places, labels, layout }, state);
+      busy(picture, "");
       canvas.dataset.drawing = drawing;
     }
     select(section, canvas, state);
   };
+
+  // A promise of the moment when what was said is on the screen.
+  function painted() {
+    return new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+  }
+
+  // Says that the picture is being laid out, or no longer.
+  function busy(picture, text) {
+    const note = picture.querySelector(".laying");
+    note.querySelector("span").textContent = text;
+    note.hidden = !text;
+    picture.querySelector(".canvas").toggleAttribute("aria-busy", Boolean(text));
+  }
 
   function say(picture, text) {
     const reason = picture.querySelector(".reason");
@@ -41,66 +48,71 @@
     reason.hidden = !text;
   }
 
-  function label(edge) {
-    const longest = [edge.old || "", edge.new || ""].sort((one, other) => other.length - one.length)[0];
-    return clip(longest);
+  const two = (section) => section.kind === "check";
+
+  // The size of a box with both sides: side by side, with the gap in which state is drawn, in one frame.
+  function framed(section, { width, height }) {
+    return two(section) ? { width: 2 * (width + BOX.PAD) + BOX.GAP, height: height + 2 * BOX.PAD } : { width, height };
+  }
+
+  // What is written on each arrow, and which kind of arrow it is: of both sides, or of one where the other has arrows, but not this.
+  function wording(section, { layer, edges }) {
+    const drawn = view.SIDES.filter((side) => section.layers[layer].edges.some((edge) => edge[side] !== null));
+    return edges.map((edge) => {
+      const { old, new: now } = edge;
+      const kind = edge.bridge ? "bridge" : drawn.length < 2 ? "" : now === null ? "gone" : old === null ? "come" : "";
+      if (drawn.length < 2 || old === now) return { kind, text: clip(old ?? now) };
+      if (now === null || old === null) return { kind, text: clip(`${now === null ? "OLD" : "NEW"}: ${old ?? now}`) };
+      return { kind, text: clip(`${old || "–"} → ${now || "–"}`) };
+    });
   }
 
   function clip(text) {
     return text.length > 32 ? `${text.slice(0, 31)}…` : text;
   }
 
-  function draw(section, canvas, chosen, sizes, layout) {
-    const sides = view.SIDES.filter((side) => section.sides[side]);
-    const panel = Math.max(layout.width, BOX.WIDTH + 36);
-    const shift = (panel - layout.width) / 2;
-    const left = { old: 0, new: sides.length > 1 ? panel + GUTTER : 0 };
-    const width = left.new + panel;
-    const height = layout.height + TITLE;
+  function draw(section, canvas, chosen, { sizes, places, labels, layout }, state) {
+    const { width, height } = layout;
     const sheet = el("div", { class: "sheet" });
     const ground = svg("svg", { width, height, "aria-hidden": "true", class: "ground" }, arrowHeads());
+    const frames = sizes.map(({ width: w, height: h }, index) => ({ x: layout.boxes[index].x - w / 2, y: layout.boxes[index].y - h / 2, w, h }));
+    const ways = view.ways(frames, layout.down);
     const anchors = { old: new Map(), new: new Map() };
-    const boxes = { old: [], new: [] };
     sheet.append(ground);
-    for (const side of sides) {
-      ground.append(svg("rect", { x: left[side] + 0.5, y: 0.5, width: panel - 1, height: height - 1, rx: 10, class: "panel" }));
-      sheet.append(at(el("div", { class: "panel-title" },
-        sides.length > 1 ? el("b", {}, side.toUpperCase()) : null,
-        el("span", { title: section.sides[side].name }, el("bdi", { dir: "ltr" }, section.sides[side].name))), left[side], 0, panel, TITLE));
-      if (!section.sides[side].operators.length) {
-        sheet.append(at(el("div", { class: "panel-empty" }, "No graph: the program was refused."), left[side], TITLE, panel, 60));
-      }
-    }
     chosen.edges.forEach((edge, index) => {
-      for (const side of sides) {
-        if (edge[side] !== null) drawEdge(ground, layout.edges[index], left[side] + shift, edge[side], edge.bridge);
-      }
+      drawEdge(ground, labels[index], ways.arrow(places.get(edge.from), places.get(edge.to), layout.edges[index].points), layout.edges[index].label);
     });
     chosen.boxes.forEach((place, index) => {
-      for (const side of sides) {
-        const box = section.layers[chosen.layer].boxes[place];
-        if (box[side] === null) continue;
-        const { width: w, height: h } = sizes[index];
-        const x = left[side] + shift + layout.boxes[index].x - w / 2;
-        const y = TITLE + layout.boxes[index].y - h / 2;
-        sheet.append(at(view.box(section, chosen, place, side), x, y, w, h));
-        boxes[side].push({ x, y, w, h });
-        anchor(section, chosen, place, side, { x, y, w, h, top: y }, anchors[side]);
+      const { x, y, w, h } = frames[index];
+      const box = section.layers[chosen.layer].boxes[place];
+      if (!two(section)) {
+        sheet.append(at(view.box(section, chosen, place, "new"), x, y, w, h));
+        return;
+      }
+      const inner = { top: y + BOX.PAD, height: h - 2 * BOX.PAD };
+      const gap = { left: x + BOX.PAD + BOX.WIDTH, right: x + w - BOX.PAD - BOX.WIDTH, top: y, bottom: y + h };
+      sheet.insertBefore(at(el("div", { class: "pair", "data-place": place }), x, y, w, h), ground);
+      for (const side of view.SIDES) {
+        const left = side === "old" ? x + BOX.PAD : gap.right;
+        sheet.append(at(box[side] === null ? el("div", { class: "absent" }) : view.box(section, chosen, place, side), left, inner.top, BOX.WIDTH, inner.height));
+        if (box[side] !== null) anchor(section, chosen, place, side, { place: index, gap, top: inner.top, h: inner.height }, anchors[side]);
       }
     });
-    if (sides.length > 1) view.drawLinks(ground, section, anchors, boxes, { left: panel, right: left.new, top: 0, bottom: height });
+    if (two(section)) view.drawLinks(ground, section, anchors, ways);
     canvas.replaceChildren(el("div", { class: "room" }, sheet));
     section.layout = { width, height, scale: section.layout.scale };
     view.zoom(section, section.layout.scale);
+    view.drawMap(section, frames, chosen);
     const first = canvas.querySelector(".node");
     if (first) first.tabIndex = 0;
-    const start = starting(section, canvas) || first;
+    const start = starting(section, canvas, state) || first;
     if (start) reveal(canvas, start);
   }
 
-  // The box that a reader begins at: that of the first finding which has one in sight.
-  function starting(section, canvas) {
-    for (const finding of section.findings) {
+  // The box that a reader begins at: that of the finding that was chosen, or else of the first, which has one in sight.
+  function starting(section, canvas, state) {
+    const first = state.finding === null ? [] : [section.findings[state.finding]];
+    for (const finding of [...first, ...section.findings]) {
       for (const side of ["new", "old"]) {
         for (const index of finding.concerned[side]) {
           const { vertex } = section.operator(side, index);
@@ -118,41 +130,35 @@
   }
 
   function arrowHeads() {
-    return svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" },
+    return svg("defs", {}, svg("marker", { id: "arrow", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, markerUnits: "userSpaceOnUse", orient: "auto" },
       svg("path", { d: "M0 0L8 4L0 8z", class: "arrow" })));
   }
 
-  function drawEdge(ground, points, shift, text, bridge) {
-    const moved = points.map(({ x, y }) => [x + shift, y + TITLE]);
-    const [first, ...rest] = moved;
-    let path = `M${first}`;
-    rest.forEach((point, index) => {
-      const next = rest[index + 1];
-      path += next ? `Q${point} ${[(point[0] + next[0]) / 2, (point[1] + next[1]) / 2]}` : `L${point}`;
-    });
-    ground.append(svg("path", { d: path, class: bridge ? "edge bridge" : "edge", "marker-end": "url(#arrow)" }));
-    const middle = moved[Math.floor(moved.length / 2)];
-    if (text) ground.append(svg("text", { x: middle[0], y: middle[1] + 3, class: "edge-label" }, clip(text)));
+  function drawEdge(ground, { kind, text }, path, label) {
+    ground.append(svg("path", { d: path, class: `edge ${kind}`.trim(), "marker-end": "url(#arrow)" }));
+    if (!text || !label) return;
+    ground.append(svg("rect", { x: label.x - text.length * 3.1, y: label.y - 7, width: text.length * 6.2, height: 14, class: "edge-ground" }),
+      svg("text", { x: label.x, y: label.y + 4, class: `edge-label ${kind}`.trim() }, text));
   }
 
   // Where links of an operator start: its row, or its share of the closed box.
-  function anchor(section, chosen, place, side, box, anchors) {
+  function anchor(section, chosen, place, side, { top, h, ...box }, anchors) {
     const { [side]: own, slots } = section.layers[chosen.layer].boxes[place];
     if (chosen.layer === "stream") {
-      anchors.set(own, { ...box, y: box.y + box.h / 2 });
+      anchors.set(own, { ...box, y: top + h / 2 });
       return;
     }
     const members = section.sides[side].vertices[own].operators;
     if (chosen.open.has(place)) {
       slots.forEach((slot, index) => {
         const member = slot[side === "old" ? 0 : 1];
-        if (member !== null) anchors.set(member, { ...box, y: box.y + BOX.HEAD + (index + 0.5) * BOX.ROW });
+        if (member !== null) anchors.set(member, { ...box, y: top + BOX.HEAD + (index + 0.5) * BOX.ROW });
       });
       return;
     }
     const stateful = members.filter((member) => section.rows[side].has(member));
     stateful.forEach((member, index) => {
-      anchors.set(member, { ...box, y: box.y + (box.h * (index + 1)) / (stateful.length + 1) });
+      anchors.set(member, { ...box, y: top + (h * (index + 1)) / (stateful.length + 1) });
     });
   }
 
@@ -197,25 +203,32 @@
     return node;
   }
 
+  // Brings a box into sight, with its other side where there is room for both.
   function reveal(canvas, node) {
-    const [frame, box] = [canvas.getBoundingClientRect(), node.getBoundingClientRect()];
+    const frame = canvas.getBoundingClientRect();
+    const own = node.getBoundingClientRect();
+    const pair = canvas.querySelector(`.pair[data-place="${node.closest(".box").dataset.place}"]`);
+    const both = pair && pair.getBoundingClientRect();
+    const box = both && both.width <= frame.width ? { left: both.left, right: both.right, top: own.top, bottom: own.bottom } : own;
     const inside = box.left >= frame.left && box.right <= frame.right && box.top >= frame.top && box.bottom <= frame.bottom;
-    if (!inside) {
-      canvas.scrollBy(box.left + box.width / 2 - frame.left - frame.width / 2, box.top + box.height / 2 - frame.top - frame.height / 2);
-    }
+    if (!inside) canvas.scrollBy((box.left + box.right - frame.left - frame.right) / 2, (box.top + box.bottom - frame.top - frame.bottom) / 2);
   }
 
-  // Draws the sheet at a scale. "fit" is the one at which both sides are seen, "start" that one unless nobody could read it.
+  // Draws the sheet at a scale. "fit" is the one at which all columns are seen, "start" the one at which everybody can read.
   view.zoom = (section, scale) => {
     const canvas = section.element.querySelector(".canvas");
     const sheet = canvas.querySelector(".sheet");
     section.layout.scale = scale; // what is not drawn yet is drawn so
     if (!sheet) return;
-    const { width, height } = section.layout;
+    const { width, height, used: before } = section.layout;
     const fitting = Math.min(1, (canvas.clientWidth - 34) / width);
-    const used = { fit: fitting, start: Math.max(canvas.clientWidth < NARROW ? 0.85 : 0.5, fitting) }[scale] ?? Math.max(0.05, Math.min(2.5, scale));
+    const used = { fit: fitting, start: READABLE }[scale] ?? Math.max(0.05, Math.min(2.5, scale));
+    const middle = [canvas.scrollLeft + canvas.clientWidth / 2, canvas.scrollTop + canvas.clientHeight / 2];
     section.layout.used = used;
     Object.assign(sheet.style, { width: `${width}px`, height: `${height}px`, transform: `scale(${used})` });
     Object.assign(sheet.parentElement.style, { width: `${width * used}px`, height: `${height * used}px` });
+    // What was in the middle stays there.
+    if (before) canvas.scrollTo(middle[0] * (used / before) - canvas.clientWidth / 2, middle[1] * (used / before) - canvas.clientHeight / 2);
+    view.showSeen(section);
   };
 })(window.compatView);

@@ -74,7 +74,7 @@
     if (!state.at || state.at.vertex || state.view !== "tables") return;
     const { side, index } = state.at;
     const row = section.element.querySelector(`[data-row="${side}:${index}"]`);
-    for (const found of section.element.querySelectorAll(`.mapping [data-${side}="${index}"]`)) found.classList.add("selected");
+    for (const found of section.element.querySelectorAll(`:is(.mapping, .ledger) [data-${side}="${index}"]`)) found.classList.add("selected");
     if (!row) return;
     row.classList.add("selected");
     row.scrollIntoView({ block: "nearest" });
@@ -206,6 +206,7 @@
     if (!section.drawn) continue;
     view.startSearch(section, (hit) => goTo(hit));
     view.startPanel(section, refit);
+    view.startMap(section);
     for (const article of section.element.querySelectorAll("[data-finding]")) expand(article, article.dataset.finding === "0");
   }
   view.startKeys(actions);

@@ -96,3 +96,14 @@ def settle(page: Any) -> None:
             "() => [...document.querySelectorAll('.section')].some(e => !e.hidden && "
             "(e.dataset.ready === (location.hash || '#') || !e.querySelector('.stage')))"
         )
+
+
+def cut_times(page: Any) -> list[str]:
+    """The times that a page shows on several lines, or beyond what is in sight of their table."""
+    found: list[str] = page.evaluate(
+        """() => [...document.querySelectorAll('main time')].filter(time => {
+            const frame = (time.closest('.scroll') || document.documentElement).getBoundingClientRect();
+            return time.getClientRects().length !== 1 || time.getBoundingClientRect().right > frame.right;
+        }).map(time => time.closest('tr, dl, p').innerText)"""
+    )
+    return found

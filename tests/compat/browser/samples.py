@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,14 +49,18 @@ def wide_plan(branches: int) -> Plan:
     return found
 
 
-def branches(number: int, length: int = 3, *, moved: Sequence[tuple[int, int]] = ()) -> Plan:
-    """Chains of keyed operators beside each other, all with uids; those of ``moved`` (branch, place) have another one."""
+def branches(
+    number: int, length: int = 3, *, moved: Sequence[tuple[int, int]] = (), uids: Mapping[int, str] | None = None
+) -> Plan:
+    """Chains of keyed operators beside each other, all with uids; those of ``moved`` (branch, place) have another one, and
+    those of ``uids``, by their number, have that."""
     ops: list[dict[str, Any]] = [{"id": "in", "kind": "source", "uid": "the source", "name": "orders"}]
     for branch in range(number):
         before = "in"
         for place in range(length):
-            name = f"count {branch * length + place}"
-            uid = f"uid of {name}" + (" now" if (branch, place) in moved else "")
+            count = branch * length + place
+            name = f"count {count}"
+            uid = (uids or {}).get(count, f"uid of {name}") + (" now" if (branch, place) in moved else "")
             ops.append({"id": f"key {name}", "kind": "key_by", "inputs": [before]})
             ops.append({"id": name, "kind": "keyed_process", "name": name, "uid": uid, "inputs": [f"key {name}"]})
             before = name
@@ -64,6 +68,38 @@ def branches(number: int, length: int = 3, *, moved: Sequence[tuple[int, int]] =
     found = plan_of({"name": "branches", "ops": ops}, "2.3", {})
     assert isinstance(found, Plan), found.error
     return found
+
+
+def chained(number: int) -> Plan:
+    """A source and so many operators with state behind it, all in one vertex."""
+    ops: list[dict[str, Any]] = [{"id": "in", "kind": "source", "uid": "the source"}]
+    for place in range(number):
+        ops.append({"id": f"w{place}", "kind": "async_wait", "uid": f"wait {place}", "inputs": [ops[-1]["id"]]})
+    found = plan_of({"name": "chained", "ops": ops}, "2.3", {})
+    assert isinstance(found, Plan), found.error
+    return found
+
+
+def joined(number: int) -> Plan:
+    """Three sources that come together before so many keyed operators, two sinks, and a way around them."""
+    ops: list[dict[str, Any]] = [{"id": f"in {n}", "kind": "source", "uid": f"in {n}"} for n in range(3)]
+    ops.append({"id": "all", "kind": "union", "inputs": [each["id"] for each in ops]})
+    ops.append({"id": "first", "kind": "map", "uid": "first", "inputs": ["all"]})
+    for place in range(number):
+        ops.append({"id": f"key {place}", "kind": "key_by", "inputs": [ops[-1]["id"]]})
+        ops.append({"id": f"k{place}", "kind": "keyed_process", "uid": f"k{place}", "inputs": [f"key {place}"]})
+    ops.append({"id": "both", "kind": "union", "inputs": [ops[-1]["id"], "first"]})
+    ops += [{"id": f"out {n}", "kind": "print", "inputs": ["both"]} for n in range(2)]
+    found = plan_of({"name": "joined", "ops": ops}, "2.3", {})
+    assert isinstance(found, Plan), found.error
+    return found
+
+
+def swapped(number: int, length: int, swaps: Sequence[tuple[int, int]]) -> tuple[Plan, Plan]:
+    """Branches, and the same in which pairs of operators have one another's uids: their state goes to other boxes."""
+    old = branches(number, length)
+    uids = {name: f"uid of count {other}" for one, two in swaps for name, other in ((one, two), (two, one))}
+    return old, branches(number, length, uids=uids)
 
 
 def check_page(

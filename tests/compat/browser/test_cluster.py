@@ -7,17 +7,22 @@ from typing import Any
 
 import pytest
 
+from compat.cluster.deployments.records import Step
 from compat.compiler.executiongraph.states import JobStatus
 from compat.service.records import Role
-from tests.compat.browser.conftest import follow, settle
+from tests.compat.browser.conftest import cut_times, follow, settle
 from tests.compat.browser.test_accessibility import serious
-from tests.compat.cluster.served import Filled, checkpoint, entry_of, filled, listening
+from tests.compat.cluster.served import Filled, checkpoint, deployed, entry_of, filled, listening
 from tests.compat.service.running import OLD, plan
+
+LONG = "customers_orders_payments_and_returns_by_region_and_hour_of_the_day"
+"""A name without a place to break it."""
 
 
 @pytest.fixture(scope="module")
 def cluster(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Filled, str]]:
     made = filled(tmp_path_factory.mktemp("cluster"), Role.DEPLOY)
+    deployed(made.served, LONG)
     with listening(made.served) as url:
         yield made, url
     made.served.close()
@@ -89,13 +94,62 @@ def test_without_scripts_all_can_be_read_and_done(open_page: Any, cluster: tuple
     assert page.locator(".tables").get_by_text("Sink: Print to Std. Out").first.is_visible()
 
 
+def test_from_a_job_to_the_deployment_that_failed(open_page: Any, cluster: tuple[Filled, str]) -> None:
+    _, url = cluster
+    page = open_page(url + "/")
+    page.get_by_label("Name, program").fill("v2/job")
+    follow(page, page.get_by_role("button", name="Find"))
+    row = page.get_by_role("region", name="Jobs that have not ended").locator("tbody tr")
+    assert row.count() == 1
+    follow(page, row.get_by_role("link", name="version 2"))
+    assert page.get_by_role("alert").inner_text().endswith("ValueError: no price for <b>7</b>\\x1b[31m")
+    assert page.get_by_role("region", name="Steps").locator("tbody tr").count() == 4
+    follow(page, page.locator(".path").get_by_role("link", name="Deployments"))
+    page.get_by_label("Step").select_option("deployed")
+    follow(page, page.get_by_role("button", name="Find"))
+    assert page.get_by_role("region", name="Deployments").locator("tbody tr").count() == 2
+    assert page.get_by_role("navigation", name="Pages").locator("[aria-current]").inner_text() == "Deployments"
+
+
+def test_the_page_of_a_deployment_goes_on_by_itself(open_page: Any, cluster: tuple[Filled, str]) -> None:
+    made, url = cluster
+    deployments = made.served.dispatcher.deploying.deployments
+    (under_way,) = deployments.open()
+    page = open_page(f"{url}/ui/deployments/{under_way.id}")
+    steps = page.get_by_role("region", name="Steps").locator("tbody tr")
+    assert steps.count() == 1
+    deployments.to(under_way, Step.ABANDONED, "the savepoint was not written")
+    page.get_by_role("alert").get_by_text("the savepoint was not written").wait_for()
+    assert steps.count() == 2
+    assert page.locator(".tiles").get_by_role("link", name="the old job").count() == 1
+
+
+@pytest.mark.parametrize("width", [1280, 1440])
+def test_times_are_whole_and_nothing_has_to_be_scrolled_for(
+    open_page: Any, cluster: tuple[Filled, str], width: int
+) -> None:
+    made, url = cluster
+    for address in ("/", "/ui/jobs", "/ui/deployments", f"/ui/jobs/{made.running.id}"):
+        page = open_page(url + address, width=width)
+        assert cut_times(page) == [], address
+
+
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1280), ("dark", 390)])
 def test_nothing_serious_on_any_page(open_page: Any, cluster: tuple[Filled, str], scheme: str, width: int) -> None:
     made, url = cluster
+    last = made.served.dispatcher.deploying.deployments.all()[1]
     running, hostile, failed = (f"/ui/jobs/{job.id}" for job in (made.running, made.hostile, made.failed))
     addresses = {
-        "light": ("/", running, f"{running}/graph", failed),
-        "dark": ("/", hostile, f"{hostile}/log", f"{running}/stop", f"/ui/jobs/{made.waiting.id}"),
+        "light": ("/", running, f"{running}/graph", failed, "/ui/deployments", f"/ui/deployments/{last.id}"),
+        "dark": (
+            "/",
+            "/ui/deployments",
+            f"/ui/deployments/{last.id}",
+            hostile,
+            f"{hostile}/log",
+            f"{running}/stop",
+            f"/ui/jobs/{made.waiting.id}",
+        ),
     }
     for address in addresses[scheme]:
         page = open_page(url + address, color_scheme=scheme, width=width)

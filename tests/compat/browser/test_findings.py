@@ -100,6 +100,29 @@ def test_code_scrolls_and_is_copied_as_it_is(open_page: Any, address: str) -> No
     assert button.get_attribute("data-copy").startswith(".set_uid_hash(")
 
 
+@pytest.mark.parametrize("size", [(1280, 800), (1920, 1080), (800, 900)])
+def test_no_suggested_edit_is_cut(open_page: Any, tmp_path: Path, address: str, size: tuple[int, int]) -> None:
+    plain = check_page(tmp_path, branches(2), branches(2, moved=((1, 1),)))
+    beyond = """() => [...document.querySelectorAll('.finding .code')].flatMap(code => {
+        const edge = code.querySelector('pre').getBoundingClientRect().right;
+        const lines = code.querySelectorAll('.added').length ? code.querySelectorAll('.added') : [code.querySelector('pre')];
+        const range = document.createRange();
+        return [...lines].map(line => {
+            range.selectNodeContents(line);
+            return Math.max(...[...range.getClientRects()].map(r => r.right)) - edge;
+        });
+    })"""
+    for each in (plain, address):
+        page = open_page(each, width=size[0], height=size[1])
+        found = page.evaluate(beyond)
+        assert found
+        assert max(found) <= 0
+    page = open_page(plain, width=1280)
+    edit = page.locator(".finding .code > pre").first
+    assert edit.inner_text().startswith(".set_uid_hash(")
+    assert edit.evaluate("e => e.clientHeight < 2.5 * parseFloat(getComputedStyle(e).fontSize) + 16")
+
+
 def test_copying_works_where_a_page_may_not_use_the_clipboard(open_page: Any, address: str) -> None:
     page = open_page(address)
     page.evaluate("Object.defineProperty(window, 'isSecureContext', { value: false })")

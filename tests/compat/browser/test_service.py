@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from compat.state.delta.log import SnapshotLog
-from tests.compat.browser.conftest import follow, settle
+from tests.compat.browser.conftest import cut_times, follow, settle
 from tests.compat.browser.test_accessibility import serious
 from tests.compat.service.filled import filled
+from tests.compat.service.running import OLD, RENUMBERED, plan, serve
 
 
 @pytest.fixture(scope="module")
@@ -107,6 +109,52 @@ def test_nothing_serious_on_any_page(open_page: Any, service: Any, scheme: str, 
         assert page.evaluate("document.documentElement.scrollWidth") <= width, address
         wider = "[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth - e.clientWidth).filter(Boolean)"
         assert page.evaluate(wider) == [], address
+
+
+def test_times_are_whole_and_nothing_has_to_be_scrolled_for(open_page: Any, long: Any) -> None:
+    name = quote(LONG)
+    for address in ("/", "/checks", f"/jobs/{name}", f"/jobs/{name}/versions/1"):
+        for width in (1280, 1440):
+            page = open_page(long.url + address, width=width)
+            assert page.locator("main time").count() > 0
+            assert cut_times(page) == [], (address, width)
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_versions_are_found_by_keyboard_and_the_forced_one_is_marked(open_page: Any, long: Any) -> None:
+    page = open_page(f"{long.url}/jobs/{quote(LONG)}")
+    versions = page.get_by_role("region", name="Versions").locator("tbody tr")
+    assert versions.count() == 3
+    assert [each.locator(".state.gone").count() for each in versions.all()] == [0, 1, 0]
+    search = page.get_by_label("Commit, author, program")
+    search.fill("ada of a very long")
+    with page.expect_navigation():
+        search.press("Enter")
+    assert versions.count() == 1
+    follow(page, page.get_by_role("link", name="all", exact=True))
+    page.get_by_label("Promoted").select_option("never promoted")
+    follow(page, page.get_by_role("button", name="Find"))
+    assert versions.count() == 2
+    assert serious(page) == []
+
+
+LONG = "customers_orders_payments_and_returns_by_region_and_hour_of_the_day"
+"""A name without a place to break it."""
+
+
+@pytest.fixture(scope="module")
+def long(browser: Any, tmp_path_factory: Any) -> Any:
+    """A service with a job whose names are long; the second of its three versions was promoted by force."""
+    running = serve(tmp_path_factory.mktemp("long"))
+    for number in (1, 2, 3):
+        author = f"{'ada' if number == 1 else 'grace'} of a very long team name"
+        commit = f"{number}a1b2c3d4e5f60718293a4b5c6d7e8f9"
+        assert running.push(LONG, *(OLD, RENUMBERED, OLD)[number - 1], commit=commit, author=author).is_success
+    running.registry.jobs.promote(LONG, 2, expected=None, by="ci", check=None, reason="at once")
+    body = {"old": {"job": LONG}, "new": {"plan": plan(*OLD), "label": f"{LONG}.py"}, "record": True}
+    assert running.client("push").post("/checks", json=body).status_code == 201
+    yield running
+    running.stop()
 
 
 def test_on_a_telephone_rows_are_cards(open_page: Any, service: Any) -> None:

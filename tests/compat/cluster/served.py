@@ -19,6 +19,7 @@ import uvicorn
 from msgspec.structs import replace
 
 from compat.cluster.app import create_app
+from compat.cluster.deployments.records import Deployment, Step
 from compat.cluster.dispatcher import Dispatcher
 from compat.cluster.layout import ClusterFolder
 from compat.cluster.records import Action, ClusterJob
@@ -210,6 +211,61 @@ def filled(folder: Path, anonymous: Role = Role.NONE) -> Filled:
     served.jobs.answered(served.jobs.ask(hostile.id, Action.SAVEPOINT), error=HOSTILE)
     waiting = served.job("a wide one", slots=8, runs=False)
     return Filled(served, running, waiting, hostile, failed, ended)
+
+
+@dataclass
+class Deployed:
+    """Deployments of a job: the first two took their turn, the third failed and went back, the last is under way."""
+
+    first: Deployment
+    second: Deployment
+    returned: Deployment
+    open: Deployment
+
+
+def deployed(served: Served, name: str = "clicks", message: str = TRACEBACK) -> Deployed:
+    """Have versions 1 to 4 of a job deployed: the job of the third fails with ``message``, and the fourth has none yet."""
+    made = []
+    for version, ends in ((1, True), (2, True), (3, False)):
+        made.append(_deployment(served, name, version, made[-1].new if made else None))
+        if version > 1:
+            served.jobs.end(made[-2].new, JobStatus.FINISHED, stopped_with=f"/srv/savepoints/{version}")
+        _begun(served, made[-1].new, name, version)
+        _goes(served, made[-1], Step.WATCHING, *((Step.PROMOTING, Step.DEPLOYED) if ends else ()))
+    served.jobs.end(made[2].new, JobStatus.FAILED, message=message)
+    _goes(served, made[2], Step.RETURNING, message=message)
+    _begun(served, made[2].back, name, 2)
+    _goes(served, made[2], Step.RETURNED)
+    open_one = _deployment(served, name, 4, made[2].back)
+    found = [served.dispatcher.deploying.deployments.get(each.id)[0] for each in (*made, open_one)]
+    return Deployed(*found)
+
+
+def _deployment(served: Served, name: str, version: int, old: str | None) -> Deployment:
+    return served.dispatcher.deploying.deployments.add(
+        uuid.uuid4().hex,
+        job=name,
+        program=f"/srv/jobs/{name}/v{version}/job.py",
+        fingerprint=str(version) * 64,
+        slots=1,
+        watch=90.0,
+        by="ada",
+        old=old,
+        version=version,
+        savepoint=None if old is None else f"/srv/savepoints/{version}",
+    )
+
+
+def _begun(served: Served, id: str, name: str, version: int) -> None:
+    served.jobs.add(id, name=name, slots=1, program=f"/srv/jobs/{name}/v{version}/job.py", by="ada", restored_from=None)
+    assert served.jobs.begin(id, served.jobs.get(id).number) == 1
+    served.jobs.turned(id, JobStatus.RUNNING)
+
+
+def _goes(served: Served, deployment: Deployment, *steps: Step, message: str = "") -> None:
+    deployments = served.dispatcher.deploying.deployments
+    for step in steps:
+        deployments.to(deployments.get(deployment.id)[0], step, message)
 
 
 @contextmanager

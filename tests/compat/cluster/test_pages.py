@@ -17,7 +17,7 @@ from compat.cluster.records import Room
 from compat.compiler.executiongraph.states import JobStatus
 from compat.service.access import COOKIE
 from compat.service.records import Role
-from tests.compat.cluster.served import HOSTILE, LONG, Filled, Served, checkpoint, filled
+from tests.compat.cluster.served import HOSTILE, LONG, Filled, Served, checkpoint, deployed, filled
 
 OWN = {"Origin": "http://localhost"}
 
@@ -286,3 +286,94 @@ def test_a_status_that_is_none_has_a_colour(empty: Served) -> None:
     odd = replace(entry.vertices[0], status="DEPLOYING", tasks={}, failure=None)
     empty.place.store.write(replace(entry, vertices=[odd]))
     assert '<span class="state warn">DEPLOYING</span>' in page(empty, f"/ui/jobs/{job.id}", Role.NONE)
+
+
+def cells(text: str, label: str) -> list[str]:
+    """What the cells of a column say, without markup."""
+    found = re.findall(rf'<td[^>]*data-label="{re.escape(label)}"[^>]*>(.*?)</td>', text, re.DOTALL)
+    return [" ".join(html.unescape(re.sub(r"<[^>]+>", "", each)).split()) for each in found]
+
+
+def test_deployments_tell_how_far_they_are_and_what_runs(empty: Served) -> None:
+    assert "compat deploy job.py" in page(empty, "/ui/deployments")
+    made = deployed(empty)
+    text = page(empty, "/ui/deployments")
+    assert [each.split(" ")[0] for each in cells(text, "Step")] == ["stopping", "returned", "deployed", "deployed"]
+    assert cells(text, "Step")[1] == "returned ValueError: no price for <b>7</b>\\x1b[31m"
+    assert cells(text, "Version") == ["4", "3", "2", "1"]
+    assert cells(text, "Runs") == ["under way", "the old job", "the new job", "the new job"]
+    assert cells(text, "Ended (UTC)")[0] == "–"
+    assert f'href="/ui/jobs/{made.returned.back}"' in text
+
+
+def test_a_deployment_tells_its_steps_and_why_it_failed(empty: Served) -> None:
+    made = deployed(empty)
+    text = page(empty, f"/ui/deployments/{made.returned.id}")
+    steps = re.findall(r'<th scope="row"><span class="state [a-z]+">([^<]+)</span></th>', text)
+    assert steps == ["stopping", "watching", "returning", "returned"]
+    assert "The old job runs again. Deployed by ada." in html.unescape(re.sub(r"<[^>]+>", "", text))
+    assert 'role="alert"' in text
+    assert "no price for &lt;b&gt;7&lt;/b&gt;" in text
+    assert "/srv/savepoints/3" in text
+    assert cells(text, "Status") == ["FINISHED", "FAILED", "RUNNING"]
+    assert cells(text, "Job") == [made.second.new, made.returned.new, made.returned.back]
+    assert cells(text, "What it failed with")[1].startswith("ValueError: no price")
+    under_way = page(empty, f"/ui/deployments/{made.open.id}")
+    assert "the old job is stopped with a savepoint" in under_way
+    assert 'role="alert"' not in under_way
+    assert "There is no deployment" in page(empty, "/ui/deployments/nothing", status=404)
+
+
+def test_rows_of_jobs_tell_their_program_and_version(empty: Served) -> None:
+    made = deployed(empty)
+    other = empty.job("by hand")
+    text = page(empty, "/")
+    assert cells(text, "Program")[:2] == ["job.py", "/srv/jobs/clicks/v2/job.py version 2"]
+    assert cells(text, "Program")[2:] == [f"/srv/jobs/clicks/v{number}/job.py version {number}" for number in (3, 2, 1)]
+    assert "/ui/deployments" not in page(empty, f"/ui/jobs/{other.id}").split("<main")[1]
+    back = page(empty, f"/ui/jobs/{made.returned.back}")
+    assert f'<a href="/ui/deployments/{made.returned.id}">version 2</a>' in back
+    for address in ("/", "/ui/jobs", "/ui/deployments", f"/ui/deployments/{made.returned.id}"):
+        assert empty.get(address, Role.NONE).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "names"),
+    [
+        ("", ["zebra", "alpha", "clicks"]),
+        ("?sort=name", ["alpha", "clicks", "zebra"]),
+        ("?sort=program", ["clicks", "alpha", "zebra"]),
+        ("?q=ZEB", ["zebra"]),
+        ("?q=v2/job.py", ["clicks"]),
+        ("?status=RUNNING", ["zebra", "clicks"]),
+        ("?status=CREATED", ["alpha"]),
+        ("?status=x&sort=y", ["zebra", "alpha", "clicks"]),
+        ("?q=nothing+of+that", []),
+    ],
+)
+def test_jobs_are_found_and_sorted(empty: Served, query: str, names: list[str]) -> None:
+    deployed(empty)
+    empty.job("alpha", runs=False, program="a.py", slots=4)
+    empty.job("zebra", program="Z.py", by="grace")
+    text = page(empty, f"/{query}")
+    table = text[text.index('aria-label="Jobs that have not ended"') : text.index("Ended lately")]
+    assert re.findall(r'<th scope="row"><a [^>]*><span [^>]*>([^<]*)</span>', table) == names
+    assert ("None is like that." in table) == (not names)
+
+
+def test_ended_jobs_and_deployments_are_found(empty: Served) -> None:
+    deployed(empty)
+    assert len(cells(page(empty, "/ui/jobs"), "Status")) == 3
+    assert len(cells(page(empty, "/ui/jobs?status=FAILED"), "Status")) == 1
+    assert cells(page(empty, "/ui/jobs?q=V1/"), "Program") == ["/srv/jobs/clicks/v1/job.py version 1"]
+    assert "None is like that." in page(empty, "/ui/jobs?q=%25")
+    assert cells(page(empty, "/ui/deployments?status=returned"), "Version") == ["3"]
+    assert cells(page(empty, "/ui/deployments?q=v2"), "Version") == ["2"]
+
+
+def test_what_a_deployment_says_is_text(empty: Served) -> None:
+    made = deployed(empty, HOSTILE, HOSTILE)
+    for address in ("/", "/ui/deployments", f"/ui/deployments/{made.returned.id}"):
+        text = page(empty, address)
+        assert "<img" not in text
+        assert "\u202e" not in text

@@ -60,6 +60,10 @@ def test_only_an_admin_forces_and_says_why(service, job):
     assert service.promote(job, "admin", force=True).status_code == 422
     forced = service.promote(job, "admin", force=True, reason="a fresh start").json()
     assert forced["promotion"]["forced"]
+    assert [each["forced"] for each in service.client().get(f"/jobs/{job}/versions").json()["versions"]] == [
+        True,
+        False,
+    ]
     assert forced["check"]["verdict"] == "incompatible"
     history = service.client().get(f"/jobs/{job}/promotions").json()["promotions"]
     assert [(one["number"], one["reason"]) for one in history] == [(2, "a fresh start"), (1, None)]

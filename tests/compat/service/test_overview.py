@@ -10,8 +10,8 @@ import pytest
 from sqlalchemy import text
 
 from compat.service.pages import jobs as pages
-from compat.service.registry.overview import Order, Wanted, _query
-from tests.compat.service.running import serve
+from compat.service.registry.overview import Order, Standing, VersionOrder, Wanted, WantedVersions, _query
+from tests.compat.service.running import OLD, RENUMBERED, plan, serve
 from tests.compat.service.test_registry import new_check, push, registry  # noqa: F401 - a fixture
 
 LAST = {
@@ -51,6 +51,53 @@ def test_jobs_are_found_and_sorted(filled, wanted, found):
     asked = Wanted(**wanted)
     assert [job.name for job in filled.overview.page(asked, 100)] == found
     assert filled.overview.count(asked) == len(found)
+
+
+@pytest.fixture
+def versions(registry):  # noqa: F811
+    """Four versions of a job: the first was promoted, the second by force and then again, the third by force."""
+    for name, author in (("a", "Grace"), ("b", "ada"), ("c", None), ("d", "ada")):
+        push(registry, "orders", name, commit=f"{name}f00", author=author)
+    push(registry, "other", "a")
+    for number, expected, reason in ((1, None, None), (2, 1, "at once"), (2, 2, None), (3, 2, "the same again")):
+        registry.jobs.promote("orders", number, expected=expected, by="ci", check=None, reason=reason)
+    return registry
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"),
+    [
+        ({}, [4, 3, 2, 1]),
+        ({"text": "ADA"}, [4, 2]),
+        ({"text": "bf0"}, [2]),
+        ({"text": "orders@3"}, [3]),
+        ({"text": "%"}, []),
+        ({"standing": Standing.PROMOTED}, [3, 2, 1]),
+        ({"standing": Standing.FORCED}, [3]),
+        ({"standing": Standing.NEVER}, [4]),
+        ({"text": "ada", "standing": Standing.NEVER}, [4]),
+        ({"order": VersionOrder.OLDEST}, [1, 2, 3, 4]),
+        ({"order": VersionOrder.AUTHOR}, [4, 2, 1, 3]),
+        ({"order": VersionOrder.OPERATORS}, [4, 3, 2, 1]),
+    ],
+)
+def test_versions_are_found_and_sorted(versions, wanted, found):
+    asked = WantedVersions(**wanted)
+    assert [version.number for version in versions.overview.versions("orders", asked, 100)] == found
+    assert versions.overview.count_versions("orders", asked) == len(found)
+    assert [
+        version.number for page in (1, 2) for version in versions.overview.versions("orders", asked, 2, page)
+    ] == found
+
+
+def test_a_version_is_forced_as_its_last_promotion_was(versions):
+    assert versions.jobs.forced() == {"orders@3"}
+    assert [version.forced for version in versions.jobs.versions("orders")] == [False, True, False, False]
+    assert [version.forced for version in versions.jobs.ran("orders", 9)] == [True, False, False]
+    assert versions.jobs.get("orders").current.forced
+    versions.jobs.promote("orders", 3, expected=3, by="ci", check=None)
+    assert versions.jobs.forced() == frozenset()
+    assert not versions.jobs.version("orders", 3).forced
 
 
 def test_pages_are_all_jobs_each_once(filled):
@@ -118,6 +165,49 @@ def many(tmp_path_factory):
 
 def rows(page):
     return re.findall(r'<th scope="row"><a href="/jobs/[^"]+">([^<]+)</a>', page)
+
+
+def test_the_page_of_a_job_finds_versions_and_marks_the_forced(versioned):
+    def ask(address):
+        answer = httpx.get(f"{versioned.url}{address}")
+        assert answer.status_code == 200
+        return answer.text
+
+    def found(page):
+        table = page[page.index('aria-label="Versions"') :]
+        return re.findall(r'<th scope="row"><a href="/jobs/orders/versions/(\d+)">', table[: table.index("</table>")])
+
+    first = ask("/jobs/orders")
+    assert (len(found(first)), "60 versions" in first) == (pages.MOST, True)
+    (more,) = re.findall(r'<a href="([^"]+)">More versions</a>', first)
+    assert found(ask(html.unescape(more))) == [str(number) for number in range(10, 0, -1)]
+    assert found(ask("/jobs/orders?sort=oldest"))[:2] == ["1", "2"]
+    assert found(ask("/jobs/orders?q=author+7&promoted=never")) == ["7"]
+    assert found(ask("/jobs/orders?promoted=forced")) == ["3"]
+    assert "None is like that." in ask("/jobs/orders?q=nothing+of+that")
+    assert found(ask("/jobs/orders?promoted=x&sort=y")) == found(first)
+    mark = r'orders@3</(?:a|span)>\s*<span class="state gone"'
+    for address in ("/", "/jobs/orders?q=orders@3", "/checks"):
+        assert re.search(mark, ask(address)), address
+    for address in ("/jobs/orders/versions/3", "/jobs/orders/compare?old=1&new=3", "/checks/1"):
+        assert "its promotion was forced" in ask(address), address
+    for address in ("/jobs/orders/versions/4", "/jobs/orders/compare?old=1&new=2"):
+        assert "its promotion was forced" not in ask(address).replace("forced</option>", ""), address
+
+
+@pytest.fixture(scope="module")
+def versioned(tmp_path_factory):
+    """A service with sixty versions of a job, the third of which was promoted by force."""
+    running = serve(tmp_path_factory.mktemp("versions"))
+    registry = running.registry  # noqa: F811
+    for number in range(1, 61):
+        assert running.push("orders", *(OLD if number % 2 else RENUMBERED), author=f"author {number}").is_success
+    registry.jobs.promote("orders", 3, expected=None, by="ci", check=None, reason="at once")
+    body = {"old": {"job": "orders"}, "new": {"plan": plan(*RENUMBERED), "label": "job.py"}, "record": True}
+    assert running.client("push").post("/checks", json=body).status_code == 201
+    registry.database.close()
+    yield running
+    running.stop()
 
 
 def test_the_page_finds_without_a_script(many):

@@ -14,6 +14,7 @@ from compat.plan.facts import facts_of
 from compat.report import ReportContext
 from compat.report.json_report import as_dict
 from compat.view.layers import LAYERS, Side, joint_layers
+from compat.view.order import FATES
 from compat.view.page_values import check_section, document_section, plan_section
 from tests.compat.browser.samples import NEW, OLD, all_fates, plan, wide_plan
 from tests.compat.builders import moved_report, operator, program
@@ -85,6 +86,21 @@ def test_the_ledger_is_told_as_the_text_tells_it():
     assert told == [("n", "restored", f"id, type, by {who}") for who in ("our readers", "Flink's serializers")]
     (unknown,) = check_section(CASES["unknown"], CONTEXT)["accounts"]
     assert (unknown["state"], unknown["fate"], unknown["evidence"]) == ("what it may keep besides", "unknown", "CMP410")
+    assert not unknown["named"]
+
+
+def test_accounts_name_both_operators_and_the_worst_fates_come_first():
+    found = section()
+    sides = {side: found["sides"][side]["operators"] for side in ("old", "new")}
+    told = [
+        (row["fate"], *(None if row[side] is None else sides[side][row[side]]["name"] for side in ("old", "new")))
+        for row in found["accounts"]
+    ]
+    assert [fate for fate, *_ in told] == sorted((fate for fate, *_ in told), key=FATES.index)
+    assert {fate for fate, *_ in told} == {"refused", "wrong-hands", "restored"}
+    for fate, old, new in told:
+        assert (new is None) == (fate == "refused")
+        assert new is None or (old == new) == (fate == "restored")
 
 
 def test_a_report_that_was_kept_without_a_ledger_is_shown():
