@@ -9,7 +9,7 @@ from pathlib import Path
 import jpype
 import msgspec
 
-from compat.loader.failure import CLASSPATH, HADOOP, RUNTIME_PROPERTIES
+from compat.loader.failure import CLASSPATH, RUNTIME_PROPERTIES
 from compat.loader.jvm import connector_jars
 from compat.loader.jvm.bridge import (
     Java,
@@ -50,6 +50,27 @@ _REQUIRED = re.compile(r"No data for required key '([^']+)'")
 _NO_FACTORY = re.compile(r"Could not find any factory for identifier '([^']+)' that implements '([^']+)'")
 _NO_RESOURCE = "inStream parameter is null"
 """What Java's ``Properties`` throw for a resource that no loader found."""
+_BY_MESSAGE: tuple[tuple[str, str, str | None], ...] = (
+    (
+        "LocalStreamEnvironment cannot be used",
+        "flink run refuses this program as well: call StreamExecutionEnvironment.getExecutionEnvironment(), which gives a "
+        "local environment where there is no cluster.",
+        None,
+    ),
+    (
+        "RemoteEnvironment cannot be",
+        "flink run refuses this program as well: call StreamExecutionEnvironment.getExecutionEnvironment(), and name the "
+        "cluster where you submit the job.",
+        None,
+    ),
+    (
+        "Scala API is not on the classpath",
+        "Flink looks for the Scala API among its own jars, not in the job's: put its jar into Flink's folder lib on the "
+        "cluster as well, and name it here with --classpath.",
+        CLASSPATH,
+    ),
+)
+"""What to do by what Flink says, and the option: of what it refuses on a cluster just as here."""
 _CLASS_FILES = 44  # a class file of version 61 needs Java 17
 
 
@@ -101,6 +122,8 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
         if kind == "java.lang.NoSuchMethodError":
             hint = f"The program was compiled for another version of a library; this is Flink {version}."
             return Crash(type=kind, message=said, frames=found.frames, hint=hint)
+        if told := next((one[1:] for one in _BY_MESSAGE if one[0] in said), None):
+            return msgspec.structs.replace(found, hint=told[0], option=told[1])
     if (outside := _outside(error, found)) is not None:
         return outside
     if not isinstance(program, JarProgram):
@@ -116,8 +139,6 @@ def _without_class(found: Crash, kind: str, name: str, program: Program | None) 
         return _without_properties(msgspec.structs.replace(found, message=message))
     if isinstance(program, JarProgram) and name == program.main_class:
         hint, option = f"Look at --main-class: {Path(program.path).name} has no such class.", None
-    elif name.startswith("org.apache.hadoop."):
-        hint, option = HADOOP, CLASSPATH
     else:
         hint, option = connector_jars.advice(name) or (
             f"Put the jar that has {name} on the class path with --classpath, or into the job's jar.",

@@ -3,8 +3,8 @@
 import pytest
 
 import compat
-from compat.check.findings import Level, Verdict
-from compat.loader.failure import CLASSPATH, HADOOP, RUNTIME_PROPERTIES, Undecidable
+from compat.check.findings import Fate, Level, Verdict
+from compat.loader.failure import CLASSPATH, RUNTIME_PROPERTIES, Undecidable
 from compat.loader.inputs import FlinkJars, InputError
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import failed
@@ -134,9 +134,17 @@ def test_a_connector_that_nobody_brings_is_named(flink, java):
     assert (found.option, found.source.file, found.source.line) == (CLASSPATH, "Tables.java", 15)
 
 
-def test_hadoop_is_asked_for_by_the_names_of_its_jars(flink, java):
+def test_hadoop_is_asked_for_by_its_name(flink, java):
     found = failure(flink, java, "shop.Tables", "hadoop")
-    assert (found.hint, found.option) == (HADOOP, CLASSPATH)
+    assert found.option == "--connector hadoop"
+    assert found.hint.startswith("Write --connector hadoop, which fetches it by its Maven coordinates")
+
+
+@pytest.mark.parametrize("arguments", [(), ("host",)])
+def test_an_environment_that_flink_refuses_on_a_cluster_is_told_as_such(flink, java, arguments):
+    found = failure(flink, java, "shop.Elsewhere", *arguments)
+    assert found.message.startswith("The program failed: InvalidProgramException: The ")
+    assert found.hint.startswith("flink run refuses this program as well: call StreamExecutionEnvironment.get")
 
 
 def test_an_exception_of_the_program_s_own_is_told_as_its_own(flink, java):
@@ -179,8 +187,19 @@ def test_a_connector_that_wants_values_is_not_refused_for_want_of_them(java, rab
     )
 
 
+def test_a_collection_takes_back_its_position(java):
+    flink_of("1.20.0")
+    report = checked("1.20.0", "shop.Elements")
+    assert report.verdict is Verdict.COMPATIBLE, report.findings
+    assert (
+        "'Source: Collection Source' (uid 'words'): its restore, which it refuses without values, is not tried"
+        in report.notes
+    )
+
+
 @pytest.mark.parametrize("arguments", [(), ("never",)])
 def test_whether_a_source_of_the_program_s_own_takes_its_position_is_not_known(flink, arguments):
     report = checked("2.3.0", "shop.Positions", *arguments)
     assert report.verdict is Verdict.UNKNOWN, report.findings
     assert [one.rule for one in report.findings if one.level is Level.UNKNOWN] == ["CMP418"]
+    assert {one.fate for one in report.mapping if one.note == "CMP418"} == {Fate.UNKNOWN}
