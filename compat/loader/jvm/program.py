@@ -50,6 +50,7 @@ _REQUIRED = re.compile(r"No data for required key '([^']+)'")
 _NO_FACTORY = re.compile(r"Could not find any factory for identifier '([^']+)' that implements '([^']+)'")
 _NO_RESOURCE = "inStream parameter is null"
 """What Java's ``Properties`` throw for a resource that no loader found."""
+_NO_FILE = frozenset({"java.io.FileNotFoundException", "java.nio.file.NoSuchFileException"})
 _BY_MESSAGE: tuple[tuple[str, str, str | None], ...] = (
     (
         "LocalStreamEnvironment cannot be used",
@@ -183,6 +184,9 @@ def _of_own(found: Crash, program: JarProgram) -> Crash:
             "It reads a file on the class path that is not there: name the folder that the file is in with --classpath."
         )
         return msgspec.structs.replace(found, hint=hint, option='--classpath "$FOLDER"')
+    if found.type in _NO_FILE:
+        hint = "It reads a file that is not here: put it there, or begin compat in the folder that its relative paths begin in."
+        return msgspec.structs.replace(found, hint=hint)
     own = own_frames(found.frames)
     if program.arguments or not own or own[0] != found.frames[0]:
         return found

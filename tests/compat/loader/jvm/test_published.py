@@ -126,6 +126,12 @@ def test_a_file_that_is_not_on_the_class_path_is_asked_for(flink, java, tmp_path
     assert plan.job_name == "from a file"
 
 
+def test_a_file_that_is_not_here_is_told_as_such(flink, java):
+    found = failure(flink, java, "shop.Reading", "conf/shop.properties")
+    assert "conf/shop.properties" in found.message
+    assert found.hint.startswith("It reads a file that is not here: put it there, or begin compat in the folder")
+
+
 def test_a_connector_that_nobody_brings_is_named(flink, java):
     found = failure(flink, java, "shop.Tables")
     assert found.message == (
@@ -195,6 +201,11 @@ def test_a_collection_takes_back_its_position(java):
         "'Source: Collection Source' (uid 'words'): its restore, which it refuses without values, is not tried"
         in report.notes
     )
+
+
+def test_a_table_without_a_name_is_the_same_in_both_versions(flink):
+    report = checked("2.3.0", "shop.Streamed")
+    assert report.verdict is Verdict.COMPATIBLE, report.findings
 
 
 @pytest.mark.parametrize("arguments", [(), ("never",)])
