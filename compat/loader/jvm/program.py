@@ -24,7 +24,7 @@ from compat.loader.jvm.bridge import (
     user_frames,
 )
 from compat.loader.jvm.libraries import own_frames
-from compat.loader.jvm.messages import Crash, JarProgram, Program, Request
+from compat.loader.jvm.messages import Crash, JarProgram, Program, Request, SqlScript
 from compat.loader.jvm.runtime_properties import RUNTIME
 
 _WRAPPERS = (
@@ -33,7 +33,8 @@ _WRAPPERS = (
     "java.util.concurrent.ExecutionException",
 )
 _PROPERTIES = "application_properties.json"
-_NO_BROKER = "No resolvable bootstrap urls"
+_UNREACHABLE = ("No resolvable bootstrap urls", "Could not connect to meta store")
+"""What Kafka's clients and Hive's say where they reach nobody."""
 _OUTSIDE = frozenset(
     {
         *("java.net.ConnectException", "java.net.UnknownHostException", "java.net.NoRouteToHostException"),
@@ -125,7 +126,7 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
             return Crash(type=kind, message=said, frames=found.frames, hint=hint)
         if told := next((one[1:] for one in _BY_MESSAGE if one[0] in said), None):
             return msgspec.structs.replace(found, hint=told[0], option=told[1])
-    if (outside := _outside(error, found)) is not None:
+    if (outside := _outside(error, found, program)) is not None:
         return outside
     if not isinstance(program, JarProgram):
         return found
@@ -208,11 +209,21 @@ def _is_loaded(name: str) -> bool:
     return False
 
 
-def _outside(error: Java, found: Crash) -> Crash | None:
+def _outside(error: Java, found: Crash, program: Program | None) -> Crash | None:
     """The crash of a program that asks the outside world while it builds its job: which call, and which line; else None."""
     chain = list(causes(error))
-    if not any(str(one.getClass().getName()) in _OUTSIDE or _NO_BROKER in str(one.getMessage() or "") for one in chain):
+    said = " ".join(str(one.getMessage() or "") for one in chain)
+    if not any(str(one.getClass().getName()) in _OUTSIDE for one in chain) and not any(
+        map(said.__contains__, _UNREACHABLE)
+    ):
         return None
+    if isinstance(program, SqlScript):
+        message = f"Flink asks the outside world for it: {described(error)}"
+        hint = (
+            "Make that reachable from here. What a catalog elsewhere tells of a table can stand in the script instead: "
+            "CREATE TEMPORARY TABLE, with the table's own columns and options."
+        )
+        return msgspec.structs.replace(found, message=message, hint=hint)
     for one in chain:
         trace = list(one.getStackTrace())
         own = own_frames(list(user_frames(trace)))

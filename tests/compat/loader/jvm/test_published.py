@@ -9,7 +9,7 @@ from compat.loader.inputs import FlinkJars, InputError
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import failed
 from compat.loader.jvm.maven import Artifact, fetch
-from compat.loader.jvm.messages import JarProgram
+from compat.loader.jvm.messages import JarProgram, SqlScript
 from compat.loader.jvm.process import JvmOptions, build, build_all
 from tests import needs
 from tests.compat.loader.jvm.golden import JAVA
@@ -138,6 +138,20 @@ def test_a_connector_that_nobody_brings_is_named(flink, java):
         "The program failed: ValidationException: No DynamicTableFactory for 'orders-cdc' is on the class path."
     )
     assert (found.option, found.source.file, found.source.line) == (CLASSPATH, "Tables.java", 15)
+
+
+def test_a_catalog_that_nobody_reaches_is_told_without_its_trace(flink, java):
+    """For a script there is no line of a program: the statement tells where, and what can stand in it instead."""
+    script = SqlScript(path="shop.sql", text="CREATE CATALOG shop WITH ('type' = 'unreachable');")
+    options = JvmOptions(options={}, user_classpath=(JAR,))
+    found = failed(build(script, flink, java, options), script, options, "shop.sql")
+    assert found.message == (
+        "The statement at line 1 failed: Flink asks the outside world for it: "
+        "ConnectException: nobody listens at metastore:9083"
+    )
+    assert found.hint.startswith(
+        "Make that reachable from here. What a catalog elsewhere tells of a table can stand in the script"
+    )
 
 
 def test_hadoop_is_asked_for_by_its_name(flink, java):
