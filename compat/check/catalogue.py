@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from compat.check import rules
-from compat.check.findings import Fate, Finding
+from compat.check.findings import Fate, Finding, Level
 from compat.check.rule import Rule
 
 
@@ -37,7 +37,9 @@ def find(text: str) -> Rule | None:
 
 
 def fate_of(finding: Finding) -> Fate:
-    """What becomes of the state that a finding is about."""
+    """What becomes of the state that a finding is about; an open question tells nothing of it."""
+    if finding.level is Level.UNKNOWN:
+        return Fate.UNKNOWN
     return finding.fate or RULES[finding.rule].fate
 
 

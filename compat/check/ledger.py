@@ -79,8 +79,7 @@ class _Book:
         told = min((one for one in found if one is not None), key=lambda one: one.level.rank, default=None)
         account = Account(old=pair.old, state=state, new=pair.new, fate=Fate.RESTORED)
         if told is not None and told.level.rank <= Level.MIGRATE.rank:
-            fate = Fate.UNKNOWN if told.level is Level.UNKNOWN else fate_of(told)
-            return replace(account, fate=fate, rule=told.rule)
+            return replace(account, fate=fate_of(told), rule=told.rule)
         proof = self._proof(pair, state)
         if isinstance(proof, Evidence):
             return replace(account, evidence=proof)

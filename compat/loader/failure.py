@@ -12,8 +12,12 @@ SAID = "It said:"
 """The line of a traceback behind which is what the program said."""
 CLASSPATH = '--classpath "$JAR"'
 """The option that gives a job a jar that it lacks, as it is typed in a shell."""
-HADOOP = "Put Hadoop's jars, such as hadoop-client-api, hadoop-client-runtime and commons-logging, on the class path."
-"""What to do where a class of Hadoop's is missing, which neither Flink nor its connectors have."""
+CONNECTOR = "--connector {0}"
+"""The option that has a connector, or another part of a job's surroundings, fetched by its name."""
+FETCHED = (
+    f"Write {CONNECTOR}, which fetches it by its Maven coordinates, or put its jar on the class path: --classpath JAR."
+)
+"""What to do where that is missing."""
 RUNTIME_PROPERTIES = '--runtime-properties "$FILE"'
 """The option that gives a job the properties of AWS's service, likewise."""
 

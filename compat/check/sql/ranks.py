@@ -14,11 +14,15 @@ from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kep
 from compat.check.sql.nodes import ExecNode, read
 from compat.check.sql.options import is_limited
 from compat.check.sql.rows import Lineage, Rows, Traced, picked
+from compat.check.sql.sources import identity
 from compat.check.sql.windows import Window, Windowing, window_changes
+from compat.plan.queries import description
 from compat.state.model.operators import Operator
 
 _ALL_ROWS = "Retract"
 _MATERIALIZER = "SinkMaterializer"
+_OF_FLINK = frozenset({"sink_writer", "sink_committer", "sink_global_committer", "SinkOperator"})
+"""The operators that Flink makes of a sink of any connector, which rules about connectors judge."""
 _CUT = "table.exec.sink.type-length-enforcer"
 
 
@@ -233,9 +237,11 @@ class _Schema(Struct, frozen=True, rename="camel"):
 
 class _Resolved(Struct, frozen=True):
     table_schema: _Schema = msgspec.field(name="schema", default=_Schema())
+    options: Mapping[str, str] = {}
 
 
 class _Table(Struct, frozen=True, rename="camel"):
+    identifier: str = ""
     resolved_table: _Resolved = _Resolved()
 
 
@@ -278,12 +284,39 @@ class Nothing(Struct, frozen=True, kw_only=True):
         return iter(())
 
 
+class Begun(Struct, frozen=True):
+    """What operators of a connector have begun to write into a table: files, for instance, that are to be committed to it."""
+
+    table: str
+    options: Mapping[str, str]
+
+    def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
+        """Whether it is another table, or whether that is not told."""
+        assert isinstance(new, Begun)
+        if self.options and self == new:
+            return
+        names = sorted({name for name, _ in self.options.items() ^ new.options.items()})
+        title = f"it wrote into {self.table} and writes into {new.table}"
+        if self.table == new.table:
+            title = f"it writes into {self.table} with other options: {', '.join(names)}"
+            if not names:
+                title = f"which table {self.table} is, nothing tells: its options are not in the plan"
+        yield Difference(Aspect.UNKNOWN, title, "What it has begun to write may be of another table than NEW's")
+
+
 def materialized(operator: Operator, text: str, lineage: Lineage) -> Meaning:
-    """What a sink with a primary key keeps of the rows that it was given (Flink: ``SinkUpsertMaterializer``)."""
+    """What a sink with a primary key keeps of the rows that it was given (Flink: ``SinkUpsertMaterializer``).
+
+    Behind the query, operators of the connector keep what they have begun to write into the table.
+    """
+    node = read(text, _SinkNode)
+    own = operator.kind not in _OF_FLINK or operator.detail.get("class") is not None
+    if own and description(operator, numbered=False) is None:
+        table = node.dynamic_table_sink.table
+        return Begun(table.identifier.replace("`", ""), identity(table.resolved_table.options))
     if not operator.name.startswith(_MATERIALIZER):
         return Nothing()
     rows = lineage.sides(operator)[0]
-    node = read(text, _SinkNode)
     schema = node.dynamic_table_sink.table.resolved_table.table_schema
     last = LastRows(rows, picked(rows, schema.keys), "the primary key of its table")
     cut = node.configuration.get(_CUT, "") if schema.limited else ""

@@ -22,6 +22,8 @@ _FRAMEWORK = (
 )
 _ENDS = 10
 """How many frames of a long stack are told, from the innermost and from the outermost on."""
+_TRACE = re.compile(r"\s*\n\s*(?:at [\w.$/<>@]+\([^)\n]*\)|\.\.\. \d+ more)")
+"""A line of a trace."""
 _IDENTITY = re.compile(r"(?<=[\w$;])@[0-9a-f]{5,8}\b")
 """The number that Java draws for an object that says nothing of itself."""
 
@@ -158,7 +160,7 @@ def crash(error: Java, wrappers: tuple[str, ...] = ()) -> Crash:
     root = chain[-1]
     if root is not first and (said := text_or_none(root.getMessage())) and said not in message:
         message = f"{message} Caused by {root.getClass().getSimpleName()}: {said}".strip()
-    return Crash(type=str(first.getClass().getName()), message=_IDENTITY.sub("", message), frames=frames)
+    return Crash(type=str(first.getClass().getName()), message=_plain(message), frames=frames)
 
 
 def described(error: Java) -> str:
@@ -166,4 +168,9 @@ def described(error: Java) -> str:
     root = list(causes(error))[-1]
     message = text_or_none(root.getMessage())
     name = str(root.getClass().getSimpleName())
-    return f"{name}: {_IDENTITY.sub('', message)}" if message else name
+    return f"{name}: {_plain(message)}" if message else name
+
+
+def _plain(message: str) -> str:
+    """What an exception says without the traces of others that some put into it, and without numbers that Java draws."""
+    return _IDENTITY.sub("", _TRACE.sub("", message))

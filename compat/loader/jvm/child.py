@@ -39,6 +39,7 @@ from compat.loader.jvm.messages import (
     Stuck,
     Submitted,
 )
+from compat.loader.jvm.node_numbers import restart_numbers_of_tables
 from compat.loader.jvm.program import crash_of, packaged
 from compat.loader.jvm.pyflink.gateway import Gateway
 from compat.loader.jvm.restore import Built, restore
@@ -178,6 +179,7 @@ class _Workplace:
         java("java.lang.System").setProperties(self._properties.clone())
         java("java.util.Locale").setDefault(self._locale)
         java("java.util.TimeZone").setDefault(self._time_zone)
+        restart_numbers_of_tables()
         self.places.forget()
 
     def gateway(self) -> Gateway:

@@ -1,4 +1,5 @@
-"""The jars of connectors and formats that Flink does not bring along, by the names that SQL has for them: ``--connector``.
+"""The jars of connectors, formats and file systems that Flink does not bring along, by the names that SQL has for them, or that
+Flink has: ``--connector``.
 
 A connector has releases of its own, each for a version of Flink. Which there are the repository of Maven tells, and where it
 cannot be asked, what is known here.
@@ -11,7 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from compat.loader.failure import CLASSPATH
+from compat.loader.failure import CLASSPATH, CONNECTOR, FETCHED
 from compat.loader.jvm.distribution import FLINK, parsed
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.maven import Artifact, fetch, releases
@@ -20,6 +21,7 @@ from compat.loader.jvm.maven import Artifact, fetch, releases
 class ConnectorJar(Struct, frozen=True, kw_only=True):
     """A connector or format: the artifacts that hold it, of which the first with a fitting release is taken.
 
+    ``{flink}`` in the name of an artifact is the version of Flink that it is for, so that each of its releases is.
     ``beside`` are artifacts that are taken with it where they have the same release. ``names`` are what SQL calls it,
     ``packages`` where its classes are. A ``whole`` jar needs no other. ``known`` are releases: of one that is released with
     Flink (``of_flink``) none, of others each with the version of Flink behind it, or for any Flink of the first API.
@@ -122,6 +124,38 @@ CONNECTORS: Mapping[str, ConnectorJar] = {
     "faker": ConnectorJar(
         artifacts=("flink-faker",), names=("faker",), known=("0.5.3",), group="com.github.knaufk", whole=False
     ),
+    "iceberg": ConnectorJar(
+        artifacts=("iceberg-flink-runtime-{flink}",),
+        names=("iceberg",),
+        packages=("org.apache.iceberg.",),
+        group="org.apache.iceberg",
+    ),
+    "paimon": ConnectorJar(
+        artifacts=("paimon-flink-{flink}",),
+        names=("paimon",),
+        packages=("org.apache.paimon.",),
+        group="org.apache.paimon",
+    ),
+    "hive": ConnectorJar(
+        artifacts=("flink-sql-connector-hive-3.1.3_2.12", "flink-sql-connector-hive-2.3.10_2.12"),
+        names=("hive",),
+        packages=("org.apache.flink.table.catalog.hive.", "org.apache.flink.connectors.hive."),
+        of_flink=True,
+    ),
+    "hadoop": ConnectorJar(
+        artifacts=("hadoop-client-runtime",),
+        packages=("org.apache.hadoop.",),
+        whole=False,
+        known=("3.4.1",),
+        group="org.apache.hadoop",
+    ),
+    "state-processor": ConnectorJar(
+        artifacts=("flink-state-processor-api",), packages=("org.apache.flink.state.api.",), of_flink=True
+    ),
+    **{
+        name: ConnectorJar(artifacts=(name,), of_flink=True)
+        for name in ("flink-s3-fs-hadoop", "flink-azure-fs-hadoop", "flink-gs-fs-hadoop", "flink-oss-fs-hadoop")
+    },
     "avro": _format("flink-sql-avro", "avro"),
     "avro-confluent": _format("flink-sql-avro-confluent-registry", "avro-confluent", "debezium-avro-confluent"),
     "orc": _format("flink-sql-orc", "orc"),
@@ -151,11 +185,7 @@ def advice(name: str) -> tuple[str, str] | None:
     known here."""
     for connector, jar in CONNECTORS.items():
         if name in jar.names or name.startswith(jar.packages or ("\0",)):
-            hint = (
-                f"Write --connector {connector}, which fetches it by its Maven coordinates, or put its jar on the class path: "
-                "--classpath JAR."
-            )
-            return hint, f"--connector {connector}"
+            return FETCHED.format(connector), CONNECTOR.format(connector)
     return None
 
 
@@ -175,18 +205,28 @@ def _chosen(name: str, release: str, flink: str) -> tuple[list[Artifact], bool]:
             f"There is no connector {name!r}: known are {', '.join(CONNECTORS)}.",
             "Put the jar of any other on the class path: --classpath JAR.",
         )
-    for artifact in jar.artifacts:
-        there = releases(jar.group, artifact) or (jar.known if artifact == jar.artifacts[0] else ())
+    artifacts = [name for artifact in jar.artifacts for name in _named(artifact, flink)]
+    for artifact in artifacts:
+        there = releases(jar.group, artifact) or (jar.known if artifact == artifacts[0] else ())
         best = release or (flink if jar.of_flink and flink in there else fitting(there, flink, jar.of_flink))
-        if best is not None and (not release or release in there or len(jar.artifacts) == 1):
+        if artifact not in jar.artifacts and not release:
+            best = max(there, key=lambda one: _number(one) or (), default=None)
+        if best is not None and (not release or release in there or len(artifacts) == 1):
             beside = [one for one in jar.beside if best in releases(jar.group, one)]
             made = [Artifact(group=jar.group, name=one, version=best, alone=jar.whole) for one in (artifact, *beside)]
-            suffix = best.partition("-")[2]
+            suffix = best.partition("-")[2] if artifact in jar.artifacts else artifact.rpartition("-")[2]
             return made, bool(suffix) and not release and parsed(suffix) != parsed(flink)
     raise JvmError(
         f"The connector {name} has no release for Flink {flink}.",
         f"Name one that fits all the same (--connector {name}:RELEASE), or its jar: --classpath JAR.",
     )
+
+
+def _named(artifact: str, flink: str) -> list[str]:
+    """The names of an artifact: one for each version of Flink that it can be for, the wanted one first."""
+    major, minor = parsed(flink)
+    names = (artifact.format(flink=f"{major}.{one}") for one in range(minor, -1, -1))
+    return list(dict.fromkeys(names))
 
 
 def fitting(there: Sequence[str], flink: str, of_flink: bool = False) -> str | None:

@@ -10,7 +10,7 @@ import jpype
 from msgspec import Struct
 
 from compat.loader.jvm.asking import declare
-from compat.loader.jvm.bridge import Java, class_name, described, flink, is_a, java, member, members, user_frames
+from compat.loader.jvm.bridge import FLINK, Java, class_name, described, flink, is_a, java, member, members, user_frames
 from compat.loader.jvm.bridge import operator_of as held_by
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.libraries import CONNECTORS
@@ -35,6 +35,8 @@ _SINK_FUNCTIONS = (
 )
 _WITH_FUNCTION = "streaming.api.operators.AbstractUdfStreamOperator"
 _LEGACY_SOURCE = "streaming.api.operators.StreamSource"
+_SOURCE_FUNCTIONS = f"{FLINK}streaming.api.functions.source."
+"""Where Flink's own functions of sources stand, of which none connects or commits when it takes its position back."""
 
 
 class OperatorFailed(Exception):
@@ -111,16 +113,18 @@ def acts_on_values(operator: Configured, loader: Java) -> bool:
     """True for sources, and for sinks, which commit what they find in their state: values are not handed to them."""
     factory = operator.config.getStreamOperatorFactory(loader)
     held = held_by(factory)
-    if is_a(factory, SOURCE) or is_a(held, _LEGACY_SOURCE, *_SINK_OPERATORS) or is_sink(factory):
+    if is_a(held, _LEGACY_SOURCE):
+        return not (class_name(held.getUserFunction()) or "").startswith(_SOURCE_FUNCTIONS)
+    if is_a(factory, SOURCE) or is_a(held, *_SINK_OPERATORS) or is_sink(factory):
         return True
     return is_a(held, _WITH_FUNCTION) and is_a(held.getUserFunction(), *_SINK_FUNCTIONS)
 
 
 def is_of_connector(operator: Configured, loader: Java) -> bool:
-    """True for an operator whose function is a connector's own, as it was published."""
+    """True for an operator whose function is a connector's own or a source of Flink's own, as it was published."""
     held = held_by(operator.config.getStreamOperatorFactory(loader))
-    function = held.getUserFunction() if is_a(held, _WITH_FUNCTION) else None
-    return (class_name(function) or "").replace(".", "/").startswith(CONNECTORS)
+    name = (class_name(held.getUserFunction()) or "") if is_a(held, _WITH_FUNCTION) else ""
+    return name.startswith(_SOURCE_FUNCTIONS) or name.replace(".", "/").startswith(CONNECTORS)
 
 
 def harness(operator: Configured, loader: Java, max_parallelism: int, backend: Java = None) -> Java:

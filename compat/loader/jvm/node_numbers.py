@@ -1,15 +1,27 @@
-"""The numbers that Flink's planner gives to ExecNodes, which are in the names of operators."""
+"""The numbers that Flink gives to ExecNodes, which are in the names of operators, and to tables without a name, which are in
+the descriptions of queries: it counts them for a whole JVM."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 
 import jpype
 
-from compat.loader.jvm.bridge import Java, java
+from compat.loader.jvm.bridge import Java, exists, flink, java
 
 _CONTEXT = "org.apache.flink.table.planner.plan.nodes.exec.ExecNodeContext"
+_WITHOUT_NAME = ("catalog.ContextResolvedTable", "catalog.ContextResolvedModel", "api.internal.TableImpl")
+
+
+def restart_numbers_of_tables() -> None:
+    """Count tables and models without a name anew, as in a JVM that has seen none."""
+    for name in filter(exists, (f"table.{one}" for one in _WITHOUT_NAME)):
+        with suppress(jpype.JException):
+            counter = flink(name).class_.getDeclaredField("uniqueId")
+            counter.setAccessible(True)
+            counter.get(None).set(0)
 
 
 class NodeNumbers:

@@ -9,7 +9,7 @@ from pathlib import Path
 import jpype
 import msgspec
 
-from compat.loader.failure import CLASSPATH, HADOOP, RUNTIME_PROPERTIES
+from compat.loader.failure import CLASSPATH, RUNTIME_PROPERTIES
 from compat.loader.jvm import connector_jars
 from compat.loader.jvm.bridge import (
     Java,
@@ -24,7 +24,7 @@ from compat.loader.jvm.bridge import (
     user_frames,
 )
 from compat.loader.jvm.libraries import own_frames
-from compat.loader.jvm.messages import Crash, JarProgram, Program, Request
+from compat.loader.jvm.messages import Crash, JarProgram, Program, Request, SqlScript
 from compat.loader.jvm.runtime_properties import RUNTIME
 
 _WRAPPERS = (
@@ -33,7 +33,8 @@ _WRAPPERS = (
     "java.util.concurrent.ExecutionException",
 )
 _PROPERTIES = "application_properties.json"
-_NO_BROKER = "No resolvable bootstrap urls"
+_UNREACHABLE = ("No resolvable bootstrap urls", "Could not connect to meta store")
+"""What Kafka's clients and Hive's say where they reach nobody."""
 _OUTSIDE = frozenset(
     {
         *("java.net.ConnectException", "java.net.UnknownHostException", "java.net.NoRouteToHostException"),
@@ -50,6 +51,28 @@ _REQUIRED = re.compile(r"No data for required key '([^']+)'")
 _NO_FACTORY = re.compile(r"Could not find any factory for identifier '([^']+)' that implements '([^']+)'")
 _NO_RESOURCE = "inStream parameter is null"
 """What Java's ``Properties`` throw for a resource that no loader found."""
+_NO_FILE = frozenset({"java.io.FileNotFoundException", "java.nio.file.NoSuchFileException"})
+_BY_MESSAGE: tuple[tuple[str, str, str | None], ...] = (
+    (
+        "LocalStreamEnvironment cannot be used",
+        "flink run refuses this program as well: call StreamExecutionEnvironment.getExecutionEnvironment(), which gives a "
+        "local environment where there is no cluster.",
+        None,
+    ),
+    (
+        "RemoteEnvironment cannot be",
+        "flink run refuses this program as well: call StreamExecutionEnvironment.getExecutionEnvironment(), and name the "
+        "cluster where you submit the job.",
+        None,
+    ),
+    (
+        "Scala API is not on the classpath",
+        "Flink looks for the Scala API among its own jars, not in the job's: put its jar into Flink's folder lib on the "
+        "cluster as well, and name it here with --classpath.",
+        CLASSPATH,
+    ),
+)
+"""What to do by what Flink says, and the option: of what it refuses on a cluster just as here."""
 _CLASS_FILES = 44  # a class file of version 61 needs Java 17
 
 
@@ -101,7 +124,9 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
         if kind == "java.lang.NoSuchMethodError":
             hint = f"The program was compiled for another version of a library; this is Flink {version}."
             return Crash(type=kind, message=said, frames=found.frames, hint=hint)
-    if (outside := _outside(error, found)) is not None:
+        if told := next((one[1:] for one in _BY_MESSAGE if one[0] in said), None):
+            return msgspec.structs.replace(found, hint=told[0], option=told[1])
+    if (outside := _outside(error, found, program)) is not None:
         return outside
     if not isinstance(program, JarProgram):
         return found
@@ -116,8 +141,6 @@ def _without_class(found: Crash, kind: str, name: str, program: Program | None) 
         return _without_properties(msgspec.structs.replace(found, message=message))
     if isinstance(program, JarProgram) and name == program.main_class:
         hint, option = f"Look at --main-class: {Path(program.path).name} has no such class.", None
-    elif name.startswith("org.apache.hadoop."):
-        hint, option = HADOOP, CLASSPATH
     else:
         hint, option = connector_jars.advice(name) or (
             f"Put the jar that has {name} on the class path with --classpath, or into the job's jar.",
@@ -162,6 +185,9 @@ def _of_own(found: Crash, program: JarProgram) -> Crash:
             "It reads a file on the class path that is not there: name the folder that the file is in with --classpath."
         )
         return msgspec.structs.replace(found, hint=hint, option='--classpath "$FOLDER"')
+    if found.type in _NO_FILE:
+        hint = "It reads a file that is not here: put it there, or begin compat in the folder that its relative paths begin in."
+        return msgspec.structs.replace(found, hint=hint)
     own = own_frames(found.frames)
     if program.arguments or not own or own[0] != found.frames[0]:
         return found
@@ -183,11 +209,21 @@ def _is_loaded(name: str) -> bool:
     return False
 
 
-def _outside(error: Java, found: Crash) -> Crash | None:
+def _outside(error: Java, found: Crash, program: Program | None) -> Crash | None:
     """The crash of a program that asks the outside world while it builds its job: which call, and which line; else None."""
     chain = list(causes(error))
-    if not any(str(one.getClass().getName()) in _OUTSIDE or _NO_BROKER in str(one.getMessage() or "") for one in chain):
+    said = " ".join(str(one.getMessage() or "") for one in chain)
+    if not any(str(one.getClass().getName()) in _OUTSIDE for one in chain) and not any(
+        map(said.__contains__, _UNREACHABLE)
+    ):
         return None
+    if isinstance(program, SqlScript):
+        message = f"Flink asks the outside world for it: {described(error)}"
+        hint = (
+            "Make that reachable from here. What a catalog elsewhere tells of a table can stand in the script instead: "
+            "CREATE TEMPORARY TABLE, with the table's own columns and options."
+        )
+        return msgspec.structs.replace(found, message=message, hint=hint)
     for one in chain:
         trace = list(one.getStackTrace())
         own = own_frames(list(user_frames(trace)))

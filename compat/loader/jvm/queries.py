@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import structs
@@ -23,6 +23,7 @@ _TARGET = re.compile(
 )
 _QUOTES = re.compile(r"[`\s]")
 _ENDS = ("source", "legacy_source", "sink_writer", "sink_committer", "sink_global_committer", "SinkOperator")
+_SINK = "-exec-sink_"
 _RUNTIME = "org.apache.flink.table."
 
 
@@ -85,16 +86,18 @@ def _detail(operator: Operator) -> Detail:
 def _exec_nodes(job: Job) -> dict[int, str]:
     """The nodes of the compiled plan, as JSON, by the operators that they made.
 
-    An operator's description begins with the number of its node, if names are short; else it is that of its node.
+    An operator's description begins with the number of its node, if names are short; else it is that of its node. Those that
+    a connector makes behind the last node of a query have no such description: they are of the sink that they lead to.
     """
     if job.exec_plan is None:
         return {}
-    plan: list[dict[str, Any]] = json.loads(job.exec_plan)["nodes"]
+    whole = json.loads(job.exec_plan)
+    plan: list[dict[str, Any]] = whole["nodes"]
     by_number = {int(node["id"]): node for node in plan}
     by_description: dict[str, list[dict[str, Any]]] = {}
     for node in plan:
         by_description.setdefault(node.get("description", ""), []).append(node)
-    found: dict[int, str] = {}
+    found: dict[int, dict[str, Any]] = {}
     for description, operators in _by_description(job.nodes).items():
         match = _DESCRIBED.fullmatch(description)
         if match is not None and match["number"] is not None:
@@ -103,8 +106,43 @@ def _exec_nodes(job: Job) -> dict[int, str]:
             alike = by_description.get(description, [])
         alike = alike * len(operators) if len(alike) == 1 else alike
         if len(alike) == len(operators):
-            found |= {operator.id: json.dumps(node) for operator, node in zip(operators, alike, strict=True)}
-    return found
+            found |= {operator.id: node for operator, node in zip(operators, alike, strict=True)}
+    made = {operator: int(node["id"]) for operator, node in found.items()}
+    for operator, sink in _behind_queries(job, made, whole):
+        found[operator] = by_number[sink]
+    return {operator: json.dumps(node) for operator, node in found.items()}
+
+
+def _behind_queries(job: Job, made: Mapping[int, int], plan: dict[str, Any]) -> Iterator[tuple[int, int]]:
+    """The operators behind the last that a node made, each with the number of the sink's node, where there is one alone.
+
+    ``made`` gives the numbers of the nodes by the operators that they made.
+    """
+    targets: dict[int, list[int]] = {}
+    for edge in plan.get("edges", ()):
+        targets.setdefault(int(edge["source"]), []).append(int(edge["target"]))
+    of_sinks = {int(node["id"]) for node in plan["nodes"] if _SINK in node["type"]}
+    inputs = {node.id: [edge.source for edge in node.inputs] for node in job.nodes}
+    before = {id for node in made for id in _reached([node], lambda id: inputs[id])}
+    for node in job.nodes:
+        if node.id in before or _is_planned(node):
+            continue
+        above = _reached([node.id], lambda id: [] if id in made else inputs[id])
+        numbers = {made[id] for id in above if id in made}
+        ends = _reached(numbers, lambda number: [one for one in targets.get(number, ()) if one not in made.values()])
+        if len(sinks := ends & of_sinks) == 1:
+            yield node.id, sinks.pop()
+
+
+def _reached(starts: Iterable[int], following: Callable[[int], Iterable[int]]) -> set[int]:
+    """All that is reached from some, step by step, with these."""
+    seen, waiting = set[int](), list(starts)
+    while waiting:
+        one = waiting.pop()
+        if one not in seen:
+            seen.add(one)
+            waiting += following(one)
+    return seen
 
 
 def _by_description(nodes: Iterable[Node]) -> dict[str, list[Node]]:

@@ -61,7 +61,7 @@ class Session:
             try:
                 self._run(statement, Path(script.path).parent)
             except jpype.JException as error:
-                raise StatementFailed(_crash(error, statement, self._request.flink)) from error
+                raise StatementFailed(_crash(error, statement, script, self._request.flink)) from error
             except OSError as error:
                 said = f"The plan cannot be read: {error}."
                 raise StatementFailed(Crash(type="OSError", message=said, statement=statement)) from error
@@ -154,7 +154,7 @@ def modes_of(script: SqlScript) -> dict[str, str]:
     return {key: value for key, value in (pair for pair in pairs if pair is not None) if key == _MODE}
 
 
-def _crash(error: Java, statement: SqlStatement, version: str) -> Crash:
+def _crash(error: Java, statement: SqlStatement, script: SqlScript, version: str) -> Crash:
     """The error in a statement: Flink says it in the innermost of its exceptions."""
-    found = crash_of(error, None, version)
+    found = crash_of(error, script, version)
     return replace(found, frames=(), statement=statement)

@@ -11,7 +11,7 @@ from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.check.states import changes, undecided
-from compat.loader.failure import CLASSPATH, HADOOP
+from compat.loader.failure import CLASSPATH, CONNECTOR, FETCHED
 from compat.plan.queries import of_query
 from compat.state.model.operators import Operator
 
@@ -72,7 +72,8 @@ def _advice(operator: Operator, *, in_python: bool) -> Fix:
     """What the author can do: nobody writes the ``open()`` of an operator of a query, but that of a function in it."""
     for pattern, text, code in _BY_CAUSE:
         if found := re.search(pattern, operator.states_unknown or ""):
-            return Fix(text=text.format(*(one.replace("/", ".") for one in found.groups())), code=code)
+            groups = [one.replace("/", ".") for one in found.groups()]
+            return Fix(text=text.format(*groups), code=code and code.format(*groups))
     if not of_query(operator):
         return Fix(text="Ask for all states in open(), and let open() work without its surroundings.")
     if in_python:
@@ -87,13 +88,13 @@ _MISSING = r"(?:ClassNotFoundException|NoClassDefFoundError):? "
 _BY_CAUSE: tuple[tuple[str, str, str | None], ...] = (
     (
         r"supported by Flink through the following plugin\(s\): ([\w-]+)",
-        "Put the jar of Flink's file system {0} on the class path, in the version of Flink.",
-        CLASSPATH,
+        FETCHED,
+        CONNECTOR,
     ),
     (
-        r"org[./]apache[./]hadoop[./]",
-        HADOOP,
-        CLASSPATH,
+        r"org[./]apache[./](hadoop)[./]",
+        FETCHED,
+        CONNECTOR,
     ),
     (
         rf"No suitable driver|{_MISSING}[\w./$]*Driver\b",

@@ -106,8 +106,28 @@ def test_a_format_has_the_version_of_its_flink(offline, monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("flink", "chosen", "notes"),
+    [
+        ("1.20.0", "org.apache.iceberg:iceberg-flink-runtime-1.20:1.10.0", ()),
+        (
+            "2.3.0",
+            "org.apache.iceberg:iceberg-flink-runtime-2.0:1.10.0",
+            ("The connector iceberg is {}: none is released for Flink 2.3.0.",),
+        ),
+    ],
+)
+def test_the_version_of_flink_may_stand_in_the_name_of_the_artifact(offline, monkeypatch, flink, chosen, notes):
+    there = ("1.9.0", "1.10.0", "1.7.1")
+    names = ("iceberg-flink-runtime-1.20", "iceberg-flink-runtime-2.0")
+    monkeypatch.setattr(connectors, "releases", lambda group, name: there if name in names else ())
+    assert connectors.connector_jars(["iceberg"], flink)[1] == tuple(one.format(chosen) for one in notes)
+    assert offline == [chosen]
+
+
+@pytest.mark.parametrize(
     ("name", "flink", "says", "hint"),
     [
+        ("iceberg", "2.3.0", "The connector iceberg has no release for Flink 2.3.0.", "--connector iceberg:RELEASE"),
         ("kafak", "2.3.0", "There is no connector 'kafak': known are kafka, jdbc,", "--classpath JAR"),
         ("pulsar", "2.3.0", "The connector pulsar has no release for Flink 2.3.0.", "--connector pulsar:RELEASE"),
     ],
@@ -126,6 +146,9 @@ def test_what_cannot_be_had_is_said(offline, name, flink, says, hint):
         ("elasticsearch-7", "--connector elasticsearch"),
         ("avro", "--connector avro"),
         ("org.apache.flink.connector.kafka.source.KafkaSource", "--connector kafka"),
+        ("paimon", "--connector paimon"),
+        ("org.apache.hadoop.conf.Configuration", "--connector hadoop"),
+        ("org.apache.flink.state.api.SavepointReader", "--connector state-processor"),
     ],
 )
 def test_the_advice_names_both_ways(asked, option):

@@ -3,13 +3,13 @@
 import pytest
 
 import compat
-from compat.check.findings import Level, Verdict
-from compat.loader.failure import CLASSPATH, HADOOP, RUNTIME_PROPERTIES, Undecidable
+from compat.check.findings import Fate, Level, Verdict
+from compat.loader.failure import CLASSPATH, RUNTIME_PROPERTIES, Undecidable
 from compat.loader.inputs import FlinkJars, InputError
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import failed
 from compat.loader.jvm.maven import Artifact, fetch
-from compat.loader.jvm.messages import JarProgram
+from compat.loader.jvm.messages import JarProgram, SqlScript
 from compat.loader.jvm.process import JvmOptions, build, build_all
 from tests import needs
 from tests.compat.loader.jvm.golden import JAVA
@@ -126,6 +126,12 @@ def test_a_file_that_is_not_on_the_class_path_is_asked_for(flink, java, tmp_path
     assert plan.job_name == "from a file"
 
 
+def test_a_file_that_is_not_here_is_told_as_such(flink, java):
+    found = failure(flink, java, "shop.Reading", "conf/shop.properties")
+    assert "conf/shop.properties" in found.message
+    assert found.hint.startswith("It reads a file that is not here: put it there, or begin compat in the folder")
+
+
 def test_a_connector_that_nobody_brings_is_named(flink, java):
     found = failure(flink, java, "shop.Tables")
     assert found.message == (
@@ -134,9 +140,31 @@ def test_a_connector_that_nobody_brings_is_named(flink, java):
     assert (found.option, found.source.file, found.source.line) == (CLASSPATH, "Tables.java", 15)
 
 
-def test_hadoop_is_asked_for_by_the_names_of_its_jars(flink, java):
+def test_a_catalog_that_nobody_reaches_is_told_without_its_trace(flink, java):
+    """For a script there is no line of a program: the statement tells where, and what can stand in it instead."""
+    script = SqlScript(path="shop.sql", text="CREATE CATALOG shop WITH ('type' = 'unreachable');")
+    options = JvmOptions(options={}, user_classpath=(JAR,))
+    found = failed(build(script, flink, java, options), script, options, "shop.sql")
+    assert found.message == (
+        "The statement at line 1 failed: Flink asks the outside world for it: "
+        "ConnectException: nobody listens at metastore:9083"
+    )
+    assert found.hint.startswith(
+        "Make that reachable from here. What a catalog elsewhere tells of a table can stand in the script"
+    )
+
+
+def test_hadoop_is_asked_for_by_its_name(flink, java):
     found = failure(flink, java, "shop.Tables", "hadoop")
-    assert (found.hint, found.option) == (HADOOP, CLASSPATH)
+    assert found.option == "--connector hadoop"
+    assert found.hint.startswith("Write --connector hadoop, which fetches it by its Maven coordinates")
+
+
+@pytest.mark.parametrize("arguments", [(), ("host",)])
+def test_an_environment_that_flink_refuses_on_a_cluster_is_told_as_such(flink, java, arguments):
+    found = failure(flink, java, "shop.Elsewhere", *arguments)
+    assert found.message.startswith("The program failed: InvalidProgramException: The ")
+    assert found.hint.startswith("flink run refuses this program as well: call StreamExecutionEnvironment.get")
 
 
 def test_an_exception_of_the_program_s_own_is_told_as_its_own(flink, java):
@@ -179,8 +207,24 @@ def test_a_connector_that_wants_values_is_not_refused_for_want_of_them(java, rab
     )
 
 
+def test_a_collection_takes_back_its_position(java):
+    flink_of("1.20.0")
+    report = checked("1.20.0", "shop.Elements")
+    assert report.verdict is Verdict.COMPATIBLE, report.findings
+    assert (
+        "'Source: Collection Source' (uid 'words'): its restore, which it refuses without values, is not tried"
+        in report.notes
+    )
+
+
+def test_a_table_without_a_name_is_the_same_in_both_versions(flink):
+    report = checked("2.3.0", "shop.Streamed")
+    assert report.verdict is Verdict.COMPATIBLE, report.findings
+
+
 @pytest.mark.parametrize("arguments", [(), ("never",)])
 def test_whether_a_source_of_the_program_s_own_takes_its_position_is_not_known(flink, arguments):
     report = checked("2.3.0", "shop.Positions", *arguments)
     assert report.verdict is Verdict.UNKNOWN, report.findings
     assert [one.rule for one in report.findings if one.level is Level.UNKNOWN] == ["CMP418"]
+    assert {one.fate for one in report.mapping if one.note == "CMP418"} == {Fate.UNKNOWN}

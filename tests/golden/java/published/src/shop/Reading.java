@@ -1,15 +1,17 @@
 package shop;
 
+import java.io.FileInputStream;
 import java.io.InputStream;
 import java.util.Properties;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
 
-/** A job whose settings lie on the class path. */
+/** A job whose settings lie on the class path, or in a file. */
 public class Reading {
     public static void main(String[] arguments) throws Exception {
         Properties settings = new Properties();
-        try (InputStream stream = Reading.class.getClassLoader().getResourceAsStream("shop.properties")) {
+        try (InputStream stream = arguments.length > 0 ? new FileInputStream(arguments[0])
+                : Reading.class.getClassLoader().getResourceAsStream("shop.properties")) {
             settings.load(stream);
         }
         StreamExecutionEnvironment environment = StreamExecutionEnvironment.getExecutionEnvironment();
