@@ -149,6 +149,9 @@ CONNECTORS: Mapping[str, ConnectorJar] = {
         known=("3.4.1",),
         group="org.apache.hadoop",
     ),
+    "scala": ConnectorJar(
+        artifacts=("flink-scala_2.12",), packages=("org.apache.flink.api.scala.", "scala."), whole=False, of_flink=True
+    ),
     "state-processor": ConnectorJar(
         artifacts=("flink-state-processor-api",), packages=("org.apache.flink.state.api.",), of_flink=True
     ),

@@ -9,7 +9,7 @@ from pathlib import Path
 import jpype
 import msgspec
 
-from compat.loader.failure import CLASSPATH, RUNTIME_PROPERTIES
+from compat.loader.failure import CLASSPATH, CONNECTOR, RUNTIME_PROPERTIES
 from compat.loader.jvm import connector_jars
 from compat.loader.jvm.bridge import (
     Java,
@@ -67,9 +67,9 @@ _BY_MESSAGE: tuple[tuple[str, str, str | None], ...] = (
     ),
     (
         "Scala API is not on the classpath",
-        "Flink looks for the Scala API among its own jars, not in the job's: put its jar into Flink's folder lib on the "
-        "cluster as well, and name it here with --classpath.",
-        CLASSPATH,
+        "Flink looks for the Scala API among its own jars, not in the job's, and its distributions have it in lib: write "
+        f"{CONNECTOR.format('scala')}.",
+        CONNECTOR.format("scala"),
     ),
 )
 """What to do by what Flink says, and the option: of what it refuses on a cluster just as here."""

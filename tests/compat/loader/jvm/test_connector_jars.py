@@ -105,6 +105,15 @@ def test_a_format_has_the_version_of_its_flink(offline, monkeypatch):
     assert offline == ["org.apache.flink:flink-sql-avro:1.20.0"]
 
 
+def test_the_scala_api_comes_with_the_scala_that_distributions_have(offline, monkeypatch):
+    monkeypatch.setattr(connectors, "releases", lambda group, name: ("1.20.0", "1.20.1", "2.3.0"))
+    connectors.connector_jars(["scala"], "1.20.1")
+    assert offline == ["org.apache.flink:flink-scala_2.12:1.20.1"]
+    assert not CONNECTORS["scala"].whole
+    for name in ("org.apache.flink.api.scala.typeutils.CaseClassTypeInfo", "scala.Product"):
+        assert advice(name)[1] == "--connector scala"
+
+
 @pytest.mark.parametrize(
     ("flink", "chosen", "notes"),
     [
