@@ -25,7 +25,9 @@ T = TypeVar("T")
 _NO_PATH = "<"
 """Begins what Flink writes in the place of a path: ``<checkpoint-not-externally-addressable>``."""
 _ASK_AGAIN = 0.5
-"""Seconds between two looks whether a savepoint is written."""
+"""Seconds between two looks at what is not there yet."""
+_LOOKS_ANEW = 4.0
+"""Seconds in which a cluster has looked at its jobs anew (Flink: ``web.refresh-interval``, 3 seconds)."""
 
 
 class ClusterError(Exception):
@@ -250,11 +252,23 @@ class Cluster:
         One that is not in the JobManager's memory alone is taken first.
         """
         try:
-            latest = self._get(f"/jobs/{job}/checkpoints", _Checkpoints).latest
+            latest = self._latest(job)
         except NotThere:  # the job takes no checkpoints
             return None
         taken = [one for one in (latest.completed, latest.savepoint) if one is not None and not one.discarded]
         return max(taken, key=lambda one: (one.path is not None, one.at), default=None)
+
+    def _latest(self, job: str) -> _Latest:
+        """What the cluster tells of the last ones.
+
+        It looks at its jobs anew every few seconds only: the checkpoint that it tells may have been discarded for a later one.
+        """
+        end = time.monotonic() + _LOOKS_ANEW
+        while True:
+            latest = self._get(f"/jobs/{job}/checkpoints", _Checkpoints).latest
+            if latest.completed is None or not latest.completed.discarded or time.monotonic() > end:
+                return latest
+            time.sleep(_ASK_AGAIN)
 
     def sizes(self, job: str, checkpoint: int) -> dict[str, int]:
         """The bytes of state in a checkpoint, by vertex. Raises ClusterError."""

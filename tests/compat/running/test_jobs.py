@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from compat.running import rest
 from compat.running.jobs import Asked, ListedJob, listed, running_job
 from compat.running.rest import Access, ClusterError, parse_headers
 from tests.certificates import certificate
@@ -76,6 +77,22 @@ def test_the_later_of_checkpoint_and_savepoint_is_the_last_snapshot() -> None:
     in_memory = taken("<checkpoint-not-externally-addressable>", at=9)
     assert last(in_memory, late) == "file:/b"
     assert last(in_memory, None) is None
+
+
+def test_a_checkpoint_that_another_one_followed_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rest, "_ASK_AGAIN", 0.01)
+    told, gone = answers(), taken("file:/a") | {"discarded": True}
+    views = [{"latest": {"completed": one, "savepoint": None}} for one in (gone, gone, taken("file:/b"))]
+    told.pages[f"/jobs/{JOB}/checkpoints"] = Several(views)
+    with cluster(told):
+        kept = running_job(f"flink:{told.url}", Asked()).kept
+    assert kept is not None
+    assert kept.path == "file:/b"
+
+
+def test_a_checkpoint_that_is_gone_for_good_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rest, "_LOOKS_ANEW", 0.01)
+    assert last(taken("file:/a") | {"discarded": True}, None) is None
 
 
 def test_a_job_without_checkpoints_has_no_snapshot() -> None:

@@ -1,13 +1,16 @@
-"""A real session cluster: PyFlink's own distribution, with jobs in Python and SQL that take checkpoints."""
+"""Real session clusters: PyFlink's own distributions, with jobs in Python, SQL and Java that take checkpoints."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
+import zipfile
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -16,6 +19,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from compat.cli import main
+from compat.loader.jvm.maven import Artifact, fetch
 from tests import needs
 from tests.compat.cluster.fakes import wait_for
 from tests.compat.service.test_gate import free_port
@@ -23,6 +27,7 @@ from tests.needs import Need
 
 pytestmark = pytest.mark.nightly
 
+PAYMENTS = Path(__file__).parents[3] / "compat" / "examples" / "payments"
 PATIENCE = 180.0
 """Seconds in which a cluster is up, and a job has its first checkpoint."""
 
@@ -138,6 +143,25 @@ class SessionCluster:
         )
         assert done.returncode == 0, done.stdout + done.stderr
 
+    @cached_property
+    def connector(self) -> Path:
+        """The connector of the job in Java, which no distribution has."""
+        version = self.get("/config")["flink-version"]
+        (found,) = fetch(
+            "datagen", [Artifact(group="org.apache.flink", name="flink-connector-datagen", version=version, alone=True)]
+        )
+        return found
+
+    def with_connector(self, jar: Path) -> Path:
+        """A job's jar that has the connector in it."""
+        made = self.folder / jar.name
+        shutil.copy(jar, made)
+        with zipfile.ZipFile(made, "a") as archive, zipfile.ZipFile(self.connector) as taken:
+            for name in taken.namelist():
+                if name.endswith(".class"):
+                    archive.writestr(name, taken.read(name))
+        return made
+
     def close(self) -> None:
         """End it."""
         for process in self._started:
@@ -145,11 +169,12 @@ class SessionCluster:
             process.wait()
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SessionCluster]:
-    named = os.environ.get("COMPAT_PYFLINK")
+@pytest.fixture(scope="module", params=["COMPAT_PYFLINK", "COMPAT_PYFLINK_1"])
+def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[SessionCluster]:
+    """One of Flink 2, and one of Flink 1."""
+    named = os.environ.get(request.param)
     if not named:
-        needs.without(Need.PYFLINK)
+        needs.without(Need.PYFLINK, request.param)
     made = SessionCluster(Path(named), tmp_path_factory.mktemp("cluster"))
     try:
         wait_for(lambda: (made.get("/overview") or {}).get("slots-total"), PATIENCE)
@@ -160,7 +185,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SessionCluster
 
 @pytest.fixture(scope="module")
 def jobs(cluster: SessionCluster) -> SessionCluster:
-    """The cluster, with a job in Python and one in SQL that have each taken a checkpoint."""
+    """The cluster, with a job in Python, one in SQL and one in Java that have each taken a checkpoint."""
     flink, folder = cluster.home / "bin", cluster.folder
     (folder / "counts.py").write_text(COUNTS)
     (folder / "amounts.sql").write_text(SQL.format(what="SUM(amount)"))
@@ -168,8 +193,16 @@ def jobs(cluster: SessionCluster) -> SessionCluster:
     cluster.run(flink / "flink", "run", "-d", *where, "-py", folder / "counts.py")
     (folder / "run_sql.py").write_text(RUN_SQL)
     cluster.run(flink / "flink", "run", "-d", *where, "-py", folder / "run_sql.py", folder / "amounts.sql")
+    cluster.run(
+        flink / "flink",
+        "run",
+        "-d",
+        *where[:2],
+        "-Dexecution.checkpointing.interval=1s",
+        cluster.with_connector(PAYMENTS / "v1.jar"),
+    )
     running = cluster.get("/jobs")["jobs"]
-    assert len(running) == 2
+    assert len(running) == 3
     for one in running:
         wait_for(lambda one=one: cluster.get(f"/jobs/{one['id']}/checkpoints")["latest"]["completed"], PATIENCE)
     return cluster
@@ -185,7 +218,7 @@ def said(result: Result) -> str:
 
 def test_the_jobs_are_listed_with_their_checkpoints(jobs: SessionCluster) -> None:
     listed = json.loads(compat("list", "--flink", jobs.url, "--format", "json").stdout)
-    assert {one["name"] for one in listed} == {"the counts", "amounts"}
+    assert {one["name"] for one in listed} == {"the counts", "amounts", "payments"}
     assert all(Path(one["snapshot"].removeprefix("file:")).parts[-1].startswith("chk-") for one in listed)
 
 
@@ -194,7 +227,7 @@ def test_a_job_in_python(jobs: SessionCluster) -> None:
     same = compat("check", running, program, "--names", program)
     assert same.exit_code == 0, same.output
     (jobs.folder / "other.py").write_text(COUNTS.replace('uid("count")', 'uid("counts")'))
-    moved = compat("check", running, jobs.folder / "other.py")
+    moved = compat("check", running, jobs.folder / "other.py", "--names", program)
     assert moved.exit_code == 1
     assert "Its uid was changed from 'count' to 'counts'." in said(moved)
 
@@ -203,10 +236,15 @@ def test_a_job_in_python(jobs: SessionCluster) -> None:
 def test_a_job_in_sql(jobs: SessionCluster, what: str, code: int) -> None:
     file = jobs.folder / "new.sql"
     file.write_text(SQL.format(what=what))
-    version = jobs.get("/config")["flink-version"]
-    result = compat(
-        "check", f"flink:{jobs.url}/amounts", file, "--flink-version", version, "--names", jobs.folder / "amounts.sql"
-    )
+    names = jobs.folder / "amounts.sql"
+    result = compat("check", f"flink:{jobs.url}/amounts", file, "--flink-home", jobs.home, "--names", names)
+    assert result.exit_code == code, result.output
+
+
+@pytest.mark.parametrize(("new", "code"), [("v1.jar", 0), ("v2.jar", 1)])
+def test_a_job_in_java(jobs: SessionCluster, new: str, code: int) -> None:
+    surroundings = ("--flink-home", jobs.home, "--classpath", jobs.connector)
+    result = compat("check", f"flink:{jobs.url}/payments", PAYMENTS / new, *surroundings)
     assert result.exit_code == code, result.output
 
 
