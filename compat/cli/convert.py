@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from compat.cli.options import flink_option, found_around, parse_definitions, place, split, surroundings_of
+from compat.cli.spelled import left_behind
 
 _REFUSED = 2
 
@@ -23,7 +24,7 @@ _REFUSED = 2
     metavar="PROGRAM",
     help="The program that goes on from it: the savepoint does not say of which types PyFlink's states are.",
 )
-@click.option("-n", "--allowNonRestoredState", "allow_non_restored", is_flag=True, help="State may be left behind.")
+@left_behind("allow_non_restored")
 @click.option("--job", type=click.IntRange(0), default=0, help="Which job, if the program submits several, from 0.")
 @click.option("-D", "definitions", multiple=True, metavar="KEY=VALUE", help="An option of Flink.")
 @flink_option
