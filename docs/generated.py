@@ -105,12 +105,20 @@ def rule_page(rule: Rule) -> str:
             "## Example",
             f"OLD:\n\n{_block(rule.old)}",
             f"NEW:\n\n{_block(rule.new)}" if rule.new != rule.old else "NEW is the same.",
+            *_picture(rule),
             "## What to do",
             _escaped(rule.fix),
             "## Shown by",
             f"{_shown_by(rule)}\n",
         ]
     )
+
+
+def _picture(rule: Rule) -> Iterator[str]:
+    """The page of a check that finds it, where docs/pictures.py has drawn that."""
+    path = f"pictures/{rule.id}.png"
+    if (PAGES / path).is_file():
+        yield f"On [the page of a check](/howto/pages.md):\n\n![{rule.id}: {_escaped(rule.summary)}](/{path})"
 
 
 def _shown_by(rule: Rule) -> str:
