@@ -23,6 +23,7 @@ from compat.loader.jvm.call_sites import Places, capturing_environment
 from compat.loader.jvm.capture import take_jobs
 from compat.loader.jvm.jobs import NoStreamGraph, build_job
 from compat.loader.jvm.messages import (
+    PRINTED,
     Build,
     Command,
     Crash,
@@ -314,6 +315,7 @@ def main(arguments: list[str]) -> None:
             case Build(program=program):
                 built = []  # what the program before held may go
                 answer, built = _build(program, place, out)
+                os.write(sys.stderr.fileno(), PRINTED)
         commands.done()
         out.write(answer)
     end_all_below(os.getpid())

@@ -345,6 +345,10 @@ class Stuck(Struct, frozen=True, kw_only=True, tag="stuck"):
     frames: tuple[JavaFrame, ...]
 
 
+PRINTED = b"\0\1said\n"
+"""Stands behind all that a program printed, where the next one of the same JVM prints too."""
+
+
 class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
     """The last message about a program: it came to its end, by an exception if there is a crash."""
 

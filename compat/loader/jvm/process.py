@@ -23,6 +23,7 @@ from compat.loader.jvm.archive import archive_for
 from compat.loader.jvm.distribution import FlinkDistribution
 from compat.loader.jvm.java import Java
 from compat.loader.jvm.messages import (
+    PRINTED,
     Build,
     Crash,
     Ended,
@@ -306,8 +307,8 @@ class JvmProcess:
                     return
                 case Ended() if is_build:
                     building.ended = message
-                    building.said = said(bytes(self._errors))
-                    self._errors.clear()
+                    own, _, self._errors = self._errors.partition(PRINTED)  # the next program may have printed already
+                    building.said = said(bytes(own))
                 case Restored() if not is_build:
                     building.restored.append(message)
                 case _:
@@ -321,7 +322,7 @@ class JvmProcess:
         """A program that ended its process: with code 0 after a job, that is its way to end."""
         if self._code == 0 and submitted:
             return None
-        errors = self._errors.decode("utf-8", "replace").strip()
+        errors = self._errors.rpartition(PRINTED)[2].decode("utf-8", "replace").strip()
         if self._code is not None and 0 <= self._code < 128 and "Traceback" not in errors:
             printed = f" It printed: {errors.splitlines()[-1].strip()}" if errors else ""
             when = "" if submitted else " before it submitted a job"

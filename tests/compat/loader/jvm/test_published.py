@@ -1,5 +1,8 @@
 """Programs in the shapes that published examples have: each is planned, or told what it needs."""
 
+import selectors
+import time
+
 import pytest
 
 import compat
@@ -62,7 +65,11 @@ def test_what_a_program_caught_and_printed_is_told(flink, java):
     assert found.hint.startswith("Give it what it asks for there: its arguments follow --args")
 
 
-def test_what_another_program_printed_in_the_same_jvm_is_not(flink, java):
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "when both have ended"])
+def test_what_another_program_printed_in_the_same_jvm_is_not(flink, java, monkeypatch, late):
+    if late:
+        select = selectors.DefaultSelector.select
+        monkeypatch.setattr(selectors.DefaultSelector, "select", lambda *given: time.sleep(6) or select(*given))
     programs = [program("shop.Catching"), program("shop.Catching", "quiet")]
     outcomes = build_all(programs, flink, java, OPTIONS)
     assert "No topic is named" in outcomes[0].said
