@@ -24,7 +24,8 @@ from compat.state.model.job import Plan
 
 Spec = dict[str, Any]
 
-EXAMPLES = pytest.mark.parametrize("examples", [60, pytest.param(2000, marks=pytest.mark.slow)])
+MOST = 2000
+EXAMPLES = pytest.mark.parametrize("examples", [60, pytest.param(MOST, marks=pytest.mark.slow)])
 STATELESS = ("map", "filter", "rebalance", "flat_map")
 
 
@@ -142,7 +143,7 @@ def test_a_repair_gives_every_operator_its_own_state_back(
 
 @EXAMPLES
 def test_the_edits_that_the_last_line_names_are_all_that_it_takes(examples: int) -> None:
-    @settings(max_examples=examples, deadline=None)
+    @settings(max_examples=examples, deadline=None, derandomize=examples < MOST)
     @given(pair=pairs())
     def law(pair: tuple[Spec, Spec]) -> None:
         text = json.dumps(pair[1])
@@ -153,7 +154,9 @@ def test_the_edits_that_the_last_line_names_are_all_that_it_takes(examples: int)
         found = errors(report)
         assert all(any(fix.call is not None for fix in finding.fixes) for finding in found)
         edits = collect([(0, report, found)])
-        assert edits.refused == []
+        assert all(one.reason.endswith("yours to decide") for one in edits.refused)
+        if edits.refused:
+            return  # nothing writes an edit that changes how the job runs
         told = {fix.call for fix in following.edits(report, ReportContext(sources={}))}
         assert told == {fix.call for finding in found for fix in finding.fixes if fix.call is not None}
         rewritten = topology.rewrite(text.encode(), edits.files.get("new.json", {}), edits.environment)
