@@ -34,6 +34,7 @@ from compat.loader.inputs import (
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.process import Outcome, finish, start
 from compat.loader.request import Loaded, Loads
+from compat.loader.revisions import revision_of
 from compat.plan.facts import Program, facts_of
 from compat.sides import Job, Jobs, Kept, Old, Savepoint, Snapshot, job_count, job_of, plan_of, rebuilt, said_of
 from compat.state.model.job import Plan, Refused
@@ -687,7 +688,9 @@ def _after(report: Report, comparison: Comparison, sources: Mapping[str, list[st
     known: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     if comparison.baseline is not None:
-        kept, known, notes = baselines.apply(kept, baselines.read(comparison.baseline))
+        job = report.new if report.direction == "forward" else report.old
+        baseline = baselines.read(comparison.baseline)
+        kept, known, notes = baselines.apply(kept, baseline, revision_of(job.name)[1])
     return replace(with_findings(report, kept, (*ignored, *by_settings, *known)), notes=(*report.notes, *notes))
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from compat.check.findings import Finding
@@ -24,10 +24,21 @@ class BaselineError(ValueError):
     """A baseline file that cannot be read or written; the message names the file, and what is wrong in it."""
 
 
-class Baseline(Struct, frozen=True):
-    """Known findings: fingerprint to what a person calls it. ``path`` is where they were read from."""
+class Known(Struct, frozen=True, kw_only=True):
+    """A finding of a baseline. ``text`` is what a person calls it.
 
-    known: Mapping[str, str] = field(default_factory=dict)
+    ``job`` is the program that it is of, from the baseline's folder; empty for any.
+    """
+
+    fingerprint: str
+    text: str
+    job: str = ""
+
+
+class Baseline(Struct, frozen=True):
+    """Known findings. ``path`` is where they were read from."""
+
+    known: tuple[Known, ...] = ()
     path: Path | None = None
 
 
@@ -48,7 +59,7 @@ def read(path: Path) -> Baseline:
     return Baseline(_known(path, document), path)
 
 
-def _known(path: Path, document: Any) -> dict[str, str]:
+def _known(path: Path, document: Any) -> tuple[Known, ...]:
     if not isinstance(document, dict) or "findings" not in document:
         raise BaselineError(f"{path}: not a baseline: an object with 'format' and 'findings' is expected")
     if document.get("format") != FORMAT or isinstance(document["format"], bool):
@@ -58,22 +69,25 @@ def _known(path: Path, document: Any) -> dict[str, str]:
         )
     if not isinstance(document["findings"], list):
         raise BaselineError(f"{path}: not a baseline: 'findings' must be a list")
-    known = {}
+    known = []
     for number, entry in enumerate(document["findings"], 1):
         fingerprint = entry.get("fingerprint") if isinstance(entry, dict) else None
         if not isinstance(fingerprint, str) or not fingerprint:
             raise BaselineError(f"{path}: not a baseline: finding {number} has no 'fingerprint'")
-        known[fingerprint] = f"{entry.get('rule', '')} {entry.get('title', '')}".strip() or fingerprint
-    return known
+        text = f"{entry.get('rule', '')} {entry.get('title', '')}".strip() or fingerprint
+        known.append(Known(fingerprint=fingerprint, text=text, job=str(entry.get("job") or "")))
+    return tuple(known)
 
 
-def write(path: Path, findings: Iterable[Finding]) -> int:
-    """Writes a baseline of ``findings``, whole or not at all, and returns how many entries it has.
+def write(path: Path, findings: Iterable[tuple[str, Finding]]) -> int:
+    """Writes a baseline of findings, whole or not at all, and returns how many entries it has.
+
+    Each has its job, a program that it is of; empty where the baseline is for one job alone.
 
     The entries are sorted, so that the file changes only where findings do. Raises :class:`BaselineError`.
     """
-    by_fingerprint = {finding.fingerprint: finding for finding in findings}
-    entries = [_entry(by_fingerprint[fingerprint]) for fingerprint in sorted(by_fingerprint)]
+    by_job = {(_place(job, path), finding.fingerprint): finding for job, finding in findings}
+    entries = [({"job": key[0]} if key[0] else {}) | _entry(by_job[key]) for key in sorted(by_job)]
     text = json.dumps({"format": FORMAT, "findings": entries}, indent=2) + "\n"
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -84,6 +98,11 @@ def write(path: Path, findings: Iterable[Finding]) -> int:
             temporary.unlink()
         raise BaselineError(f"{path}: cannot be written: {error.strerror or error}") from error
     return len(entries)
+
+
+def _place(job: str, path: Path | None) -> str:
+    """A program as a baseline names it: from its own folder on, wherever compat is called."""
+    return PurePath(os.path.relpath(job, path.parent)).as_posix() if job and path is not None else job
 
 
 def _entry(finding: Finding) -> dict[str, Any]:
@@ -99,22 +118,25 @@ def _entry(finding: Finding) -> dict[str, Any]:
 
 
 def apply(
-    findings: Iterable[Finding], baseline: Baseline
+    findings: Iterable[Finding], baseline: Baseline, job: str
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[str, ...]]:
-    """Sorts findings by a baseline: those kept, those suppressed; and a note for each stale entry."""
+    """Sorts findings of a job by a baseline: those kept, those suppressed; and a note for each stale entry."""
+    place = _place(job, baseline.path)
+    known = [one for one in baseline.known if one.job in ("", place)]
+    fingerprints = {one.fingerprint for one in known}
     kept: list[Finding] = []
     suppressed: list[Finding] = []
     met: set[str] = set()
     for finding in findings:
-        if finding.fingerprint in baseline.known:
+        if finding.fingerprint in fingerprints:
             met.add(finding.fingerprint)
             suppressed.append(replace(finding, ignored="in the baseline"))
         else:
             kept.append(finding)
     name = baseline.path or "baseline"
     notes = [
-        f"{name}: {text} is not found any more; --write-baseline removes it from the baseline"
-        for fingerprint, text in baseline.known.items()
-        if fingerprint not in met
+        f"{name}: {one.text} is not found any more; --write-baseline removes it from the baseline"
+        for one in known
+        if one.fingerprint not in met
     ]
     return tuple(kept), tuple(suppressed), tuple(notes)

@@ -39,6 +39,7 @@ from compat.comparison import Comparison, Outcomes, compare
 from compat.loader.failure import Failure, Undecidable
 from compat.loader.inputs import InputError
 from compat.loader.jvm.warm import WarmJvms
+from compat.loader.revisions import revision_of
 from compat.report import NAMES as FORMAT_NAMES
 from compat.report import ReportContext, prepare, render
 from compat.report.context import WIDTH
@@ -178,7 +179,7 @@ def _compared(command: CheckCommand) -> list[Outcomes]:
 def _finish(results: list[Outcomes], command: CheckCommand) -> int:
     """Write the reports, or the baseline; the exit code."""
     if command.write_baseline and command.settings.baseline is not None:
-        return _write_baseline(results, command.settings.baseline)
+        return _write_baseline(results, command.settings.baseline, of_jobs=command.against is not None)
     if not results:
         return 0
     _report(results, command)
@@ -357,7 +358,8 @@ def _report(results: list[Outcomes], command: CheckCommand) -> None:
         raise click.UsageError("\n".join(unwritten))
 
 
-def _write_baseline(results: list[Outcomes], path: Path) -> int:
+def _write_baseline(results: list[Outcomes], path: Path, *, of_jobs: bool) -> int:
+    """Write what was found; of several jobs of a project, with the job that it is of."""
     from compat.check import baseline
 
     outcomes = [one for result in results for one in result.outcomes]
@@ -365,9 +367,13 @@ def _write_baseline(results: list[Outcomes], path: Path) -> int:
     if undecided:
         click.echo(undecided[0].failures[0].message, err=True)
         return UNDECIDED
-    findings = [finding for one in outcomes if isinstance(one, Report) for finding in one.findings]
-    count = baseline.write(path, findings)
-    click.echo(f"{count} findings written to {path}")
+    reports = [one for one in outcomes if isinstance(one, Report)]
+    jobs = [one.new if one.direction == "forward" else one.old for one in reports]
+    named = [revision_of(job.name)[1] if of_jobs else "" for job in jobs]
+    count = baseline.write(
+        path, ((job, found) for job, one in zip(named, reports, strict=True) for found in one.findings)
+    )
+    click.echo(f"{count} {'finding' if count == 1 else 'findings'} written to {path}")
     return 0
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from compat.check import baseline
 from compat.check.findings import Level
@@ -15,11 +16,11 @@ COUNT, TOTAL = finding(new=operator("Count", uid="count")), finding(new=operator
 
 def test_what_is_written_is_suppressed_when_read(tmp_path: Path) -> None:
     path = tmp_path / "baseline.json"
-    assert baseline.write(path, [TOTAL, COUNT, COUNT]) == 2
+    assert baseline.write(path, [("", TOTAL), ("", COUNT), ("", COUNT)]) == 2
     before = path.read_text()
-    baseline.write(path, [COUNT, TOTAL])
+    baseline.write(path, [("", COUNT), ("", TOTAL)])
     assert path.read_text() == before
-    kept, suppressed, notes = baseline.apply([COUNT], baseline.read(path))
+    kept, suppressed, notes = baseline.apply([COUNT], baseline.read(path), "job.py")
     assert kept == ()
     assert suppressed[0].ignored == "in the baseline"
     assert len(notes) == 1
@@ -29,8 +30,25 @@ def test_what_is_written_is_suppressed_when_read(tmp_path: Path) -> None:
 
 def test_new_findings_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "baseline.json"
-    baseline.write(path, [COUNT])
-    assert baseline.apply([COUNT, TOTAL], baseline.read(path))[0] == (TOTAL,)
+    baseline.write(path, [("", COUNT)])
+    assert baseline.apply([COUNT, TOTAL], baseline.read(path), "job.py")[0] == (TOTAL,)
+
+
+def test_what_is_known_of_a_job_is_not_known_of_another_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "jobs").mkdir()
+    path = Path("baseline.json")
+    assert baseline.write(path, [("jobs/a.py", COUNT), ("jobs/b.py", COUNT), ("jobs/b.py", TOTAL)]) == 3
+    known = baseline.read(path)
+    assert baseline.apply([COUNT, TOTAL], known, "jobs/a.py")[:2] == (
+        (TOTAL,),
+        (replace(COUNT, ignored="in the baseline"),),
+    )
+    assert baseline.apply([COUNT, TOTAL], known, "jobs/b.py")[0] == ()
+    assert baseline.apply([], known, "jobs/c.py") == ((), (), ())
+    assert baseline.apply([COUNT], known, "a.py")[0] == (COUNT,)
+    monkeypatch.chdir("jobs")
+    assert baseline.apply([COUNT, TOTAL], baseline.read(Path("../baseline.json")), "a.py")[0] == (TOTAL,)
 
 
 @pytest.mark.parametrize(
@@ -70,8 +88,8 @@ def test_findings_without_an_operator_are_told_apart_by_what_they_are_about(tmp_
     untitled = finding("CMP602", Level.WARNING, "checkpoints are switched off")
     other = finding("CMP602", Level.WARNING, "checkpoints come half as often")
     path = tmp_path / "baseline.json"
-    assert baseline.write(path, [chaining, untitled]) == 2
-    assert baseline.apply([chaining, merging, untitled, other], baseline.read(path))[0] == (merging, other)
+    assert baseline.write(path, [("", chaining), ("", untitled)]) == 2
+    assert baseline.apply([chaining, merging, untitled, other], baseline.read(path), "")[0] == (merging, other)
 
 
 def test_two_uids_of_one_operator_are_two_findings() -> None:
