@@ -187,7 +187,7 @@ class _Page:
         """How many findings there are, and the command to run next."""
         first = following.instruction(report, self.context)
         more = "" if self.context.verbose else "--verbose tells the rest."
-        if first or self.context.verbose or len(report.findings) + len(report.suppressed) > 1:
+        if first or self.context.verbose or report.suppressed or len(report.findings) > 1:
             if not self.is_compact(report):
                 self.line()
             self.line(" ".join(part for part in (f"{summary.tally(report)}.", first, more) if part))

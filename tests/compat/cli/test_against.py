@@ -379,3 +379,17 @@ def test_what_is_kept_is_not_read_where_it_is_damaged() -> None:
     kept.write_text(kept.read_text()[:-20])
     assert set(verdicts(check("--changed", "--format", "json"))) == {"orders", "clicks"}
     assert os.path.getsize(kept) > 100
+
+
+def test_what_is_known_of_one_job_hides_nothing_of_another_one() -> None:
+    """Both have the same uid and state, as jobs of one project often do."""
+    functions = Path("src/shop/common/functions.py")
+    functions.write_text(functions.read_text().replace('"count", Types.LONG()', '"count", Types.STRING()'))
+    orders, clicks = str(JOBS / "orders.py"), str(JOBS / "clicks.py")
+    written = check("--against", "HEAD", orders, "--baseline", "known.json", "--write-baseline")
+    assert (written.exit_code, " written to known.json" in written.stdout) == (0, True)
+    accepted = check("--against", "HEAD", orders, "--baseline", "known.json")
+    assert (accepted.exit_code, "suppressed. --verbose tells the rest." in accepted.stdout) == (0, True)
+    assert check("--against", "HEAD", clicks, "--baseline", "known.json").exit_code == 1
+    assert check("--against", "HEAD", clicks, orders, "--baseline", "known.json", "--write-baseline").exit_code == 0
+    assert check("--against", "HEAD", clicks, orders, "--baseline", "known.json").exit_code == 0
