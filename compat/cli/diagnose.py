@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
+from msgspec.structs import replace
 
 from compat.cli.options import load_options, loading, paths
 
@@ -61,6 +62,11 @@ def diagnose(log: str, form: str, new: str | None, verbose: bool, **options: Any
     except (OSError, EOFError) as error:
         click.echo(f"{shown}: cannot be read: {getattr(error, 'strerror', None) or error}.", err=True)
         sys.exit(UNREADABLE)
+    if not found.lines:
+        click.echo(f"{shown}: there is nothing in it. Look where the log comes from.", err=True)
+        sys.exit(UNREADABLE)
+    if (savepoint := options["savepoint"]) is not None:  # the log has the path that it has on the cluster
+        found = replace(found, failures=tuple(replace(one, savepoint=savepoint) for one in found.failures))
     if form == "json":
         click.echo(json.dumps(diagnosis.as_json(found, operators, shown, new=new), indent=2, ensure_ascii=False))
     else:

@@ -65,4 +65,4 @@ def _libcst() -> Iterator[None]:
     except ModuleNotFoundError as error:
         if error.name != "libcst":
             raise
-        raise click.UsageError("--fix needs libcst: pip install 'stream-compat[fix]'.") from error
+        raise click.UsageError("--fix needs libcst: pip install libcst.") from error

@@ -51,6 +51,18 @@ def test_the_new_program_stands_in_the_commands():
     assert lines("--new", "new job.py")["now"].startswith("compat check 'file:/save points/s-1' 'new job.py'  # ")
 
 
+def test_an_empty_log_is_no_all_clear():
+    result = run(log="")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "standard input: there is nothing in it. Look where the log comes from.\n",
+    )
+
+
+def test_the_commands_name_the_savepoint_where_it_is_here():
+    assert lines("--savepoint", SMALL, "--new", "new.py")["now"].startswith(f"compat check {SMALL} new.py  #")
+
+
 def test_a_savepoint_names_the_operator_and_the_state():
     assert (
         lines("--savepoint", SMALL)["where"] == f"operator 'Count' (uid count), id {COUNT}; state 'python-state-count'"

@@ -278,7 +278,7 @@ def test_without_the_library_the_message_says_how_to_get_it(monkeypatch: pytest.
     monkeypatch.setitem(sys.modules, "libcst", None)
     result = fix(program(), program())
     assert result.exit_code == 2
-    assert "pip install 'stream-compat[fix]'" in result.output
+    assert "pip install libcst" in result.output
 
 
 TOPOLOGY = {
