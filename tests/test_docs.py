@@ -175,7 +175,7 @@ def test_the_settings_that_are_shown_are_read(tmp_path: Path) -> None:
     (shown,) = re.findall(r"```toml\n(.*?)```", (PAGES / "reference/settings.md").read_text("utf-8"), re.DOTALL)
     (tmp_path / "pyproject.toml").write_text(shown, encoding="utf-8")
     found = settings.find(tmp_path)
-    assert (found.jobs, found.against) == (("jobs/*.py",), "origin/main")
+    assert (found.jobs, found.against) == (("jobs/**/*.py",), "origin/main")
     assert [(one.path, one.args) for one in found.entries] == [
         ("jobs/orders.py", "--topic orders"),
         ("legacy/*.py", ""),

@@ -27,7 +27,12 @@ class Key(Struct, frozen=True, kw_only=True):
 
 
 KEYS = (
-    Key(name="jobs", kind=kinds.PATTERNS, field="jobs", says="The files of the project's jobs."),
+    Key(
+        name="jobs",
+        kind=kinds.PATTERNS,
+        field="jobs",
+        says="The files of the project's jobs; ** stands for folders of any depth, as in jobs/**/*.py.",
+    ),
     Key(
         name="baseline",
         kind=kinds.BASELINE,
