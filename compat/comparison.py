@@ -688,9 +688,8 @@ def _after(report: Report, comparison: Comparison, sources: Mapping[str, list[st
     known: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     if comparison.baseline is not None:
-        job = report.new if report.direction == "forward" else report.old
-        baseline = baselines.read(comparison.baseline)
-        kept, known, notes = baselines.apply(kept, baseline, revision_of(job.name)[1])
+        job = revision_of(report.deployed.name)[1]
+        kept, known, notes = baselines.apply(kept, baselines.read(comparison.baseline), job)
     return replace(with_findings(report, kept, (*ignored, *by_settings, *known)), notes=(*report.notes, *notes))
 
 

@@ -26,6 +26,7 @@ from compat import schemas
 from compat.check.catalogue import RULES
 from compat.check.rule import Family, Rule
 from compat.cli import main as commands
+from compat.cli.lazy import members_of
 from compat.diagnosis.catalogue import ENTRIES
 from compat.settings.keys import JOB_KEYS, KEYS, Key
 
@@ -181,13 +182,13 @@ def _keys(keys: Iterable[Key]) -> str:
 def cli(_: str) -> str:
     """All commands with their options."""
     context = click.Context(commands, info_name="compat")
-    return "\n\n".join(_command(name, command, context) for name, command in _members(commands, context))
+    return "\n\n".join(_command(name, command, context) for name, command in members_of(commands, context))
 
 
 def _command(name: str, command: click.Command, above: click.Context) -> str:
     context = click.Context(command, info_name=name, parent=above)
     path = context.command_path
-    inner = list(_members(command, context))
+    inner = list(members_of(command, context))
     usage = " ".join([path, *filter(None, map(str.strip, command.collect_usage_pieces(context)))])
     parts = [f"## {path}", _block(usage), _help(command.help or "")]
     options = [each for each in command.params if isinstance(each, click.Option)]
@@ -196,14 +197,6 @@ def _command(name: str, command: click.Command, above: click.Context) -> str:
         rows = ((f"`{name}`", _escaped(text)) for name, text in records)
         parts.append(table(("option", "does"), rows))
     return "\n\n".join([*parts, *(_command(each, below, context) for each, below in inner)])
-
-
-def _members(command: click.Command, context: click.Context) -> Iterator[tuple[str, click.Command]]:
-    if isinstance(command, click.Group):
-        for name in command.list_commands(context):
-            found = command.get_command(context, name)
-            assert found is not None
-            yield name, found
 
 
 def _help(text: str) -> str:

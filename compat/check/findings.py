@@ -313,3 +313,8 @@ class Report(Struct, frozen=True, kw_only=True):
     difference: Difference | None = None
     refused: bool = False
     rehearsal: tuple[RehearsedOperator, ...] | None = None
+
+    @property
+    def deployed(self) -> Program:
+        """The program that is to be deployed: NEW, or OLD where the way back was checked."""
+        return self.new if self.direction == "forward" else self.old

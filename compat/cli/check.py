@@ -367,12 +367,13 @@ def _write_baseline(results: list[Outcomes], path: Path, *, of_jobs: bool) -> in
     if undecided:
         click.echo(undecided[0].failures[0].message, err=True)
         return UNDECIDED
-    reports = [one for one in outcomes if isinstance(one, Report)]
-    jobs = [one.new if one.direction == "forward" else one.old for one in reports]
-    named = [revision_of(job.name)[1] if of_jobs else "" for job in jobs]
-    count = baseline.write(
-        path, ((job, found) for job, one in zip(named, reports, strict=True) for found in one.findings)
-    )
+    findings = [
+        (revision_of(one.deployed.name)[1] if of_jobs else "", finding)
+        for one in outcomes
+        if isinstance(one, Report)
+        for finding in one.findings
+    ]
+    count = baseline.write(path, findings)
     click.echo(f"{count} {'finding' if count == 1 else 'findings'} written to {path}")
     return 0
 

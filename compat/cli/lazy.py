@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
@@ -13,6 +13,15 @@ def imported(module: str, name: str) -> click.Command:
     """A command by the module that has it."""
     command: click.Command = getattr(import_module(module), name)
     return command
+
+
+def members_of(command: click.Command, context: click.Context) -> Iterator[tuple[str, click.Command]]:
+    """The commands of a group that are listed, by their names; none of any other command."""
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found is not None
+            yield name, found
 
 
 class Lazy(click.Group):

@@ -10,6 +10,7 @@ from textwrap import dedent
 import click
 
 from compat import __version__
+from compat.cli.lazy import members_of
 
 
 def pages(root: click.Command, name: str) -> dict[str, str]:
@@ -20,16 +21,8 @@ def pages(root: click.Command, name: str) -> dict[str, str]:
 def _contexts(command: click.Command, name: str, above: click.Context | None) -> Iterator[tuple[str, click.Context]]:
     context = click.Context(command, info_name=name, parent=above)
     yield context.command_path, context
-    for each, below in _members(command, context):
+    for each, below in members_of(command, context):
         yield from _contexts(below, each, context)
-
-
-def _members(command: click.Command, context: click.Context) -> Iterator[tuple[str, click.Command]]:
-    if isinstance(command, click.Group):
-        for name in command.list_commands(context):
-            found = command.get_command(context, name)
-            if found is not None:
-                yield name, found
 
 
 def _page(path: str, context: click.Context) -> str:
@@ -44,7 +37,7 @@ def _page(path: str, context: click.Context) -> str:
             "OPTIONS",
             [each for each in map(methodcaller("get_help_record", context), command.params) if each and each[1]],
         ),
-        _list("COMMANDS", [(name, below.get_short_help_str(200)) for name, below in _members(command, context)]),
+        _list("COMMANDS", [(name, below.get_short_help_str(200)) for name, below in members_of(command, context)]),
         _description(command.epilog).replace("Examples:", ".SH EXAMPLES", 1) if command.epilog else "",
         _also(context),
     ]

@@ -72,7 +72,7 @@ def addition(context: ReportContext, place: SourceLine | None, calls: Sequence[s
     lines = context.lines(place.file) if place is not None else None
     if place is None or lines is None:
         return []
-    several = any(mark in call for call in calls for mark in OF_SEVERAL.values())
+    several = any(mark in call for call in calls for mark in _COMMENTS)
     row, column = place.end if place.end is not None and place.file.endswith(".py") and not several else (place.line, 0)
     text = _line(lines, row)
     if text is None:
@@ -94,8 +94,12 @@ def addition(context: ReportContext, place: SourceLine | None, calls: Sequence[s
     ]
 
 
-OF_SEVERAL = {True: "  # ", False: "  // "}
-"""Stands in a call of Python, or of another language, before the name of its operator, where a line makes several."""
+_COMMENTS = _PYTHON, _JAVA = "  # ", "  // "
+
+
+def comment(place: SourceLine, text: str) -> str:
+    """A comment behind a call, in the language of its file: whose the call is, where a line makes several operators."""
+    return f"{_PYTHON if place.file.endswith('.py') else _JAVA}{text}"
 
 
 def _cut(text: str, indent: int = 0) -> str:

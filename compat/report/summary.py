@@ -34,7 +34,7 @@ from compat.check.undecided import Undecided
 from compat.loader.failure import SAID, Failure, Undecidable
 from compat.plan.facts import Program
 from compat.report.context import ReportContext
-from compat.report.frames import OF_SEVERAL
+from compat.report.frames import comment
 from compat.state.model.operators import Operator
 from compat.state.model.source_line import SourceLine
 from compat.state.names import EVENT_TIMERS, PROCESSING_TIMERS
@@ -527,9 +527,7 @@ def by_place(fixes: Iterable[Fix], new: Program) -> list[tuple[SourceLine | None
     groups: dict[int, tuple[SourceLine | None, list[str]]] = {}
     for fix in fixes:
         if fix.call is not None:
-            whose = ""
-            if fix.at in several and fix.operator_id in names:
-                whose = OF_SEVERAL[fix.at is not None and fix.at.file.endswith(".py")] + names[fix.operator_id]
+            whose = comment(fix.at, names[fix.operator_id]) if fix.at in several and fix.operator_id in names else ""
             line = (fix.at.line or 0) if fix.at is not None else 0
             groups.setdefault(line, (fix.at, []))[1].append(f"{fix.field or fix.call}{whose}")
     return [groups[line] for line in sorted(groups)]
