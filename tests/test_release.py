@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from compat import __version__
+from tests.test_pythons import TESTING
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -38,6 +39,11 @@ def test_the_changelog_begins_with_this_version_or_with_what_is_to_come() -> Non
 def test_each_python_is_tested_before_a_release_and_named() -> None:
     assert RELEASE["test"]["strategy"]["matrix"]["python"] == PYTHONS
     assert f"| Python | {', '.join(PYTHONS)};" in text("docs/pages/reference/stability.md")
+
+
+def test_what_the_suite_of_each_python_needs_is_installed() -> None:
+    (step,) = [step["run"] for step in RELEASE["test"]["steps"] if "test_pythons" in step.get("run", "")]
+    assert all(f"'{one}'" in step for one in TESTING)
 
 
 def test_the_addresses_are_those_of_the_repository_that_releases(tmp_path: Path) -> None:

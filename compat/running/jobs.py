@@ -89,7 +89,7 @@ def listed(url: str, access: Access, *, everything: bool) -> list[ListedJob]:
     found = []
     for job in cluster.jobs():
         if everything or job.state not in _ENDED:
-            kept = _kept(cluster, job.id, with_sizes=False) or Kept(path=None, what="no checkpoint")
+            kept = _kept(cluster, job.id, job.state, with_sizes=False) or Kept(path=None, what="no checkpoint")
             told = ListedJob(job_id=job.id, name=job.name, status=job.state, started=job.started / 1000)
             found.append(replace(told, snapshot=kept.path, what=kept.what, taken=kept.at))
     return found
@@ -98,7 +98,7 @@ def listed(url: str, access: Access, *, everything: bool) -> list[ListedJob]:
 def _of_cluster(argument: str, cluster: Cluster, job: str, asked: Asked) -> RunningJob:
     details, flink = cluster.details(job), cluster.config.flink
     if asked.savepoint is None:
-        kept = _kept(cluster, job)
+        kept = _kept(cluster, job, details.state)
     else:
         path = cluster.take_savepoint(job, asked.savepoint or None, SAVEPOINT_TAKES)
         kept = Kept(path=path, what="a savepoint that was taken for this check")
@@ -107,8 +107,8 @@ def _of_cluster(argument: str, cluster: Cluster, job: str, asked: Asked) -> Runn
     )
 
 
-def _kept(cluster: Cluster, job: str, *, with_sizes: bool = True) -> Kept | None:
-    latest = cluster.latest(job)
+def _kept(cluster: Cluster, job: str, state: str, *, with_sizes: bool = True) -> Kept | None:
+    latest = cluster.latest(job, runs=state not in _ENDED)
     if latest is None:
         return None
     sizes = None

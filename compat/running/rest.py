@@ -246,27 +246,27 @@ class Cluster:
         """A job, by its id. Raises ClusterError."""
         return self._get(f"/jobs/{job}", Details)
 
-    def latest(self, job: str) -> Taken | None:
+    def latest(self, job: str, *, runs: bool) -> Taken | None:
         """The last completed checkpoint or savepoint of a job, whichever is later; None for none. Raises ClusterError.
 
-        One that is not in the JobManager's memory alone is taken first.
+        One that is not in the JobManager's memory alone is taken first. Of a job that ``runs``, others may follow.
         """
         try:
-            latest = self._latest(job)
+            latest = self._latest(job, _LOOKS_ANEW if runs else 0.0)
         except NotThere:  # the job takes no checkpoints
             return None
         taken = [one for one in (latest.completed, latest.savepoint) if one is not None and not one.discarded]
         return max(taken, key=lambda one: (one.path is not None, one.at), default=None)
 
-    def _latest(self, job: str) -> _Latest:
+    def _latest(self, job: str, patience: float) -> _Latest:
         """What the cluster tells of the last ones.
 
         It looks at its jobs anew every few seconds only: the checkpoint that it tells may have been discarded for a later one.
         """
-        end = time.monotonic() + _LOOKS_ANEW
+        end = time.monotonic() + patience
         while True:
             latest = self._get(f"/jobs/{job}/checkpoints", _Checkpoints).latest
-            if latest.completed is None or not latest.completed.discarded or time.monotonic() > end:
+            if latest.completed is None or not latest.completed.discarded or time.monotonic() >= end:
                 return latest
             time.sleep(_ASK_AGAIN)
 

@@ -265,7 +265,9 @@ class JvmProcess:
                     if not chunk:
                         selector.unregister(key.fd)
                     elif key.fd == errors:
-                        self._errors = (self._errors + chunk)[-_SAID:]
+                        # Of each program the end alone, and all marks.
+                        programs = (self._errors + chunk).split(PRINTED)
+                        self._errors = bytearray(PRINTED).join(program[-_SAID:] for program in programs)
                     else:
                         pending += chunk
                         if b"\n" in chunk:

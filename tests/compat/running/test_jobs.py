@@ -90,6 +90,16 @@ def test_a_checkpoint_that_another_one_followed_is_asked_for_again(monkeypatch: 
     assert kept.path == "file:/b"
 
 
+def test_nobody_waits_for_another_checkpoint_of_a_job_that_has_ended() -> None:
+    told = answers(job(state="CANCELED"))
+    gone = {"latest": {"completed": taken("file:/a") | {"discarded": True}, "savepoint": None}}
+    told.pages[f"/jobs/{JOB}/checkpoints"] = gone
+    with cluster(told):
+        (found,) = listed(told.url, Access(), everything=True)
+    assert found.snapshot is None
+    assert told.asked.count(("GET", f"/jobs/{JOB}/checkpoints")) == 1
+
+
 def test_a_checkpoint_that_is_gone_for_good_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rest, "_LOOKS_ANEW", 0.01)
     assert last(taken("file:/a") | {"discarded": True}, None) is None
