@@ -235,9 +235,10 @@ class _Schema(Struct, frozen=True, rename="camel"):
         return any(is_limited(one.data_type) for one in self.columns)
 
 
-class _Resolved(Struct, frozen=True):
+class _Resolved(Struct, frozen=True, rename="camel"):
     table_schema: _Schema = msgspec.field(name="schema", default=_Schema())
     options: Mapping[str, str] = {}
+    partition_keys: tuple[str, ...] = ()
 
 
 class _Table(Struct, frozen=True, rename="camel"):
@@ -289,6 +290,8 @@ class Begun(Struct, frozen=True):
 
     table: str
     options: Mapping[str, str]
+    columns: tuple[_Column, ...]
+    partitioned_by: tuple[str, ...]
 
     def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
         """Whether it is another table, or whether that is not told."""
@@ -299,7 +302,11 @@ class Begun(Struct, frozen=True):
         title = f"it wrote into {self.table} and writes into {new.table}"
         if self.table == new.table:
             title = f"it writes into {self.table} with other options: {', '.join(names)}"
-            if not names:
+            if self.partitioned_by != new.partitioned_by:
+                title = f"it writes into other partitions of {self.table}"
+            elif self.columns != new.columns:
+                title = f"it writes other columns into {self.table}"
+            elif not names:
                 title = f"which table {self.table} is, nothing tells: its options are not in the plan"
         yield Difference(Aspect.UNKNOWN, title, "What it has begun to write may be of another table than NEW's")
 
@@ -313,7 +320,13 @@ def materialized(operator: Operator, text: str, lineage: Lineage) -> Meaning:
     own = operator.kind not in _OF_FLINK or operator.detail.get("class") is not None
     if own and description(operator, numbered=False) is None:
         table = node.dynamic_table_sink.table
-        return Begun(table.identifier.replace("`", ""), identity(table.resolved_table.options))
+        known = table.resolved_table
+        return Begun(
+            table.identifier.replace("`", ""),
+            identity(known.options),
+            known.table_schema.columns,
+            known.partition_keys,
+        )
     if not operator.name.startswith(_MATERIALIZER):
         return Nothing()
     rows = lineage.sides(operator)[0]

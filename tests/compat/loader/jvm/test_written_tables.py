@@ -38,6 +38,14 @@ def test_files_that_were_begun_are_of_the_same_table(flink, tmp_path):
 @pytest.mark.parametrize(
     ("edit", "said"),
     [
+        (
+            ("others (product STRING, price DOUBLE)", "others (product STRING, price DOUBLE) PARTITIONED BY (product)"),
+            ["it writes into other partitions of shop.sales.others"],
+        ),
+        (
+            ("others (product STRING, price DOUBLE)", "others (name STRING, price DOUBLE)"),
+            ["it writes other columns into shop.sales.others"],
+        ),
         (("file:///b", "file:///c"), ["it writes into shop.sales.others with other options: path"]),
         (
             ("TABLE others", "TABLE elsewhere", "INTO others", "INTO elsewhere"),
