@@ -8,7 +8,7 @@ import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
 
 from compat.check.findings import SAFE
-from compat.fix.edits import End
+from compat.state.model.source_line import End
 
 _SETTINGS = frozenset(
     {

@@ -11,9 +11,7 @@ from msgspec import Struct
 from compat.check.findings import SAFE, Finding, Fix, Report
 from compat.check.identity import hidden
 from compat.state.model.operators import Operator
-
-End = tuple[int, int]
-"""Where a call ends: line from 1, column from 0 in bytes of UTF-8."""
+from compat.state.model.source_line import End
 
 Settings = dict[str, tuple[str, Fix]]
 """Values in source text, by method, each with the fix that asks for it."""

@@ -13,8 +13,9 @@ from msgspec import Struct
 
 from compat.fix.breaking import DEFAULT_WIDTH, broken
 from compat.fix.calls import Calls
-from compat.fix.edits import End, Refusal, Settings
+from compat.fix.edits import Refusal, Settings
 from compat.fix.rewritten import Lines, Rewritten, Unfit, refused_all
+from compat.state.model.source_line import End
 
 Whitespace = cst.BaseParenthesizableWhitespace
 

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from compat.fix.edits import End, Refusal, Settings
+from compat.fix.edits import Refusal, Settings
+from compat.state.model.source_line import End
 
 
 class Rewritten(Struct, frozen=True):

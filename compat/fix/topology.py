@@ -11,8 +11,9 @@ import libcst as cst
 from libcst.metadata import MetadataWrapper, ParentNodeProvider, PositionProvider
 
 from compat.check.findings import FIELDS
-from compat.fix.edits import End, Refusal, Settings
+from compat.fix.edits import Refusal, Settings
 from compat.fix.rewritten import Lines, Rewritten, refused_all
+from compat.state.model.source_line import End
 
 
 def rewrite(source: bytes, calls: Mapping[End, Settings], environment: Settings) -> Rewritten:

@@ -12,6 +12,9 @@ from compat.report.context import Lines, ReportContext
 from compat.state.model.source_line import SourceLine
 
 _WIDEST = 160
+_WIDEST_ADDED = 320
+"""Characters of a line with calls written into it: it is to be pasted."""
+
 _MARGIN = 20
 """Columns that are kept free for line numbers and marks."""
 
@@ -63,49 +66,86 @@ def _part(context: ReportContext, place: SourceLine, text: str) -> list[FrameLin
     return [FrameLine(place.line, f"{before}{shown}{behind}"), FrameLine(None, marks, mark=True)]
 
 
-def addition(context: ReportContext, place: SourceLine | None, calls: Sequence[str]) -> list[FrameLine]:
-    """The program with these calls behind the one that ends at ``place``, as ``--fix`` writes them: it can be pasted.
+class Addition(Struct, frozen=True):
+    """Calls for what ends at ``place``. ``shared``: several operators are made there, so each call needs an operator's own."""
 
-    They have lines of their own where the call before has one. Where its end is not known, they are named below its line.
-    Empty where the source is missing.
+    place: SourceLine | None
+    calls: tuple[str, ...]
+    shared: bool = False
+
+    @property
+    def column(self) -> int | None:
+        """Where the calls can be written, in bytes of the row; None where that is not known or is no place for them."""
+        if self.place is None or self.place.end is None or self.shared or not self.place.file.endswith(".py"):
+            return None
+        return self.place.end[1]
+
+    @property
+    def row(self) -> int:
+        """The line that is shown, 0 for none."""
+        return 0 if self.place is None else self.place.line if self.column is None else (self.place.end or (0,))[0]
+
+
+def addition(context: ReportContext, *additions: Addition) -> list[FrameLine]:
+    """A row of the program with calls added to it, as ``--fix`` writes them: it can be pasted.
+
+    They have lines of their own where the call before has one. Where none can be written, they are named below the row,
+    in Python and Java as comments if the operators need calls of their own. Empty where the source is missing.
     """
-    lines = context.lines(place.file) if place is not None else None
-    if place is None or lines is None:
+    first = additions[0]
+    lines = context.lines(first.place.file) if first.place is not None else None
+    text = _line(lines, first.row) if lines is not None else None
+    if first.place is None or lines is None or text is None:
         return []
-    several = any(mark in call for call in calls for mark in _COMMENTS)
-    row, column = place.end if place.end is not None and place.file.endswith(".py") and not several else (place.line, 0)
-    text = _line(lines, row)
-    if text is None:
-        return []
-    before, behind = (part.decode(errors="replace") for part in (text.encode()[:column], text.encode()[column:]))
-    continued = (_line(lines, row - 1) or "").rstrip().endswith("\\")
-    if column and (continued or not before.lstrip().startswith(".") or _code(behind).strip()):
-        return [FrameLine(row, _cut(f"{before}{''.join(calls)}{behind}"), added=True)]
-    if place is not None and place.file.endswith(".json"):
-        long = _part(context, place, text)
-        return [
-            *(([FrameLine(row, code_line(text).strip())]) if long is None else [] if several else long[:1]),
-            *(FrameLine(None, one, added=True) for one in calls),
-        ]
-    indent = 0 if column else 4
+    if first.place.file.endswith(".json"):
+        long = _part(context, first.place, text)
+        head = [FrameLine(first.row, code_line(text).strip())] if long is None else long[:1]
+        return [*head, *(FrameLine(None, call, added=True) for call in first.calls)]
+    written = [one for one in additions if one.column is not None]
+    if len(written) == len(additions) == 1 and _has_its_line(lines, first.row, text, first.column or 0):
+        return [FrameLine(first.row, _cut(text)), *(FrameLine(None, _cut(call), added=True) for call in first.calls)]
+    code, ends = _inserted(text, written)
+    shown = list(dict.fromkeys(_cut(code, end=end) for end in ends)) or [_cut(text)]
+    below = [call for one in additions if one.column is None for call in one.calls]
     return [
-        FrameLine(row, _cut(text)),
-        *(FrameLine(None, _cut(" " * indent + one, indent), added=True) for one in calls),
+        *(FrameLine(first.row, part, added=bool(written)) for part in shown),
+        *(FrameLine(None, _cut("    " + call, 4), added=True) for call in below),
     ]
 
 
-_COMMENTS = _PYTHON, _JAVA = "  # ", "  // "
+def _has_its_line(lines: Lines, row: int, text: str, column: int) -> bool:
+    """Whether the call that ends there stands alone on a line of a chain, so that the next one can do so too."""
+    before, behind = text.encode()[:column].decode(errors="replace"), text.encode()[column:].decode(errors="replace")
+    continued = (_line(lines, row - 1) or "").rstrip().endswith("\\")
+    return before.lstrip().startswith(".") and not continued and not _code(behind).strip()
 
 
-def comment(place: SourceLine, text: str) -> str:
-    """A comment behind a call, in the language of its file: whose the call is, where a line makes several operators."""
-    return f"{_PYTHON if place.file.endswith('.py') else _JAVA}{text}"
+def _inserted(text: str, additions: Sequence[Addition]) -> tuple[str, list[int]]:
+    """The line with the calls written into it, and where those of each addition end."""
+    code, written, ends = text.encode(), "", []
+    done = 0
+    for one in sorted(additions, key=lambda one: one.column or 0):
+        column = one.column or 0
+        written += code[done:column].decode(errors="replace") + "".join(one.calls)
+        done = column
+        ends.append(len(written))
+    return written + code[done:].decode(errors="replace"), ends
 
 
-def _cut(text: str, indent: int = 0) -> str:
-    """A line without the white space around it; of a long one its end, where calls are added."""
-    shown = " " * indent + code_line(text).strip()
-    return shown if len(shown) <= _WIDEST else f"…{shown[-_WIDEST:]}"
+def own_call(place: SourceLine, call: str, whose: str) -> str:
+    """A comment in the language of a file: which call an operator needs where its line makes several."""
+    return f"{'#' if place.file.endswith('.py') else '//'} {whose}: {call}"
+
+
+def _cut(text: str, indent: int = 0, *, end: int | None = None) -> str:
+    """A line without the white space around it; of a long one the part before ``end``, where calls are added."""
+    stripped = code_line(text[:end]).lstrip()
+    behind = "" if end is None else code_line(text[end:]).rstrip()
+    shown = " " * indent + (stripped.rstrip() if end is None else stripped)
+    if len(shown) + len(behind) <= (_WIDEST if end is None else _WIDEST_ADDED):
+        return shown + behind
+    kept = shown if len(shown) <= _WIDEST else f"…{shown[-_WIDEST:]}"
+    return kept + (f"{behind[: max(0, _WIDEST - len(kept))]}…" if behind else "")
 
 
 def plain(lines: list[FrameLine]) -> list[str]:

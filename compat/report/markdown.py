@@ -10,7 +10,7 @@ from compat.escaping import code_line, fence, markdown, markdown_code, no_comman
 from compat.loader.failure import Failure
 from compat.report import following, summary
 from compat.report.context import ReportContext
-from compat.report.frames import addition, frame, plain
+from compat.report.frames import Addition, addition, frame, plain
 from compat.state.model.operators import Operator
 from compat.state.model.source_line import SourceLine
 
@@ -110,7 +110,7 @@ def _source(title: str, place: SourceLine | None, context: ReportContext, added:
     if added is None:
         code = plain(frame(context, place))
     else:
-        code = plain(addition(context, place, (added,))) or [code_line(added)]
+        code = plain(addition(context, Addition(place, (added,)))) or [code_line(added)]
     lines = ["", f"{title} {markdown_code(str(place))}"] if place is not None else []
     return [*lines, "", *fence(code)] if code else lines
 

@@ -26,6 +26,7 @@ from compat.check.findings import (
     Verdict,
     Witness,
 )
+from compat.check.identity import hidden
 from compat.check.rule import Family
 from compat.check.rules.identity import cmp107_state_starts_empty as cmp107
 from compat.check.rules.types import cmp404_state_type as cmp404
@@ -34,9 +35,9 @@ from compat.check.undecided import Undecided
 from compat.loader.failure import SAID, Failure, Undecidable
 from compat.plan.facts import Program
 from compat.report.context import ReportContext
-from compat.report.frames import comment
+from compat.report.frames import Addition, own_call
 from compat.state.model.operators import Operator
-from compat.state.model.source_line import SourceLine
+from compat.state.model.source_line import Call, End, SourceLine
 from compat.state.names import EVENT_TIMERS, PROCESSING_TIMERS
 
 T = TypeVar("T")
@@ -520,17 +521,26 @@ def by_file(fixes: Iterable[Fix]) -> list[tuple[str | None, list[Fix]]]:
     return list(groups.items())
 
 
-def by_place(fixes: Iterable[Fix], new: Program) -> list[tuple[SourceLine | None, list[str]]]:
-    """The calls to add at each place of a file, in the order of its lines; whose they are, where a line makes several."""
+def by_place(fixes: Iterable[Fix], new: Program) -> list[list[Addition]]:
+    """The calls to add to a file, those of one row together, in the order of its rows. Where one call makes several
+    operators, each addition says whose it is."""
     several = crowded(new)
     names = {operator.id: operator.label for operator in new.operators}
-    groups: dict[int, tuple[SourceLine | None, list[str]]] = {}
+    texts: dict[Call | None, list[str]] = {}
+    places: dict[Call | None, SourceLine | None] = {}
     for fix in fixes:
         if fix.call is not None:
-            whose = comment(fix.at, names[fix.operator_id]) if fix.at in several and fix.operator_id in names else ""
-            line = (fix.at.line or 0) if fix.at is not None else 0
-            groups.setdefault(line, (fix.at, []))[1].append(f"{fix.field or fix.call}{whose}")
-    return [groups[line] for line in sorted(groups)]
+            at, text = fix.at, fix.field or fix.call
+            call = at.call if at is not None else None
+            whose = names.get(fix.operator_id or "") if call in several else None
+            places[call] = at
+            texts.setdefault(call, []).append(text if whose is None or at is None else own_call(at, text, whose))
+    rows: dict[tuple[int, End | None], list[Addition]] = {}
+    for call, at in places.items():
+        one = Addition(at, tuple(texts[call]), shared=call in several)
+        entry = at.end if at is not None and at.file.endswith(".json") else None
+        rows.setdefault((one.row, entry), []).append(one)
+    return [rows[row] for row in sorted(rows, key=lambda row: (row[0], row[1] or (0, 0)))]
 
 
 def further(finding: Finding) -> str | None:
@@ -552,7 +562,11 @@ def repairs(findings: Iterable[Sequence[Fix]], new: Program) -> list[str]:
     for fixes in findings:
         edits = [fix for fix in fixes if fix.call is not None]
         for fix in edits:
-            whose = f" to {names[fix.operator_id]}" if fix.at in several and fix.operator_id in names else ""
+            whose = (
+                f" to {names[fix.operator_id]}"
+                if fix.at is not None and fix.at.call in several and fix.operator_id in names
+                else ""
+            )
             calls[fix] = f"{fix.call}{whose} at {fix.at}" if fix.at is not None else str(fix.call)
         if not edits and fixes:
             words.append(_uncapitalized(fixes[0].text).rstrip("."))
@@ -565,10 +579,11 @@ def repairs(findings: Iterable[Sequence[Fix]], new: Program) -> list[str]:
     return [*([f"add {_listed(named)}"] if named else []), *by_hand]
 
 
-def crowded(program: Program) -> set[SourceLine]:
-    """The lines that make more than one operator."""
-    lines = Counter(operator.source for operator in program.operators if operator.source is not None)
-    return {line for line, number in lines.items() if number > 1}
+def crowded(program: Program) -> set[Call]:
+    """The calls that make more than one operator that a program can name."""
+    named = (one for one in program.operators if not hidden(one))
+    calls = Counter(one.source.call for one in named if one.source is not None)
+    return {call for call, number in calls.items() if number > 1}
 
 
 def _listed(parts: Sequence[str]) -> str:

@@ -38,7 +38,7 @@ from compat.loader.failure import Failure
 from compat.loader.revisions import revision_prefix, short_revisions
 from compat.report import following, summary
 from compat.report.context import ReportContext
-from compat.report.frames import FrameLine, addition, frame
+from compat.report.frames import Addition, FrameLine, addition, frame
 from compat.state.model.operators import Operator
 from compat.state.model.source_line import SourceLine
 
@@ -254,18 +254,19 @@ class _Page:
         for file, fixes in summary.by_file(shown):
             self.line()
             self.line(f"Add to {file}:" if file is not None else "Add to the program:", style="green")
-            for place, calls in summary.by_place(fixes, report.new):
-                self.additions(place, calls)
+            for row in summary.by_place(fixes, report.new):
+                self.additions(row)
         if len(edits) > len(shown):
             self.line(f"and {len(edits) - len(shown)} edits more")
 
-    def additions(self, place: SourceLine | None, calls: Sequence[str]) -> None:
-        """A line of the program with the calls that belong behind it; the calls alone where there is none."""
-        lines = addition(self.context, place, calls)
+    def additions(self, row: Sequence[Addition]) -> None:
+        """A row of the program with the calls that it needs; the calls alone where the source is missing."""
+        lines = addition(self.context, *row)
         self.numbered(lines)
-        where = f"{place.line} | " if place is not None and place.line else ""
-        for call in () if lines else calls:
-            self.line(f"{where}+ {code_line(call)}", 4, "green")
+        for one in () if lines else row:
+            where = f"{one.place.line} | " if one.place is not None and one.place.line else ""
+            for call in one.calls:
+                self.line(f"{where}+ {code_line(call)}", 4, "green")
 
     def line(self, text: str = "", indent: int = 0, style: str = "") -> None:
         """One paragraph, wrapped, every line of it indented."""
@@ -314,7 +315,7 @@ class _Page:
             self.labelled("Fix", fix.text, "green")
             if fix.call is not None and fix.at is not None:
                 self.line(f"add {fix.call} at {fix.at}:", 4)
-                self.additions(fix.at, (fix.field or fix.call,))
+                self.additions([Addition(fix.at, (fix.field or fix.call,))])
             elif fix.call is not None:
                 self.line(fix.call, 4)
             elif fix.code is not None:
@@ -350,7 +351,11 @@ class _Page:
             number = str(line.number) if line.number is not None else "+" if line.added else ""
             text = Text(f"    {number:>{margin}} | ", style="dim")
             text.append(line.text, style="green" if line.added else "bold red" if line.mark else "not dim")
-            self.console.print(text, overflow="ellipsis", no_wrap=True)
+            # What is added can be pasted: a terminal breaks it, and nothing is cut off.
+            if line.added:
+                self.console.print(text, soft_wrap=True)
+            else:
+                self.console.print(text, overflow="ellipsis", no_wrap=True)
 
     def labelled(self, title: str, text: str, style: str = "bold") -> None:
         if not text:

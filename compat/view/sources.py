@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from compat.escaping import code_line, visible
 from compat.plan.lines import lines_of
 from compat.report.context import Lines, ReportContext
-from compat.report.frames import FrameLine, addition, frame
+from compat.report.frames import Addition, FrameLine, addition, frame
 from compat.state.model.source_line import SourceLine
 from compat.view.layers import Side
 
@@ -39,7 +39,7 @@ class Sources:
         if place is None:
             return None
         if added is not None:
-            frame_lines = addition(self._context, place, (added,))
+            frame_lines = addition(self._context, Addition(place, (added,)))
         else:
             frame_lines = self._statement(place) or frame(self._context, place)
         return {

@@ -6,20 +6,31 @@ from msgspec import Struct, field
 
 from compat.state.model.fields import Index
 
+End = tuple[Index, Index]
+"""Where a call ends: line from 1, column from 0 in bytes of UTF-8."""
+
+Call = tuple[str, Index, End | None]
+"""A call in a file, as far as it is known: its end tells it from others on its line."""
+
 
 class SourceLine(Struct, frozen=True, omit_defaults=True, gc=False, eq=False):
     """A place in a program: the file as the user named it, the line from 1; line 0 means a file as a whole.
 
-    ``end`` is where the call ends that stands there (in a topology file, the entry's ``id``): line from 1, column from 0
-    in bytes of UTF-8; None where it is not known. A line of Java has the class and the method that it is in.
+    ``end`` is where the call ends that stands there (in a topology file, the entry's ``id``); None where it is not
+    known. A line of Java has the class and the method that it is in.
     Two places on one line are the same place.
     """
 
     file: str
     line: Index
-    end: tuple[Index, Index] | None = None
+    end: End | None = None
     class_name: str | None = field(name="class", default=None)
     method: str | None = None
+
+    @property
+    def call(self) -> Call:
+        """The call that stands there."""
+        return self.file, self.line, self.end
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" if self.line else self.file

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from pathlib import Path
@@ -11,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from compat.check.findings import Fix
 from compat.cli import main
+from compat.report.frames import Addition
 from compat.report.summary import by_place
 from compat.state.model.source_line import SourceLine
 from tests.compat import builders
@@ -27,8 +29,8 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.chdir(tmp_path)
 
 
-def checked(new: str, *options: str) -> Result:
-    Path("old.py").write_text(OLD, encoding="utf-8")
+def checked(new: str, *options: str, old: str = OLD) -> Result:
+    Path("old.py").write_text(old, encoding="utf-8")
     Path("new.py").write_text(new, encoding="utf-8")
     return CliRunner().invoke(main, ["check", "old.py", "new.py", *options])
 
@@ -55,7 +57,7 @@ def test_ids_that_moved_for_one_reason_are_one_finding_with_all_edits() -> None:
     lines = checked(MOVED, "--output", "concise").stdout.splitlines()
     (moved,) = [line for line in lines if "CMP102" in line]
     assert "4 operators have other ids; it began at 'a" in moved
-    assert checked(MOVED).stdout.count(" + |     .set_uid_hash(") == 4
+    assert checked(MOVED).stdout.count(".set_uid_hash(") == 4
 
 
 def test_an_explanation_has_each_by_itself() -> None:
@@ -92,11 +94,11 @@ def branches(*names: str, each: str = "") -> str:
 
 
 def with_edits(source: str, told: str) -> str:
-    """NEW after exactly the edits that are shown together: calls at the end of their lines, settings in place."""
+    """NEW after exactly the edits that are shown together: rows with calls in them, calls below, settings in place."""
     lines, number = source.splitlines(), 0
     for line in told.partition("\nAdd to ")[2].splitlines():
-        if shown := re.match(r" +(\d+) \| ", line):
-            number = int(shown[1])
+        if shown := re.match(r" +(\d+) \| (.*)", line):
+            number, lines[int(shown[1]) - 1] = int(shown[1]), shown[2]
         elif added := re.match(r" +\+ \| +(\.[^#]*)", line):
             lines[number - 1] += added[1].rstrip()
         elif setting := re.match(r" +\+ (env\.\S+)", line):
@@ -172,8 +174,19 @@ def test_what_no_call_repairs_is_told_in_words() -> None:
     assert "Fix: Keep the key type" in step
 
 
-def test_edits_on_one_line_say_whose_they_are() -> None:
-    assert re.search(r"\+ \|     \.set_uid_hash\(\S+\)  # 'b, _stream_key_by_map_operator'", checked(MOVED).stdout)
+def test_what_is_added_to_one_line_is_what_fix_writes() -> None:
+    shown = with_edits(MOVED, checked(MOVED).stdout)
+    assert shown.count(".set_uid_hash(") == 4
+    checked(MOVED, "--fix")
+    assert ast.dump(ast.parse(shown)) == ast.dump(ast.parse(Path("new.py").read_text(encoding="utf-8")))
+
+
+def test_a_line_that_makes_several_operators_says_which_calls_they_need() -> None:
+    loop = ("for name in 'ab':", "    numbers%s.COUNTED.print()")
+    told = checked(
+        program(loop[0], loop[1] % ".rebalance().filter(bool).rebalance()"), old=program(loop[0], loop[1] % "")
+    ).stdout
+    assert re.search(r"\+ \|     # '[^']+': \.set_uid_hash\(", told)
 
 
 def test_the_page_has_one_finding_for_one_cause() -> None:
@@ -184,9 +197,16 @@ def test_the_page_has_one_finding_for_one_cause() -> None:
     assert page.count('data-go="new:') >= 4
 
 
-@pytest.mark.parametrize(("file", "shown"), [("Job.java", ".uid('a')  // 'a'"), ("job.py", ".uid('a')  # 'a'")])
+@pytest.mark.parametrize(("file", "shown"), [("Job.java", "// 'a': .uid('a')"), ("job.py", "# 'a': .uid('a')")])
 def test_whose_an_edit_is_stands_in_a_comment_of_the_language(file: str, shown: str) -> None:
     line = SourceLine(file, 7)
     first, second = builders.operator("a", at=line), builders.operator("b", at=line)
     fix = Fix(text="", call=".uid('a')", at=line, operator_id=first.id)
-    assert by_place([fix], builders.program("new", first, second)) == [(line, [shown])]
+    assert by_place([fix], builders.program("new", first, second)) == [[Addition(line, (shown,), shared=True)]]
+
+
+def test_an_operator_that_pyflink_puts_in_makes_no_line_shared() -> None:
+    line = SourceLine("job.py", 7, (7, 20))
+    first, second = builders.operator("a", at=line), builders.operator("_stream_key_by_map_operator", at=line)
+    fix = Fix(text="", call=".uid('a')", at=line, operator_id=first.id)
+    assert by_place([fix], builders.program("new", first, second)) == [[Addition(line, (".uid('a')",))]]

@@ -8,7 +8,7 @@ import pytest
 from compat.check.findings import Fix
 from compat.fix.python import rewrite
 from compat.report.context import ReportContext
-from compat.report.frames import addition, frame
+from compat.report.frames import Addition, addition, frame
 from compat.state.model.source_line import SourceLine
 
 CALL = '.uid("a")'
@@ -34,7 +34,7 @@ def shown(text, *calls):
     program = text.replace("@", "")
     place = SourceLine("job.py", row, (row, column))
     context = ReportContext(sources=lambda file: program.splitlines())
-    return place, program, addition(context, place, calls)
+    return place, program, addition(context, Addition(place, calls))
 
 
 @pytest.mark.parametrize("text", PROGRAMS.values(), ids=PROGRAMS)
@@ -60,16 +60,41 @@ def test_several_calls_stand_behind_one_another():
     ]
 
 
+def test_calls_of_several_operators_on_a_row_each_stand_where_theirs_ends():
+    row = "words = source.map(f).map(g)"
+    context = ReportContext(sources=lambda _: [row])
+    ends = {call: SourceLine("job.py", 1, (1, row.index(call) + len(call))) for call in (".map(g)", ".map(f)")}
+    (line,) = addition(
+        context, Addition(ends[".map(g)"], (".uid('b')",)), Addition(ends[".map(f)"], (".uid('a')", ".name('n')"))
+    )
+    assert (line.number, line.text) == (1, "words = source.map(f).uid('a').name('n').map(g).uid('b')")
+
+
+def test_of_a_long_row_each_addition_is_shown():
+    row = f"words = source.map({'f' * 300}).map({'g' * 300})"
+    context = ReportContext(sources=lambda _: [row])
+    places = [SourceLine("job.py", 1, (1, end)) for end in (row.index(".map(g"), len(row))]
+    first, second = addition(context, Addition(places[0], (".uid('a')",)), Addition(places[1], (".uid('b')",)))
+    assert first.text.endswith("f).uid('a')…")
+    assert second.text.endswith("g).uid('b')")
+
+
+def test_calls_of_operators_that_one_call_makes_are_comments():
+    context = ReportContext(sources=lambda _: ["    made.map(f)"])
+    lines = addition(context, Addition(SourceLine("job.py", 1, (1, 15)), ("# 'a': .uid('a')",), shared=True))
+    assert [(line.text, line.added) for line in lines] == [("made.map(f)", False), ("    # 'a': .uid('a')", True)]
+
+
 @pytest.mark.parametrize(("file", "end"), [("Job.java", None), ("job.py", None)])
 def test_calls_whose_place_is_not_known_stand_below(file, end):
     context = ReportContext(sources=lambda _: ["source.map(f);"])
-    lines = addition(context, SourceLine(file, 1, end), [CALL])
+    lines = addition(context, Addition(SourceLine(file, 1, end), (CALL,)))
     assert [line.text for line in lines] == ["source.map(f);", f"    {CALL}"]
 
 
 def test_a_source_that_is_not_there_shows_nothing():
     context = ReportContext(sources=lambda _: None)
-    assert addition(context, SourceLine("job.py", 1, (1, 3)), [CALL]) == []
+    assert addition(context, Addition(SourceLine("job.py", 1, (1, 3)), (CALL,))) == []
     assert frame(context, SourceLine("job.py", 1)) == []
 
 
@@ -94,12 +119,12 @@ def test_of_a_topology_on_one_line_the_entry_is_shown():
     begin = text.text.index(ENTRY[:12])
     assert (marks.text, marks.mark) == (" " * begin + "^" * len('{"id": "n4"'), True)
     fix = Fix(text="", call='.set_uid_hash("ab")', at=place)
-    assert [line.text for line in addition(context, place, [fix.field])] == [text.text, '"uidHash": "ab",']
+    assert [line.text for line in addition(context, Addition(place, (fix.field,)))] == [text.text, '"uidHash": "ab",']
 
 
 def test_a_topology_gets_fields_below_the_id_of_its_entry():
     context = ReportContext(sources=lambda _: ["{", ' "id": "n1",', ' "kind": "map"', "}"])
     fix = Fix(text="", call='.uid("a")', at=SourceLine("job.json", 2, (2, 11)))
-    lines = addition(context, fix.at, [fix.field])
+    lines = addition(context, Addition(fix.at, (fix.field,)))
     assert [(line.text, line.added) for line in lines] == [('"id": "n1",', False), ('"uid": "a",', True)]
     assert Fix(text="", call='.uid("a")', at=SourceLine("job.py", 2)).field is None
