@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from compat.check.findings import Direction, Finding, Report
+from compat.check.findings import Direction, Finding, Report, Started
 from compat.check.undecided import Unchecked, Undecided
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import (
@@ -555,6 +555,16 @@ def _jobs(old: Old, new: Old, comparison: Comparison) -> Sequence[int]:
 
 
 def _report(old: Old, new: Old, job: int, comparison: Comparison, answers: Answers | None = None) -> Report:
+    started = Started(
+        arguments=comparison.new_arguments,
+        main_class=comparison.load.jars.main_class,
+        pyfiles=tuple(map(os.path.relpath, comparison.load.pyfiles)),
+    )
+    return replace(_either_way(old, new, job, comparison, answers), started=started)
+
+
+def _either_way(old: Old, new: Old, job: int, comparison: Comparison, answers: Answers | None) -> Report:
+    """The report on one job of the two sides, whatever its cluster's default parallelism is."""
     from compat.refusals import refused
 
     plan = plan_of(new, job)

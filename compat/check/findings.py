@@ -290,11 +290,19 @@ class RehearsedOperator(Struct, frozen=True, kw_only=True):
     notes: tuple[str, ...] = ()
 
 
+class Started(Struct, frozen=True, kw_only=True):
+    """How a program is started besides its options: its arguments, its main class, and what it imports from besides."""
+
+    arguments: tuple[str, ...] = ()
+    main_class: str | None = None
+    pyfiles: tuple[str, ...] = ()
+
+
 class Report(Struct, frozen=True, kw_only=True):
     """The outcome of one check. ``findings`` are sorted, worst first; ``suppressed`` were ignored or in the baseline.
 
     ``story`` and ``difference`` are there where an explanation was asked for, ``rehearsal`` where real state was restored.
-    ``refused`` is NEW if Flink takes it for no job:
+    ``started`` is how NEW was. ``refused`` is NEW if Flink takes it for no job:
     then nothing was compared, and the one finding that says so cannot be ignored.
     """
 
@@ -312,6 +320,7 @@ class Report(Struct, frozen=True, kw_only=True):
     story: tuple[Passage, ...] = ()
     difference: Difference | None = None
     refused: bool = False
+    started: Started = Started()
     rehearsal: tuple[RehearsedOperator, ...] | None = None
 
     @property

@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 from msgspec import Struct
+from msgspec.structs import replace
 
 from compat import settings as configuration
 from compat.check.findings import Level
 from compat.cli.fixing import is_source
 from compat.cli.modes import Mode, mode_of
 from compat.cli.options import (
-    jars,
     load_options_of_old,
-    parse_definitions,
+    loading_settings,
     parse_deployment,
-    parse_environment,
-    parse_pyfiles,
     split,
     written_options,
 )
@@ -185,12 +183,6 @@ def _run_by_resource(context: click.Context) -> None:
             context.set_parameter_source(name, ParameterSource.COMMANDLINE)
 
 
-def arguments_of_new(given: dict[str, Any]) -> str | None:
-    """The arguments of NEW on a command line: its own, or those of both."""
-    text: str | None = given["args"] if given["new_args"] is None else given["new_args"]
-    return text
-
-
 _ONCE = frozenset({"fix", "diff", "verbose", "explain", "color", "outputs", "form", "write_baseline"})
 """The options of ``compat check`` that are about this call alone, by their parameters' names: they are not repeated."""
 
@@ -218,8 +210,6 @@ def _typed(context: click.Context, mode: Mode, files: tuple[str, ...]) -> Typed:
         push=pushed,
         fixable=mode in _TAKE_FIX and all(map(is_source, files[-1:] if mode is Mode.COMPARE else files)),
         fixed=given["fix"] and not given["diff"],
-        arguments=" ".join(map(shlex.quote, split(arguments_of_new(given)))),
-        main_class=given["main_class"],
         definitions=tuple(map(shlex.quote, given["definitions"])),
     )
 
@@ -265,21 +255,16 @@ def _settings(
     deployed = {} if deployment is None else deployment.options
     try:
         found = configuration.find(Path.cwd(), *([Path(near)] if near and not near.startswith("git:") else []))
-        command_line = Settings(
+        of_build = loading_settings(given)
+        command_line = replace(
+            of_build,
             fail_on=None if given["fail_on"] is None else Level(given["fail_on"]),
             allow_unknown=given["allow_unknown"],
             allow_non_restored_state=given["allow_non_restored_state"],
-            flink=given["flink"] or (None if deployment is None else deployment.flink),
-            timeout=given["timeout"],
+            flink=of_build.flink or (None if deployment is None else deployment.flink),
             baseline=given["baseline"],
             output=tuple(configuration.parse_output(text) for text in _reports(given)) or None,
-            options={**deployed, **parse_definitions(given["definitions"])},
-            no_open=given["no_open"],
-            jars=jars(given),
-            exact=given["exact"],
-            pyfiles=parse_pyfiles(given["pyfiles"]) or None,
-            environment=parse_environment(given["env"]),
-            strict_imports=given["strict_imports"],
+            options={**deployed, **of_build.options},
         )
     except SettingsError as error:
         raise click.UsageError(str(error)) from error

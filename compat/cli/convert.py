@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from compat.cli.options import flink_option, found_around, parse_definitions, place, split, surroundings_of
+from compat.cli.options import arguments_for, flink_option, found_around, parse_definitions, place, surroundings_of
 from compat.cli.spelled import left_behind
 
 _REFUSED = 2
@@ -62,7 +62,7 @@ def convert(savepoint: str, out: str, program: str, **options: Any) -> None:
                 savepoint=savepoint,
                 out=out,
                 program=program,
-                arguments=split(options["arguments"]),
+                arguments=arguments_for(program, options["arguments"]),
                 options=parse_definitions(options["definitions"]),
                 flink=options["flink"],
                 allow_non_restored=options["allow_non_restored"],

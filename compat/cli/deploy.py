@@ -11,12 +11,12 @@ import click
 import msgspec
 
 from compat.cli.options import (
+    arguments_for,
     cluster_options,
     flink_option,
     found_around,
     origin_options,
     parse_definitions,
-    split,
     surroundings_of,
     written_options,
 )
@@ -120,7 +120,7 @@ def _wanted(program: str, options: dict[str, Any]) -> Wanted:
         job_path(options["job"])
     run = Run(
         program=program,
-        arguments=split(options["arguments"]),
+        arguments=arguments_for(program, options["arguments"]),
         parallelism=options["parallelism"],
         options=parse_definitions(options["definitions"]),
         savepoint=options["savepoint"],

@@ -85,7 +85,7 @@ def _operators(options: dict[str, Any]) -> Operators:
         raise click.UsageError("A registry is asked with --server URL and --job NAME.")
     described = {} if options["savepoint"] is None else read(options["savepoint"])
     try:
-        return Operators(_names(options), described)
+        return Operators(_names(options), described, options["names"])
     except InputError as error:
         click.echo(error.line, err=True)
         sys.exit(UNREADABLE)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from compat.check.explain import steps, why_moved
 from compat.check.mapping import map_state
 from compat.check.similarity import recorded
-from compat.cli.options import jars_of_old, load_options, load_options_of_old, loading, paths, split
+from compat.cli.options import arguments_for, jars_of_old, load_options, load_options_of_old, loading, paths
 from compat.cli.running import access_options, job_of_cluster
 from compat.cli.spelled import job_number
 from compat.escaping import visible
@@ -48,8 +48,9 @@ def explain(old: str, new: str, operator: str, **options: Any) -> None:
     settings = load_options(options, new)
     try:
         settings_old = load_options_of_old(options, settings)
+        both = options["args"]
         of_old, of_new = (
-            split(options["args"] if options[name] is None else options[name]) for name in ("old_args", "new_args")
+            arguments_for(new, both if options[name] is None else options[name]) for name in ("old_args", "new_args")
         )
         after = _program(new, of_new, settings, options["job"])
         running = job_of_cluster(old, options)

@@ -22,6 +22,7 @@ from compat.report import NAMES as FORMAT_NAMES
 
 if TYPE_CHECKING:
     from compat.deployment.resources import Deployment
+    from compat.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 IMPORTABLE = (".py", ".zip", ".egg", ".whl")
@@ -324,14 +325,20 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     strict_imports: bool | None = None
 
 
-def surroundings_of(options: Mapping[str, Any], near: str | None = None) -> Surroundings:
-    """What a command line says of it, over the settings of the project, which are looked for here and at ``near``."""
+def project_settings(near: str | None = None) -> Settings:
+    """The settings of the project, looked for here and at ``near``, with those of the job there. Raises a usage error."""
     from compat.settings import SettingsError, find
 
     try:
         found = find(Path.cwd(), *([Path(near)] if near and not near.startswith("git:") else []))
     except SettingsError as error:
         raise click.UsageError(str(error)) from error
+    return found if near is None else found.of_job(near)
+
+
+def surroundings_of(options: Mapping[str, Any], near: str | None = None) -> Surroundings:
+    """What a command line says of it, over the settings of the project, which are looked for here and at ``near``."""
+    found = project_settings(near)
     strict = options.get("strict_imports")
     return Surroundings(
         pyfiles=parse_pyfiles(options["pyfiles"]) or found.pyfiles or (),
@@ -340,20 +347,31 @@ def surroundings_of(options: Mapping[str, Any], near: str | None = None) -> Surr
     )
 
 
-def load_options(options: Mapping[str, Any], near: str | None = None) -> LoadOptions:
-    """How to load programs, of a command with the options of :func:`loading`; the project's settings are found at ``near``."""
-    around = surroundings_of(options, near)
-    return LoadOptions.given(
-        parse_definitions(options["definitions"]),
+def loading_settings(options: Mapping[str, Any]) -> Settings:
+    """How a command line with the options of :func:`loading` has programs loaded."""
+    from compat.settings import Settings
+
+    return Settings(
+        options=parse_definitions(options["definitions"]),
         flink=options["flink"],
         timeout=options["timeout"],
         no_open=options["no_open"],
         jars=jars(options),
         exact=options["exact"],
-        pyfiles=around.pyfiles,
-        environment=around.environment,
-        strict_imports=around.strict_imports,
+        pyfiles=parse_pyfiles(options["pyfiles"]) or None,
+        environment=parse_environment(options["env"]),
+        strict_imports=options["strict_imports"],
     )
+
+
+def load_options(options: Mapping[str, Any], near: str | None = None) -> LoadOptions:
+    """How to load programs, of a command with the options of :func:`loading`, over the settings for the job at ``near``."""
+    return project_settings(near).under(loading_settings(options)).load_options()
+
+
+def arguments_for(job: str, given: str | None) -> tuple[str, ...]:
+    """The arguments of a program: those of the command line, else those that the settings have for it."""
+    return split(project_settings(job).arguments(job) if given is None else given)
 
 
 def jars(options: Mapping[str, Any], prefix: str = "") -> FlinkJars:

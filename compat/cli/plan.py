@@ -11,7 +11,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from compat.cli.options import load_options, loading, paths, split
+from compat.cli.options import arguments_for, load_options, loading, paths
 from compat.cli.spelled import job_number
 from compat.loader.failure import Failure
 from compat.loader.inputs import Input, InputError, LoadOptions, load, opened
@@ -53,7 +53,7 @@ def plan(jobs: tuple[str, ...], **options: Any) -> None:
         files = list(_files(jobs))
         if not files:
             raise click.UsageError(f"There is no program (*.py) in {', '.join(jobs)}.")
-        sys.exit(_many(files, settings, split(options["arguments"])))
+        sys.exit(_many(files, options))
     sys.exit(_one(jobs[0], settings, options))
 
 
@@ -61,7 +61,7 @@ def _one(job: str, settings: LoadOptions, options: dict[str, Any]) -> int:
     if options["form"] == "html" or (options["path"] or "").startswith(PAGE):
         return _page(job, settings, options)
     try:
-        with opened(job, split(options["arguments"])) as given:
+        with opened(job, arguments_for(job, options["arguments"])) as given:
             plans = _chosen(_loaded(given, settings), job, options["job"])
             if options["path"] or options["form"] == "json":
                 plans = tuple(carrying(plan, given) for plan in plans)
@@ -108,7 +108,7 @@ def _page(job: str, settings: LoadOptions, options: dict[str, Any]) -> int:
     if options["path"] and not path:
         raise click.UsageError("--output html= names no file.")
     try:
-        with opened(job, split(options["arguments"])) as given:
+        with opened(job, arguments_for(job, options["arguments"])) as given:
             outcomes: list[Plan | Refused | Failure] = [*_chosen(_loaded(given, settings), job, options["job"])]
     except InputError as error:
         outcomes = [error.failure]
@@ -211,11 +211,12 @@ def _lines(path: str, settings: LoadOptions) -> int:
     return code
 
 
-def _many(files: list[str], settings: LoadOptions, arguments: tuple[str, ...]) -> int:
+def _many(files: list[str], options: dict[str, Any]) -> int:
     code = 0
     for file in files:
+        settings = load_options(options, file)
         try:
-            with opened(file, arguments) as given:
+            with opened(file, arguments_for(file, options["arguments"])) as given:
                 plans = _loaded(given, settings)
         except InputError as error:
             code = 2

@@ -23,7 +23,7 @@ def complete(context: click.Context) -> None:
         if not any(given[mode] for mode in _MODES) and not _on_command_line(context, "server"):
             _complete_changed(context)
         return
-    if given["new"] is not None or given["write_baseline"] or any(given[mode] for mode in _MODES):
+    if given["new"] is not None or any(given[mode] for mode in _MODES):
         return
     if given["server"] and (given["old"] is not None or not _on_command_line(context, "against")):
         return

@@ -14,7 +14,7 @@ import click
 from msgspec.structs import replace
 
 from compat.cli import gate
-from compat.cli.options import load_options, loading, origin_options, paths, server_options, split
+from compat.cli.options import arguments_for, load_options, loading, origin_options, paths, server_options
 from compat.cli.remote import Server, ServerError, job_path, origin, server_of
 from compat.compiler.own_code import is_our_file
 from compat.deployment.resources import DIGEST, VERSION
@@ -62,7 +62,7 @@ def push(program: str, **options: Any) -> None:
     settings = load_options(options, program)
     holder = holder_of(options["image"], options["artifact_digest"])
     try:
-        given = split(options["arguments"])
+        given = arguments_for(program, options["arguments"])
         sent = origin(program, options["commit"], options["author"]) | (
             files_of(program, given, settings)
             if options["whole"]

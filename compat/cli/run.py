@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from compat.cli.options import (
+    arguments_for,
     cluster_options,
     flink_option,
     found_around,
     local_path,
     parse_definitions,
     ship_option,
-    split,
     store_option,
     surroundings_of,
 )
@@ -98,7 +98,7 @@ def run(job: str, **options: Any) -> None:
         _refuse_with_a_cluster(options)
     given = Run(
         program=job,
-        arguments=split(options["arguments"]),
+        arguments=arguments_for(job, options["arguments"]),
         store=options["store"],
         master=options["master"],
         parallelism=options["parallelism"],

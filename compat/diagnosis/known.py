@@ -21,10 +21,12 @@ class KnownState(Struct, frozen=True):
 
 
 class Operators(Struct, frozen=True):
-    """What is known of a job's operators; ``described`` is what ``compat inspect --format json`` prints of a savepoint."""
+    """What is known of a job's operators; ``described`` is what ``compat inspect --format json`` prints of a savepoint, and
+    ``named_by`` the program or the table that the names are from."""
 
     names: Names = field(default_factory=Names)
     described: Mapping[str, Any] = field(default_factory=dict)
+    named_by: str | None = None
 
     def label(self, id: str) -> str | None:
         """The name of an operator, with its uid; None for one that is not known."""

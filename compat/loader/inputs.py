@@ -62,6 +62,19 @@ class InputKind(StrEnum):
 
 _MOST_FORMER = 5
 """The report names so many that ended."""
+_A_JAR = "Build the job, and name its jar."
+_NO_PROGRAM = {
+    ".log": "compat diagnose reads logs, and says what failed at a restore.",
+    ".out": "compat diagnose reads what a cluster printed, and says what failed at a restore.",
+    ".txt": None,
+    ".md": None,
+    ".java": _A_JAR,
+    ".scala": _A_JAR,
+    ".kt": _A_JAR,
+    ".class": _A_JAR,
+    ".ipynb": "Write its cells to a program: jupyter nbconvert --to script NOTEBOOK.",
+}
+"""Endings of files that are no program, each with what to do instead, None where that cannot be told."""
 _BY_ENDING = {".jar": InputKind.JAR, ".sql": InputKind.SQL}
 
 
@@ -242,6 +255,10 @@ def _no_input(argument: str) -> tuple[str, str | None] | None:
         )
     if (strange := why_not_regular(argument)) is not None:
         return f"{argument!r} is {strange}, not a file.", "Write what it gives to a file, and name that."
+    ending = os.path.splitext(argument)[1].lower()
+    if ending in _NO_PROGRAM:
+        named = "Name a program (job.py), a jar, a script of SQL, a topology file (job.json), a plan or a savepoint."
+        return f"{argument!r} is no program: its name ends in {ending}.", _NO_PROGRAM[ending] or named
     return None
 
 

@@ -26,7 +26,7 @@ class Typed(Struct, frozen=True, kw_only=True):
     ``check`` is the command line that makes the check again; where it is None, each pair has one of its own, with
     ``options``. ``push`` registers NEW where a registry was asked. ``fixable`` says that the command takes ``--fix``,
     ``fixed`` that it had it: what is left is not written by another one.
-    ``arguments`` (quoted), ``main_class`` and ``definitions`` (quoted ``key=value``) are how NEW is started.
+    ``definitions`` are Flink's options (quoted ``key=value``).
     """
 
     check: str | None = None
@@ -34,8 +34,6 @@ class Typed(Struct, frozen=True, kw_only=True):
     push: str | None = None
     fixable: bool = False
     fixed: bool = False
-    arguments: str = ""
-    main_class: str | None = None
     definitions: tuple[str, ...] = ()
 
 

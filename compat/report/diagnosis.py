@@ -93,8 +93,8 @@ def as_dict(failure: Failure, operators: Operators, new: str | None = None) -> J
         "savepoint": failure.savepoint,
         "rules": [{"id": id, "name": RULES[id].name, "summary": RULES[id].summary} for id in entry.rules],
         "now": entry.now.format_map(values),
-        "command": _command(entry.command, paths, new),
-        "before": _command(entry.before, paths, new),
+        "command": _command(entry.command, paths, new, operators),
+        "before": _command(entry.before, paths, new, operators),
         "said": failure.said,
         "root": failure.root,
         "values": dict(failure.values),
@@ -104,9 +104,10 @@ def as_dict(failure: Failure, operators: Operators, new: str | None = None) -> J
     }
 
 
-def _command(template: str, paths: Mapping[str, str], new: str | None) -> str:
-    command = template.format_map(paths)
-    return command if new is None else command.replace(f" {_NEW}", f" {shlex.quote(new)}")
+def _command(template: str, paths: Mapping[str, str], new: str | None, operators: Operators) -> str:
+    """A command, with the program and the names that were given."""
+    named = f" --names {shlex.quote(operators.named_by)}" if operators.named_by is not None else ""
+    return template.replace(f" {_NEW}", " {new}").format_map({**paths, "new": f"{shlex.quote(new or _NEW)}{named}"})
 
 
 def where(failure: Failure, operators: Operators) -> str:

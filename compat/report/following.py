@@ -99,22 +99,22 @@ def start(report: Report, typed: Typed | None) -> tuple[str, ...]:
     lies_there = report.old.kind in ("savepoint", "snapshot") and not is_running(report.old.name)
     snapshot = shlex.quote(report.old.name) if lies_there else SAVEPOINT
     left_behind = ["-n"] if report.allow_non_restored else []
-    # In a rollback, the program to start is the OLD of the command line, and the arguments are NEW's.
-    forward = report.direction == "forward"
-    arguments = [typed.arguments] if forward and typed.arguments else []
+    started = report.started
+    arguments = [shlex.join(started.arguments)] if started.arguments else []
     flink = [*checkout, "flink run -s", snapshot, *left_behind, *(f"-D{one}" for one in typed.definitions)]
     if report.new.language == "sql":
         path, ignored = _RESTORE_OPTIONS if _since_1_20(report.new.flink) else _OLDER_RESTORE_OPTIONS
         options = [f"{path}={snapshot}", *(f"{ignored}=true" for _ in left_behind), *typed.definitions]
         return (" ".join([*checkout, "sql-client.sh", *(f"-D {one}" for one in options), "-f", new]),)
     if report.new.language == "java":
-        chosen = ["-c", shlex.quote(typed.main_class)] if forward and typed.main_class else []
+        chosen = ["-c", shlex.quote(started.main_class)] if started.main_class else []
         return (" ".join([*flink, *chosen, new, *arguments]),)
     if report.new.kind != "program" or report.new.name.endswith(".json"):
         # A plan or a topology file tells what is to run; which program makes it is not known here.
         return (" ".join([*flink, *(["-py"] if report.new.language == "python" else []), JOB]),)
-    on_flink = " ".join([*flink, "-py", new, *arguments])
-    given = [f"--args {shlex.quote(one)}" for one in arguments]
+    imports = [shlex.quote(",".join(started.pyfiles))] if started.pyfiles else []
+    on_flink = " ".join([*flink, "-py", new, *(f"-pyfs {one}" for one in imports), *arguments])
+    given = [*(f"--pyfiles {one}" for one in imports), *(f"--args {shlex.quote(one)}" for one in arguments)]
     on_spark = " ".join(
         [
             *checkout,

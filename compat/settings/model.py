@@ -119,6 +119,11 @@ class Settings(Struct, frozen=True, kw_only=True):
         """What is said of the job in a file."""
         return next((one for one in self.entries if one.is_of(file, self.folder)), None)
 
+    def arguments(self, file: str) -> str:
+        """The arguments that the job in a file is started with."""
+        entry = self.entry(file)
+        return "" if entry is None else entry.args
+
     def of_job(self, file: str) -> Settings:
         """The settings with those of the job in a file over them."""
         entry = self.entry(file)

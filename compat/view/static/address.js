@@ -4,6 +4,7 @@
   const VIEWS = ["picture", "tables"];
   const LAYERS = ["stream", "job", "execution"];
   const SHOWN = ["all", "changed"];
+  const WORST_FIRST = ["incompatible", "failed", "unknown"];
 
   view.LAYERS = LAYERS;
 
@@ -11,7 +12,7 @@
     const [path, query] = location.hash.replace(/^#\/?/, "").split("?");
     const [number, name, layer] = path.split("/");
     const values = new URLSearchParams(query || "");
-    const section = sections[Number(number)] ? Number(number) : 0;
+    const section = number && sections[Number(number)] ? Number(number) : worst(sections);
     const at = /^(old|new):(v?)(\d+)$/.exec(values.get("at") || "");
     const finding = Number(values.get("finding") ?? NaN);
     return {
@@ -24,6 +25,12 @@
       open: values.has("open") ? values.get("open").split(".").filter(Boolean).map(Number) : null,
     };
   };
+
+  // The first check that fails, the worst of them; the first one where none does.
+  function worst(sections) {
+    const verdicts = sections.map((section) => section.verdict);
+    return Math.max(0, verdicts.indexOf(WORST_FIRST.find((verdict) => verdicts.includes(verdict))));
+  }
 
   function exists(section, [, side, vertex, index]) {
     const program = section && section.sides[side];

@@ -6,7 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from compat.check.findings import Verdict
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure
 from tests.compat.browser.conftest import settle
@@ -318,6 +320,16 @@ def test_several_checks_in_one_file(open_page: Any, tmp_path: Path) -> None:
     settle(page)
     assert "It raised." in page.locator(".section:visible").inner_text()
     assert page.locator(".section:visible .verdict").inner_text() == "Not decided"
+
+
+def test_of_several_checks_the_worst_is_shown_first_and_all_are_counted(open_page: Any, tmp_path: Path) -> None:
+    fine = replace(all_fates(), verdict=Verdict.COMPATIBLE, findings=())
+    page = open_page(report_page(tmp_path, fine, all_fates()))
+    assert page.locator(".section:visible .verdict").inner_text() == "Incompatible"
+    assert page.locator(".totals").inner_text() == "2 checks: 1 compatible, 1 incompatible."
+    page.locator('[data-section-link="0"]').click()
+    settle(page)
+    assert page.locator(".section:visible .verdict").inner_text() == "Compatible"
 
 
 def test_eight_hundred_pixels_are_enough(open_page: Any, address: str) -> None:

@@ -452,3 +452,13 @@ def test_who_state_in_wrong_hands_belongs_to(
     pairs = [Pair(*both, BY_GENERATED_ID) for both in wrong_pairs]
     owners = find_rightful(pairs, [one * 32 for one in settled], program("new", *new))
     assert {id[0]: one.id[0] for id, one in owners.items()} == found
+
+
+@pytest.mark.parametrize(
+    ("uids", "told"),
+    [(("counts", "count"), ["Give it its old uid back: 'counts' in place of 'count'."]), ((None, "count"), [])],
+)
+def test_an_operator_whose_uid_changed_may_have_it_back(uids: tuple[str | None, str], told: list[str]) -> None:
+    old, new = (operator("count", uid=uid, id=None if uid else "0" * 32) for uid in uids)
+    (moved,) = [one for one in check(program("old", old), program("new", new)).findings if one.rule == "CMP102"]
+    assert [fix.text for fix in moved.fixes if "uid back" in fix.text] == told

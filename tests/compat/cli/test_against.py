@@ -126,8 +126,27 @@ def test_a_job_that_builds_nothing_without_its_arguments_is_undecided_in_every_f
     settings(f'[[tool.compat.job]]\npath = "{job}"\nargs = "topic"\n')
     assert check().exit_code == 0
     assert check("--against", "HEAD", job, "--args", "topic").exit_code == 0
-    assert check(f"git:HEAD:{job}", job).exit_code == 0
+    pair = check(f"git:HEAD:{job}", job)
+    assert pair.exit_code == 0
+    assert f'Next: flink run -s "$SAVEPOINT" -py {job} topic\n' in pair.stdout
     assert len(assert_compatible(f"git:HEAD:{job}", job)) == 1
+
+
+@pytest.mark.parametrize("command", [["plan"], ["plan", "--format", "html"], ["explain", "JOB"]])
+def test_the_settings_say_how_a_job_is_started_to_every_command(command: list[str]) -> None:
+    job = str(write("billing", USAGE))
+    given = [job if one == "JOB" else one for one in command]
+    wanted = [*given, job, *(["billing"] if command[0] == "explain" else [])]
+    assert CliRunner().invoke(main, wanted).exit_code != 0
+    settings(f'[[tool.compat.job]]\npath = "{job}"\nargs = "topic"\n')
+    assert CliRunner().invoke(main, wanted).exit_code == 0
+
+
+def test_the_settings_of_a_job_hold_for_its_plan() -> None:
+    job = str(JOBS / "orders.py")
+    settings(f'[[tool.compat.job]]\npath = "{job}"\nflink = "1.20"\n')
+    told = {flink: CliRunner().invoke(main, ["plan", job, *flink]).stdout for flink in ((), ("--flink", "2.3"))}
+    assert ["Flink 1.20" in told[()], "Flink 2.3" in told["--flink", "2.3"]] == [True, True]
 
 
 def test_a_job_is_built_with_what_the_settings_say_of_it() -> None:

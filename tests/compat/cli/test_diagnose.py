@@ -73,9 +73,13 @@ def test_a_savepoint_names_the_operator_and_the_state():
     assert "; state 'python-state-count'" in lines("--savepoint", SMALL, log=LIST)["where"]
 
 
-def test_a_table_of_uids_names_the_operator(tmp_path):
-    (tmp_path / "uids.csv").write_text("count,How many\n")
-    assert lines("--names", tmp_path / "uids.csv")["where"] == f"operator 'How many' (uid count), id {COUNT}"
+def test_a_table_of_uids_names_the_operator_and_stands_in_the_commands(tmp_path):
+    table = tmp_path / "my {uids}.csv"
+    table.write_text("count,How many\n")
+    commands = lines("--names", table, "--new", "new.py")
+    for row in ("now", "before"):
+        assert commands[row].startswith(f"compat check 'file:/save points/s-1' new.py --names {quote(str(table))}  #")
+    assert lines("--names", table)["where"] == f"operator 'How many' (uid count), id {COUNT}"
 
 
 def test_a_program_names_the_operator(tmp_path):

@@ -106,3 +106,12 @@ def test_a_revision_and_known_findings_go_together() -> None:
     Path("pyproject.toml").write_text(SETTINGS.replace('"git:main"', '["git:main", "known.json"]'), encoding="utf-8")
     assert run("--write-baseline", "git:main:jobs/b.py", "jobs/b.py").exit_code == 0
     assert run().exit_code == 0
+
+
+def test_a_baseline_of_the_whole_project_is_written_where_the_settings_name_it() -> None:
+    Path("jobs/b.py").write_text(RENAMED, encoding="utf-8")
+    Path("pyproject.toml").write_text(SETTINGS.replace('"git:main"', '["git:main", "known.json"]'), encoding="utf-8")
+    assert "known.json: no such baseline; write one with --write-baseline" in run().output
+    written = run("--write-baseline")
+    assert (written.exit_code, Path("known.json").exists()) == (0, True), written.output
+    assert run().exit_code == 0

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from compat.cli import main
+from compat.loader.inputs import InputError, InputKind, opened
 
 ROOT = Path(__file__).parents[3]
 GOOD = """
@@ -198,3 +199,26 @@ def test_what_is_no_file_is_refused(argument, tmp_path):
     good = tmp_path / "good.py"
     good.write_text(GOOD + "env.execute()", encoding="utf-8")
     assert run("check", argument, str(good)).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "what_to_do"),
+    [
+        ("jobmanager.log", "compat diagnose reads logs"),
+        ("Job.java", "Build the job, and name its jar."),
+        ("job.ipynb", "jupyter nbconvert --to script"),
+        ("notes.txt", "Name a program (job.py)"),
+    ],
+)
+def test_a_file_that_is_no_program_is_not_run(name, what_to_do, tmp_path):
+    (tmp_path / name).write_text("raise SystemExit('was run')\n", encoding="utf-8")
+    with pytest.raises(InputError) as error, opened(str(tmp_path / name)):
+        pass
+    assert f"its name ends in {Path(name).suffix}." in error.value.failure.message
+    assert what_to_do in error.value.failure.hint
+
+
+def test_a_program_may_have_any_other_ending(tmp_path):
+    (tmp_path / "job.v2").write_text("", encoding="utf-8")
+    with opened(str(tmp_path / "job.v2")) as given:
+        assert given.kind is InputKind.PROGRAM

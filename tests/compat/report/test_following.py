@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from compat.check.code_suggestions import OLD_PROGRAM
-from compat.check.findings import Fix, Level, Verdict
+from compat.check.findings import Fix, Level, Started, Verdict
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure, Undecidable
 from compat.report.context import ReportContext, Typed
@@ -16,7 +16,8 @@ from compat.report.following import accepted, instruction, next_step, next_step_
 from compat.state.model.source_line import SourceLine
 from tests.compat.builders import finding, operator, program, report
 
-GIVEN = Typed(arguments="--topic 'my words'", main_class="org.Job", definitions=("parallelism.default=4",))
+GIVEN = Typed(definitions=("parallelism.default=4",))
+STARTED = Started(arguments=("--topic", "my words"), main_class="org.Job", pyfiles=("lib",))
 
 
 @pytest.mark.parametrize(
@@ -35,8 +36,9 @@ GIVEN = Typed(arguments="--topic 'my words'", main_class="org.Job", definitions=
             True,
             GIVEN,
             (
-                "flink run -s \"$SAVEPOINT\" -n -Dparallelism.default=4 -py v2.py --topic 'my words'",
-                "compat job run v2.py -s \"$SAVEPOINT\" -n -D parallelism.default=4 --args '--topic '\"'\"'my words'\"'\"''",
+                "flink run -s \"$SAVEPOINT\" -n -Dparallelism.default=4 -py v2.py -pyfs lib --topic 'my words'",
+                'compat job run v2.py -s "$SAVEPOINT" -n -D parallelism.default=4 --pyfiles lib '
+                "--args '--topic '\"'\"'my words'\"'\"''",
             ),
         ),
         (program("sp 1", kind="savepoint"), program("v2.py"), False, Typed(), ("flink run -s 'sp 1' -py v2.py",)),
@@ -76,7 +78,8 @@ GIVEN = Typed(arguments="--topic 'my words'", main_class="org.Job", definitions=
     ids=["python", "python, all given", "savepoint", "snapshot", "jar", "SQL", "SQL of before 1.20", "a registry"],
 )
 def test_what_starts_new(old, new, allowed, typed, expected) -> None:
-    done = report(Verdict.COMPATIBLE, old=old, new=new, allow_non_restored=allowed)
+    started = STARTED if typed is GIVEN else Started()
+    done = report(Verdict.COMPATIBLE, old=old, new=new, allow_non_restored=allowed, started=started)
     assert start(done, typed) == expected
     assert next_step(done, ReportContext(sources={}, typed=typed)) == f"Next: {expected[0]}"
     for command in expected:

@@ -37,7 +37,7 @@ def _finding(old: Operator, new: Operator, check: Check) -> Finding:
     else:
         consequence = f"{new.label} starts without its state{amounts.of(*old.states or ())}, as -n allows."
     guessed = old.id in check.mapping.guessed
-    fixes = tie(old, new, check)
+    fixes = (*tie(old, new, check), *_old_uid(old, new))
     return check.finding(
         RULE,
         f"{old.label} has state and nowhere to go; {new.label} may be the same operator"
@@ -52,6 +52,12 @@ def _finding(old: Operator, new: Operator, check: Check) -> Finding:
         silent=not allowed and check.left_behind is not None,
         cause=None if guessed else common_cause(old, new, check.old, check.new),
     )
+
+
+def _old_uid(old: Operator, new: Operator) -> Iterator[Fix]:
+    """The uid that an operator had, where it has another one now: the shortest way back."""
+    if old.uid is not None and new.uid not in (None, old.uid) and old.user_hash is None and new.user_hash is None:
+        yield Fix(text=f"Give it its old uid back: {old.uid!r} in place of {new.uid!r}.", operator_id=new.id)
 
 
 def _why_guessed(new: Operator) -> str:
