@@ -165,7 +165,8 @@ class Against(ProjectJobs):
             if not found and not any(map(matches, self._then)):
                 raise click.UsageError(f"There is no file {file!r}, neither here nor at {self._reference}.")
             files += found
-        return list(dict.fromkeys(files))
+        # A shell names the packages' own files with a pattern, too.
+        return [file for file in dict.fromkeys(files) if os.path.basename(file) != "__init__.py"] or files
 
     def _of_project(self) -> list[str]:
         files = self.found()

@@ -108,7 +108,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         files: list[str] = []
         folder = self.folder
         for pattern in self.jobs or ():
-            found = sorted(path for path in folder.glob(pattern) if path.is_file())
+            found = sorted(path for path in folder.glob(pattern) if path.is_file() and path.name != "__init__.py")
             if not found:
                 raise SettingsError(f"{self.path}: jobs: there is no file {pattern!r} in {folder}")
             files += [os.path.relpath(path) for path in found]
