@@ -33,7 +33,8 @@ from compat.compiler.datastream.connectors.kafka import (  # noqa: E402
     KafkaSource,
 )
 from compat.compiler.spark.connectors.kafka.source import KafkaReader  # noqa: E402
-from compat.compiler.spark.connectors.sinks import WriterContext, committer_of, writer_of  # noqa: E402
+from compat.compiler.spark.connectors.sinks import committer_of, writer_of  # noqa: E402
+from compat.compiler.spark.runtime_api.sinks import WriterContext  # noqa: E402
 from tests.compiler.spark.kafka_broker import KafkaBroker  # noqa: E402
 
 PARTITIONS = 2

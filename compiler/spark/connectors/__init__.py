@@ -1,1 +1,1 @@
-"""Sources and sinks, those of one system together, and what a source or sink of your own is made of."""
+"""Sources and sinks: a folder for each connector, which a line of ``table`` names."""

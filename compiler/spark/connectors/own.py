@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-from compat.compiler.spark.runtime_api.splits import Split, SplitEnumerator
+from compat.compiler.spark.connectors.base import SinkConnector, SourceConnector
+from compat.compiler.spark.runtime_api.sinks import Committer, SinkWriter, WriterContext
+from compat.compiler.spark.runtime_api.splits import SourceReader, Split, SplitEnumerator
 
 
 def as_enumerator(given: Any) -> SplitEnumerator:
@@ -46,3 +48,43 @@ class _OwnEnumerator(SplitEnumerator):
 
     def _method(self, name: str) -> Callable[..., Any] | None:
         return getattr(self._given, name, None)
+
+
+@runtime_checkable
+class EnumeratedByProgram(Protocol):
+    """A source that makes its own enumerator."""
+
+    def create_enumerator(self, parallelism: int) -> Any:
+        """The part that finds splits."""
+
+
+@runtime_checkable
+class WrittenByProgram(Protocol):
+    """A sink that makes its own writer."""
+
+    def create_writer(self, context: WriterContext) -> SinkWriter:
+        """The part that writes records."""
+
+
+@runtime_checkable
+class _PublishedByProgram(Protocol):
+    def create_committer(self) -> Committer | None: ...
+
+
+class _Source(SourceConnector):
+    def enumerator(self, source: Any, parallelism: int) -> SplitEnumerator:
+        return as_enumerator(source.create_enumerator(parallelism))
+
+    def reader(self, source: Any, output_type: Any) -> SourceReader:
+        return source.create_reader()  # type: ignore[no-any-return]
+
+
+class _Sink(SinkConnector):
+    def writer(self, sink: Any, context: WriterContext) -> SinkWriter:
+        return sink.create_writer(context)  # type: ignore[no-any-return]
+
+    def committer(self, sink: Any) -> Committer | None:
+        return sink.create_committer() if isinstance(sink, _PublishedByProgram) else None
+
+
+OWN_SOURCE, OWN_SINK = _Source(), _Sink()

@@ -24,8 +24,8 @@ from compat.compiler.datastream.common.watermark_strategy import WatermarkStrate
 from compat.compiler.datastream.connectors.base import Sink
 from compat.compiler.datastream.connectors.base import Source as SourceConnector
 from compat.compiler.job import Job
-from compat.compiler.spark.connectors.sinks import ProvingCommitter
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan
+from compat.compiler.spark.runtime_api.sinks import ProvingCommitter
 from compat.compiler.spark.runtime_api.splits import CacheDamaged, Read, Split, SplitEnumerator
 from compat.compiler.transformations.kinds import CacheTransformation, LegacySink, Source
 from compat.compiler.transformations.kinds import Sink as SinkTransformation

@@ -12,13 +12,14 @@ from typing import Any
 from compat.compiler.configuration import parse_duration
 from compat.compiler.executiongraph.executions import Executions
 from compat.compiler.executiongraph.states import JobStatus
-from compat.compiler.spark.connectors.sinks import Committer, committer_of
+from compat.compiler.spark.connectors.sinks import committer_of
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.job_metrics import Measured
 from compat.compiler.spark.driver.lease import Lease
 from compat.compiler.spark.driver.options import Listener, RunOptions
 from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan
+from compat.compiler.spark.runtime_api.sinks import Committer
 from compat.state.delta.errors import StoreError
 
 TRIES, _A_MOMENT = 3, 0.5

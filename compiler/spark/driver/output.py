@@ -6,11 +6,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, assert_never
 
-from compat.compiler.spark.connectors.sinks import ProvingCommitter, folder_of, prove_output
+from compat.compiler.spark.connectors.sinks import folder_of, prove_output
 from compat.compiler.spark.driver import orphan_cleanup
 from compat.compiler.spark.driver.driven import DrivenJob, insist
 from compat.compiler.spark.plan import OperatorSpec
 from compat.compiler.spark.runtime_api.published import Collected, Printed, SentBack, Written
+from compat.compiler.spark.runtime_api.sinks import ProvingCommitter
 from compat.compiler.spark.task.stream_task import TaskReport
 from compat.compiler.transformations.operators import LegacySink, SinkWriter
 from compat.state.delta.errors import StoreError

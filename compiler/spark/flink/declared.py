@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from compat.compiler.spark.flink.errors import Untranslatable
 from compat.compiler.spark.plan import OperatorSpec
+from compat.compiler.spark.runtime_api.untranslatable import Untranslatable
 from compat.compiler.transformations import operators as ops
 from compat.state import names
 from compat.state.descriptors import StateDescriptor

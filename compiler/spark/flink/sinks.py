@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from compat.compiler.spark.flink.errors import Untranslatable
+from compat.compiler.spark.connectors.table import sink_connector
+from compat.compiler.spark.runtime_api.untranslatable import Untranslatable
 from compat.state import names
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError
@@ -20,7 +21,8 @@ OF_SINKS = frozenset({names.SINK_WRITER, names.SINK_COMMITTER})
 
 def require_nothing_to_publish(state: str, element: bytes, sink: Any) -> None:
     """Raise Untranslatable for an element of a sink's state that has output in it."""
-    if state == names.SINK_WRITER and getattr(sink, "connector", None) == "kafka":
+    connector = sink_connector(sink)
+    if state == names.SINK_WRITER and connector is not None and not connector.writers_keep_output:
         return
     if state == names.SINK_COMMITTER and _is_empty(element):
         return

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any
 
 from compat.compiler.spark.flink.declared import LIST, MAP, Declarations, Declared
-from compat.compiler.spark.flink.errors import Untranslatable
+from compat.compiler.spark.runtime_api.untranslatable import Untranslatable
 from compat.state import names
 from compat.state.delta.rows import NO_KEY_GROUP, Kind, Row
 from compat.state.flink.errors import SavepointError

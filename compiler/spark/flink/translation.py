@@ -8,12 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from compat.compiler.spark.flink.declared import Declarations, broadcast_states, keyed_states
-from compat.compiler.spark.flink.errors import Untranslatable
 from compat.compiler.spark.flink.positions import splits_of
 from compat.compiler.spark.flink.sinks import OF_SINKS, require_nothing_to_publish
 from compat.compiler.spark.flink.states import BroadcastStates, KeyedStates, name_of
 from compat.compiler.spark.plan import OperatorSpec
 from compat.compiler.spark.runtime_api.internal_states import STATES
+from compat.compiler.spark.runtime_api.untranslatable import Untranslatable
 from compat.compiler.streamgraph.graph import Task
 from compat.compiler.transformations import operators as ops
 from compat.state import names

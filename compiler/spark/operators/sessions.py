@@ -8,9 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from compat.compiler.datastream.window import TimeWindow
 from compat.compiler.spark.operators.base import NO_RECORD
+from compat.compiler.spark.operators.folding import Folding
+from compat.compiler.spark.operators.merging import MergingWindows
+from compat.compiler.spark.operators.state_windows import StateWindows
+from compat.compiler.spark.operators.window_path import WindowPath
 from compat.compiler.spark.runtime_api.elements import BUFFER_RECORDS, MIN_TIMESTAMP, Timestamps, Values
 from compat.compiler.spark.state.changes import Changes
-from compat.compiler.spark.state.sessions import END, SLOT, START, VALUE, FoldFailed, Session, Sessions
+from compat.compiler.spark.state.session import END, SLOT, START, VALUE, Session
+from compat.compiler.spark.state.sessions import FoldFailed, Sessions
 
 if TYPE_CHECKING:
     from compat.compiler.spark.operators.windows import WindowOperator
@@ -19,11 +24,11 @@ _MOST_HELD = 50_000
 """So many records are held back."""
 
 
-class FoldedSessions:
+class FoldedSessions(WindowPath):
     """The sessions in memory, where each fires once, when the watermark passes its end, and holds one value."""
 
-    def __init__(self, operator: WindowOperator, sessions: Sessions) -> None:
-        self._operator, self._sessions = operator, sessions
+    def __init__(self, operator: WindowOperator, sessions: Sessions, folding: Folding) -> None:
+        self._operator, self._sessions, self._folding = operator, sessions, folding
 
     def add(self, keys: Values, values: Values, timestamps: Timestamps) -> None:
         """Put records into the sessions of their keys; those that come behind the end of theirs are too late."""
@@ -41,14 +46,13 @@ class FoldedSessions:
         operator.emitter.flush()
 
     def _fold(self, slots: Values, values: Values, times: list[int], late: Callable[[Any, int], None]) -> None:
-        reduces, fold = self._operator.folder()
+        reduces, fold = self._folding.reduces, self._folding.fold
         try:
             self._sessions.add(slots, values, times, fold, reduces, self._operator.timers.watermark, late)
         except FoldFailed as failed:
             self._operator.fail(failed.value, failed.__cause__ or failed)
 
     def fire(self, watermark: int) -> None:
-        """Fire the sessions that end with a watermark."""
         operator = self._operator
         ended = self._sessions.due(watermark)
         try:
@@ -63,7 +67,7 @@ class FoldedSessions:
     def _emit(self, ended: list[Session]) -> None:
         """Emit what sessions hold, so many at once as others hand over."""
         operator = self._operator
-        result = operator.result()
+        result = self._folding.result
         for start in range(0, len(ended), BUFFER_RECORDS):
             some = ended[start : start + BUFFER_RECORDS]
             made = [session[VALUE] for session in some]
@@ -77,7 +81,7 @@ class FoldedSessions:
 
     def _call(self, ended: list[Session]) -> None:
         """Have the program's function called for each, or look for side outputs among what they hold."""
-        operator, result = self._operator, self._operator.result()
+        operator, result = self._operator, self._folding.result
         emitter, call, clear = operator.emitter, operator.call, operator.clearing()
         for session in ended:
             value, time = session[VALUE], session[END] - 1
@@ -94,7 +98,6 @@ class FoldedSessions:
             clear()
 
     def snapshot(self, changes: Changes) -> None:
-        """Add what the epoch changed."""
         self._sessions.snapshot(changes)
 
 
@@ -109,7 +112,7 @@ class _HeldSession:
         self.values: Values = []
 
 
-class HeldSessions:
+class HeldSessions(StateWindows):
     """The sessions of event time of some keys, whose further records get into the state together.
 
     Until the next watermark nothing fires, and a session to which records are added only grows: what becomes of it is the
@@ -117,8 +120,9 @@ class HeldSessions:
     takes the common way, and so does one of a session that fires with each, as it is late.
     """
 
-    def __init__(self, operator: WindowOperator, gap: int) -> None:
-        self._operator, self._gap = operator, gap
+    def __init__(self, operator: WindowOperator, merging: MergingWindows, gap: int) -> None:
+        super().__init__(operator)
+        self._merging, self._gap = merging, gap
         self._held: dict[Any, list[_HeldSession]] = {}
         self._count = 0
 
@@ -148,10 +152,9 @@ class HeldSessions:
             operator.fail(value, error)
         operator.emitter.flush()
         if self._count > _MOST_HELD:
-            self.put_all()
+            self.settle()
 
-    def put_all(self) -> None:
-        """Have all records in the state."""
+    def settle(self) -> None:
         for slot, sessions in self._held.items():
             self._put(slot, sessions)
         self._held.clear()
@@ -161,10 +164,10 @@ class HeldSessions:
         """Put a record into the state by the common way, and hold the sessions that its key has then."""
         operator = self._operator
         operator.backend.set_slot(slot)
-        operator.handler(0)(value, time)
+        self._merging.add(value, time)
         operator.backend.set_namespace(b"")
         watermark = operator.timers.watermark
-        self._held[slot] = [_HeldSession(each, each.end - 1 <= watermark) for each in operator.sessions().all()]
+        self._held[slot] = [_HeldSession(each, each.end - 1 <= watermark) for each in self._merging.windows().all()]
 
     def _put(self, slot: Any, sessions: list[_HeldSession]) -> None:
         operator = self._operator
@@ -173,7 +176,7 @@ class HeldSessions:
             for session in sessions:
                 if session.values:
                     operator.backend.set_slot(slot)
-                    operator.move_session(session.known, TimeWindow(session.start, session.end))
+                    self._merging.move_session(session.known, TimeWindow(session.start, session.end))
                     for value in session.values:
                         operator.contents.add(value)
         except Exception as error:

@@ -9,11 +9,12 @@ import uuid
 from itertools import repeat
 from typing import Any
 
-from compat.compiler.spark.connectors.sinks import ClosingWriter, WriterContext, writer_of
+from compat.compiler.spark.connectors.sinks import writer_of
 from compat.compiler.spark.operators.base import OperatorContext, Output, StreamOperator
 from compat.compiler.spark.operators.texts import text_of
 from compat.compiler.spark.runtime_api.elements import Timestamps, Values
 from compat.compiler.spark.runtime_api.published import Collected, Printed, Published, SentBack, Written
+from compat.compiler.spark.runtime_api.sinks import ClosingWriter, WriterContext
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.transformations import operators as ops
 from compat.state.delta.errors import StoreError

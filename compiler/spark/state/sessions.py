@@ -7,26 +7,33 @@ is nowhere else.
 
 from __future__ import annotations
 
-import heapq
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from operator import itemgetter, length_hint
 from typing import Any
 
-from compat.compiler.spark.runtime_api.elements import MIN_TIMESTAMP
 from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import PLACE, Memory, sampled, size_of
-from compat.compiler.spark.state.session_entries import Logged, SessionEntries
+from compat.compiler.spark.state.session import (
+    BEGUN,
+    CHANGED,
+    EARLIER,
+    END,
+    LOGGED,
+    OVER,
+    QUIET,
+    SLOT,
+    START,
+    STATE,
+    VALUE,
+    Ends,
+    LeftSpans,
+    Session,
+)
+from compat.compiler.spark.state.session_entries import SessionEntries
+from compat.compiler.spark.state.session_log import SessionLog
 
-Session = list[Any]
-"""A session of a key; its fields are at the places below. A list, as half of all records may begin one: it is made in a
-fifth of the time of an object."""
-START, END, VALUE, SLOT, EARLIER, LOGGED, STATE = range(7)
-"""``VALUE`` is None for no contents. ``EARLIER`` are the other sessions of the key in the order of time, or None; only the last
-one has them. ``LOGGED`` is where the log has it, or None."""
-_BEGUN, _QUIET, _CHANGED, _OVER = range(4)
-"""States: begun since the last watermark; in the log as it is; to be logged; fired, or part of another session."""
 _SESSION_BYTES = 350
 _START, _END = itemgetter(START), itemgetter(END)
 
@@ -42,34 +49,25 @@ class FoldFailed(Exception):
 class Sessions:
     """All sessions of an operator in a subtask, none of which touch.
 
-    ``_begun`` are those that began since the last watermark, and all others are in ``_waiting``, by the time at which to look
-    for their end: it is where a span of time begins that it is in, of which none may have come, or their end itself.
+    ``_begun`` are those that began since the last watermark; all others are in ``_ends``.
 
     Where they are too large for the memory, those that no record comes to are left to the replica until one does, or they end:
-    all that end in the same span of time, which is as long as the gap. ``_left`` are these spans, and for each span of time
-    ``_covered`` has those in which sessions end that reach into it. ``spilled`` when that was not enough, or not all are such
-    as end with their windows: then they are states and timers like others.
+    all that end in the same span of time, which is as long as the gap. ``_left`` are these spans. ``spilled`` when that was not
+    enough, or not all are such as end with their windows: then they are states and timers like others.
     """
 
     def __init__(self, backend: KeyedBackend, descriptor: Any, merge: Callable[[Any, Any], Any], gap: int) -> None:
         self._merge, self._gap = merge, gap
         self._entries = SessionEntries(backend, descriptor)
+        self._log = SessionLog(self._entries)
         self.memory: Memory = backend.memory
         self.spilled = False
         self.last: dict[Any, Session] = {}
         self._begun: list[Session] = []
-        self._times: list[int] = []
-        self._waiting: dict[int, list[Session]] = {}
-        self._looked_up_to = MIN_TIMESTAMP
+        self._ends = Ends(gap)
         self._touched = frozenset[int]()
-        self._left: dict[int, range] = {}
-        self._covered: dict[int, list[int]] = {}
+        self._left = LeftSpans(gap)
         self._changed: list[Session] = []
-        self._gone: list[tuple[Any, Logged]] = []
-        self._unsaved: dict[int, Session] = {}
-        self._gone_from_replica: list[tuple[Any, Logged]] = []
-        self._left_in_replica: list[tuple[Any, Logged]] = []
-        self._replica_is_empty = True
         self._load()
         self.memory.hold(self)
 
@@ -89,7 +87,8 @@ class Sessions:
         nothing. Raises FoldFailed.
         """
         if self._left:
-            self._have_back_for(times)
+            for span in self._left.touched(times):
+                self._have_back(span)
         last, last_of, gap = self.last, self.last.get, self._gap
         begun, changed = self._begun, self._changed
         rest = iter(values)
@@ -111,7 +110,7 @@ class Sessions:
                             earlier.append(session)
                             session[EARLIER] = None
                     first = value if reduces else fold(None, value)
-                    last[slot] = session = [time, end, first, slot, earlier, None, _BEGUN]
+                    last[slot] = session = [time, end, first, slot, earlier, None, BEGUN]
                     begun.append(session)
                     continue
                 if time >= session[START]:
@@ -125,11 +124,11 @@ class Sessions:
                             late(value, time)
                         else:
                             first = value if reduces else fold(None, value)
-                            self._precede(session, [time, time + gap, first, slot, None, None, _BEGUN])
+                            self._precede(session, [time, time + gap, first, slot, None, None, BEGUN])
                         continue
                     session = joined
-                if session[STATE] == _QUIET:
-                    session[STATE] = _CHANGED
+                if session[STATE] == QUIET:
+                    session[STATE] = CHANGED
                     changed.append(session)
                 present = session[VALUE]
                 session[VALUE] = value if reduces and present is None else fold(present, value)
@@ -139,28 +138,21 @@ class Sessions:
     def due(self, watermark: int) -> list[Session]:
         """The sessions that end with a watermark, in order, taken out."""
         limit = watermark + 1
-        for span in [span for span in self._left if span * self._gap <= limit]:
+        for span in self._left.ending(limit):
             self._have_back(span)
         begun, self._begun = self._begun, []
-        ended = [session for session in begun if session[END] <= limit and session[STATE] == _BEGUN]
+        ended = [session for session in begun if session[END] <= limit and session[STATE] == BEGUN]
         just_begun = len(ended)
-        self._looked_up_to = limit
+        self._ends.look_up_to(limit)
         if just_begun < len(begun):
             for session in begun:
                 if session[END] > limit:
                     self._keep(session)
-        while self._times and self._times[0] <= limit:
-            for session in self._waiting.pop(heapq.heappop(self._times)):
-                if session[STATE] == _OVER:
-                    continue
-                if session[END] <= limit:
-                    ended.append(session)
-                else:
-                    self._await(session)
+        ended += self._ends.due()
         for session in ended[just_begun:]:
-            session[STATE] = _OVER
+            session[STATE] = OVER
             if session[LOGGED] is not None:
-                self._end_logged(session)
+                self._log.end(session)
         self._take_out(ended, limit)
         ended.sort(key=_END)
         return ended
@@ -201,7 +193,7 @@ class Sessions:
             last[EARLIER] = [session]
         else:
             earlier.insert(bisect_left(earlier, session[START], key=_START), session)
-        if session[STATE] == _BEGUN:
+        if session[STATE] == BEGUN:
             self._begun.append(session)
 
     def _joined(self, last: Session, start: int, end: int) -> Session | None:
@@ -234,93 +226,42 @@ class Sessions:
             if other[VALUE] is not None:
                 first[VALUE] = other[VALUE] if first[VALUE] is None else self._merge(first[VALUE], other[VALUE])
             first[END] = other[END]
-            other[STATE] = _OVER
+            other[STATE] = OVER
             if other[LOGGED] is not None:
                 if first[LOGGED] is None:
                     first[LOGGED] = other[LOGGED]
-                    self._unsaved.pop(id(other), None)
+                    self._log.forget(other)
                     self._keep(first)
                 else:
-                    self._end_logged(other)
-
-    def _end_logged(self, session: Session) -> None:
-        """A session is no more that the log has."""
-        self._unsaved.pop(id(session), None)
-        self._gone.append((session[SLOT], session[LOGGED]))
+                    self._log.end(other)
 
     def _keep(self, session: Session) -> None:
         """Await the end of a session that began, and log it with the next snapshot."""
-        if session[STATE] == _BEGUN:
-            session[STATE] = _CHANGED
+        if session[STATE] == BEGUN:
+            session[STATE] = CHANGED
             self._changed.append(session)
-            self._await(session)
-
-    def _await(self, session: Session) -> None:
-        time = session[END]
-        time -= time % self._gap
-        if time <= self._looked_up_to:
-            time = session[END]
-        there = self._waiting.get(time)
-        if there is None:
-            heapq.heappush(self._times, time)
-            self._waiting[time] = [session]
-        else:
-            there.append(session)
+            self._ends.add(session)
 
     def snapshot(self, changes: Changes) -> None:
         """Add what the epoch changed."""
         for session in self._begun:
             self._keep(session)
         self._begun = []
-        changed = [session for session in self._changed if session[STATE] == _CHANGED]
+        changed = [session for session in self._changed if session[STATE] == CHANGED]
         self._changed = []
         self._touched = frozenset(session[END] // self._gap for session in changed)
-        before = [session[LOGGED] for session in changed]
-        for session in changed:
-            self._settle(session)
-        logged = [session[LOGGED] for session in changed]
-        slots, values = [session[SLOT] for session in changed], [session[VALUE] for session in changed]
-        for place, value in self._entries.log(slots, logged, before, values, changes).items():
-            changed[place][VALUE] = value
-        self._entries.log_end([slot for slot, _ in self._gone], [each for _, each in self._gone], changes)
-        if not self._replica_is_empty:
-            self._gone_from_replica += self._gone
-            self._left_in_replica += [
-                (slot, old)
-                for slot, old, new in zip(slots, before, logged, strict=True)
-                if old is not None and old.window != new.window
-            ]
-        self._gone = []
-
-    def _settle(self, session: Session) -> None:
-        """The log has a session as it is now."""
-        session[STATE] = _QUIET
-        window, logged = (session[START], session[END]), session[LOGGED]
-        if logged is None or logged.window != window:
-            session[LOGGED] = Logged(window, window if logged is None else logged.contents)
-        self._unsaved[id(session)] = session
+        self._log.log(changed, changes)
 
     def __len__(self) -> int:
-        gone = len(self._gone_from_replica) + len(self._left_in_replica)
-        return 3 * (len(self._unsaved) + gone)
+        return len(self._log)
 
     def unsaved(self) -> Iterator[tuple[bytes, bytes | None]]:
         """The entries that the replica does not have as they are."""
-        gone, left = self._gone_from_replica, self._left_in_replica
-        yield from self._entries.removed([slot for slot, _ in gone], [each for _, each in gone])
-        yield from self._entries.removed_windows([slot for slot, _ in left], [each.window for _, each in left])
-        sessions = self._unsaved.values()
-        yield from self._entries.set(
-            [session[SLOT] for session in sessions],
-            [session[LOGGED] for session in sessions],
-            [session[VALUE] for session in sessions],
-        )
+        return self._log.unsaved()
 
     def saved(self) -> None:
         """The replica has them."""
-        self._gone_from_replica, self._left_in_replica = [], []
-        self._replica_is_empty = self._replica_is_empty and not self._unsaved
-        self._unsaved = {}
+        self._log.saved()
 
     def size(self) -> int:
         """The bytes that they take in memory, about."""
@@ -329,7 +270,7 @@ class Sessions:
     def shrink(self) -> None:
         """Leave to the replica those that end in spans of time in which none does that the last epoch touched; all of them,
         where those are not half."""
-        sessions = [each for waiting in self._waiting.values() for each in waiting if each[STATE] != _OVER]
+        sessions = self._ends.all()
         cold: dict[int, int] = {}
         hot: list[Session] = []
         for session in sessions:
@@ -343,48 +284,36 @@ class Sessions:
             return
         self._clear()
         for span, start in cold.items():
-            self._left[span] = range(start // self._gap, span + 1)
-            for each in self._left[span]:
-                self._covered.setdefault(each, []).append(span)
+            self._left.leave(span, start)
         for session in hot:
             session[EARLIER] = None
             self._have(session)
 
     def _spill(self) -> None:
         self._clear()
-        self._left.clear()
-        self._covered.clear()
+        self._left = LeftSpans(self._gap)
         self.spilled = True
 
     def _clear(self) -> None:
-        for part in (self.last, self._begun, self._times, self._waiting):
-            part.clear()
-
-    def _have_back_for(self, times: list[int]) -> None:
-        """Have all sessions back that records of some times may be parts of."""
-        gap, covered = self._gap, self._covered
-        touched = {time // gap for time in times}
-        for span in {span for each in touched for there in (each, each + 1) for span in covered.get(there, ())}:
-            self._have_back(span)
+        self.last.clear()
+        self._begun.clear()
+        self._ends.clear()
 
     def _have_back(self, span: int) -> None:
         """Have the sessions again that end in a span of time, and were left to the replica."""
-        for each in self._left.pop(span):
-            self._covered[each].remove(span)
-            if not self._covered[each]:
-                del self._covered[each]
+        self._left.come_back(span)
         for slot, logged, value in self._entries.stored(span * self._gap, (span + 1) * self._gap):
             assert logged is not None
-            self._have([*logged.window, value, slot, None, logged, _QUIET])
+            self._have([*logged.window, value, slot, None, logged, QUIET])
 
     def _load(self) -> None:
         count = 0
         for slot, logged, value in self._entries.stored():
-            self._replica_is_empty = False
+            self._log.replica_is_empty = False
             if logged is None:
                 self._spill()  # it was kept for records that come late, or by a trigger
                 return
-            self._have([*logged.window, value, slot, None, logged, _QUIET])
+            self._have([*logged.window, value, slot, None, logged, QUIET])
             count += 1
         if count != self._entries.count():
             self._spill()
@@ -400,7 +329,7 @@ class Sessions:
             self._follow(session, earlier)
         else:
             self._precede(last, session)
-        self._await(session)
+        self._ends.add(session)
 
 
 def _size(value: Any) -> int:

@@ -11,8 +11,8 @@ from deltalake import DeltaTable
 
 from compat.compiler.spark.connectors.delta.sink import DeltaCommitter, DeltaWriter
 from compat.compiler.spark.connectors.files.sink import FileCommitter
-from compat.compiler.spark.connectors.sinks import WriterContext
 from compat.compiler.spark.driver.restore import find_snapshot
+from compat.compiler.spark.runtime_api.sinks import WriterContext
 from compat.compiler.spark.task import epochs
 from compat.state.delta.log import SnapshotLog
 from compat.state.types import Types

@@ -23,7 +23,7 @@ from compat.compiler.datastream.common.serialization import Encoder
 from compat.compiler.datastream.connectors.delta import DeltaSink
 from compat.compiler.datastream.connectors.file_system import BucketAssigner, FileSink
 from compat.compiler.datastream.functions import KeyedProcessFunction
-from compat.compiler.spark.connectors.builtin import CollectionEnumerator
+from compat.compiler.spark.connectors.collection.source import CollectionEnumerator
 from compat.compiler.spark.connectors.delta.sink import DeltaCommitter
 from compat.compiler.spark.connectors.files.sink import FileCommitter
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator

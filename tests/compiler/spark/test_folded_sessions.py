@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from compat.compiler.spark.state.backend import KeyedBackend, plain_key
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import Memory
-from compat.compiler.spark.state.sessions import END, SLOT, START, VALUE, Sessions
+from compat.compiler.spark.state.session import END, SLOT, START, VALUE
+from compat.compiler.spark.state.sessions import Sessions
 from compat.state.delta.replica import MemoryReplica, Position, entry_of
 from compat.state.delta.rows import Kind, Row
 from compat.state.descriptors import MapStateDescriptor, ReducingStateDescriptor
@@ -246,9 +247,9 @@ def test_whatever_is_left_to_the_replica_nothing_is_lost_or_twice(steps: list[An
                     subtask.restart()
     assert subtask.too_late == late
     assert not subtask.sessions.last
-    assert not subtask.sessions._waiting
-    assert not subtask.sessions._left
-    assert not subtask.sessions._covered
+    assert not subtask.sessions._ends._waiting
+    assert len(subtask.sessions._left) == 0
+    assert not subtask.sessions._left._covered
 
 
 def far_ahead(seed: int, budget: int) -> Subtask:

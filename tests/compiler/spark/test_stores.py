@@ -31,7 +31,6 @@ from compat.compiler.spark.connectors.delta.sink import DeltaCommitter
 from compat.compiler.spark.connectors.files.sink import FileCommitter
 from compat.compiler.spark.connectors.kafka import sink
 from compat.compiler.spark.connectors.kafka.sink import PendingWriter, Publication
-from compat.compiler.spark.connectors.sinks import WriterContext
 from compat.compiler.spark.driver import checkpoints, lease, life_cycle, store
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.driven import DrivenJob
@@ -40,6 +39,7 @@ from compat.compiler.spark.driver.inspection import state_rows
 from compat.compiler.spark.driver.lease import LeaseLost
 from compat.compiler.spark.driver.output import Output
 from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.runtime_api.sinks import WriterContext
 from compat.compiler.spark.task import epochs
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog

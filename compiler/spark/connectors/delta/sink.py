@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 from compat.compiler.spark.connectors.arrow import as_dict, schema_of
-from compat.compiler.spark.connectors.sinks import ProvingCommitter, WriterContext, unwritable_sink
+from compat.compiler.spark.runtime_api.sinks import ProvingCommitter, WriterContext, unwritable_sink
 from compat.state.delta.errors import StoreError
 from compat.state.delta.files import named_files, sync_commit
 from compat.state.stores.local import make_folder, sync

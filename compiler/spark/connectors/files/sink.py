@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo
 from msgspec import Struct
 
 from compat.compiler.spark.connectors.arrow import as_dict, schema_of
-from compat.compiler.spark.connectors.sinks import ProvingCommitter, WriterContext, unwritable_sink
+from compat.compiler.spark.runtime_api.sinks import ProvingCommitter, WriterContext, unwritable_sink
 from compat.state.stores.local import make_folder, sync
 from compat.state.stores.paths import Place, place_of
 from compat.state.stores.schemes import why_no_place

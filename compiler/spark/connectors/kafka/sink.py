@@ -19,7 +19,7 @@ from msgspec import Struct
 from compat.compiler.datastream.common.serialization import SerializationSchema
 from compat.compiler.datastream.connectors.base import DeliveryGuarantee
 from compat.compiler.spark.connectors.kafka.clients import Pool, consumer_settings, problem_of, producer_settings
-from compat.compiler.spark.connectors.sinks import Committer, ProvingCommitter, SinkWriter, WriterContext
+from compat.compiler.spark.runtime_api.sinks import Committer, ProvingCommitter, SinkWriter, WriterContext
 from compat.state.stores.paths import Place, place_of
 
 _FOLDER = "_kafka"

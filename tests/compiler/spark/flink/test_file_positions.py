@@ -16,10 +16,10 @@ import pytest
 from compat.compiler.datastream.common.time import Duration
 from compat.compiler.datastream.connectors.file_system import FileSource, StreamFormat
 from compat.compiler.spark.connectors.files.formats import reader_of_format
+from compat.compiler.spark.connectors.files.savepoint import positions
 from compat.compiler.spark.connectors.files.source import FileEnumerator, FileReader
-from compat.compiler.spark.flink.errors import Untranslatable
-from compat.compiler.spark.flink.file_positions import positions
 from compat.compiler.spark.flink.positions import splits_of
+from compat.compiler.spark.runtime_api.untranslatable import Untranslatable
 from compat.state import names
 from compat.state.flink import entries, read_metadata
 from compat.state.flink.file_splits import FileSplit, Pending

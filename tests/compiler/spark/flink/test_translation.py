@@ -16,10 +16,10 @@ from compat.compiler.datastream.connectors.kafka import KafkaOffsetsInitializer
 from compat.compiler.spark.driver.inspection import state_rows
 from compat.compiler.spark.driver.restore import is_of_flink, saved_operators
 from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
-from compat.compiler.spark.flink.errors import Untranslatable
 from compat.compiler.spark.flink.positions import splits_of
 from compat.compiler.spark.flink.sinks import require_nothing_to_publish
 from compat.compiler.spark.runtime_api.splits import NOTHING_LEFT, SplitEnumerator
+from compat.compiler.spark.runtime_api.untranslatable import Untranslatable
 from compat.state.delta.compaction import contents
 from compat.state.delta.log import SnapshotLog
 from compat.state.flink import entries, read_metadata

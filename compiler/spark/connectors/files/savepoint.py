@@ -9,12 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from compat.compiler.spark.connectors.base import Position
 from compat.compiler.spark.connectors.files.formats import ReadFile, reader_of_format
 from compat.compiler.spark.connectors.files.source import FileEnumerator
-from compat.compiler.spark.flink.errors import Untranslatable
 from compat.compiler.spark.runtime_api.splits import Split
+from compat.compiler.spark.runtime_api.untranslatable import Untranslatable
 from compat.state.delta.errors import StoreError
-from compat.state.flink.file_splits import FileSplit, Pending
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.file_splits import FileSplit, Pending, enumerator_of, read_pending, read_split
+from compat.state.flink.savepoint import OperatorState
 from compat.state.stores.paths import place_of
 
 _BY_BYTES = frozenset({"text", "json", "csv"})
@@ -22,7 +25,17 @@ _BY_BYTES = frozenset({"text", "json", "csv"})
 _AT_ONCE = 10_000
 
 
-def positions(source: Any, reading: Iterable[FileSplit], pending: Pending) -> Iterator[tuple[Split, bool]]:
+def stored_positions(source: Any, operator: OperatorState, splits: Iterable[ByteReader]) -> list[Position]:
+    """The files of a source, by what its readers and its enumerator left. Raises Untranslatable, SavepointError."""
+    pending = enumerator_of(operator)
+    if pending is None:
+        raise Untranslatable(
+            "what its enumerator knew is not in the savepoint, so that nothing tells which files were read"
+        )
+    return list(positions(source, list(map(read_split, splits)), read_pending(pending)))
+
+
+def positions(source: Any, reading: Iterable[FileSplit], pending: Pending) -> Iterator[Position]:
     """The files of a source as splits, with whether each is read to its end. Raises Untranslatable.
 
     A file that the source has now and that no split is of was read, or came when nobody looked for more: a source that looks
@@ -62,7 +75,7 @@ def _spelled(path: str) -> str:
         raise Untranslatable(str(error).rstrip(".")) from None
 
 
-def _position(name: str, read: ReadFile, known: Split, split: FileSplit) -> tuple[Split, bool]:
+def _position(name: str, read: ReadFile, known: Split, split: FileSplit) -> Position:
     if split.begin != 0 or split.length < split.file_size:
         raise Untranslatable(
             f"of the file {known['path']} a part of its own was to be read, from byte {split.begin} on, and jobs on Spark read "

@@ -1,0 +1,1 @@
+"""Number sequences and generated records."""
