@@ -61,7 +61,9 @@ def test_an_empty_log_is_no_all_clear():
 
 
 def test_the_commands_name_the_savepoint_where_it_is_here():
-    assert lines("--savepoint", SMALL, "--new", "new.py")["now"].startswith(f"compat check {quote(str(SMALL))} new.py  #")
+    assert lines("--savepoint", SMALL, "--new", "new.py")["now"].startswith(
+        f"compat check {quote(str(SMALL))} new.py  #"
+    )
 
 
 def test_a_savepoint_names_the_operator_and_the_state():
