@@ -111,22 +111,27 @@ def failed(
             what = "Call env.execute(), execute_insert() or execute_sql('INSERT …'); arguments follow --args."
         if isinstance(program, SqlScript | CompiledPlan):
             what = "Write an INSERT INTO, or a statement set."
-        return _without_job(outcome.said, what, name, side)
+        return _without_job(outcome.said, what, name, side, in_python=isinstance(program, PyFlinkProgram))
     return None
 
 
-def _without_job(said: str, hint: str, name: str, side: Side | None) -> Failure:
-    """The failure of a program that ended and submitted nothing: one that caught what went wrong has printed it."""
+def _without_job(said: str, hint: str, name: str, side: Side | None, in_python: bool) -> Failure:
+    """The failure of a program that ended and submitted nothing: one that caught what went wrong has printed it.
+
+    What a program in Python prints of an exception need not have its type, so that all that it said is told.
+    """
     message, printed = "The program submits no job.", _PRINTED.findall(said)
     if printed:
         message += f" It printed: {printed[-1]}"
         hint = "Give it what it asks for there: its arguments follow --args, its environment is that of compat."
+    elif in_python and said:
+        message += f" The last that it says: {said.splitlines()[-1]}"
     return Failure(
         rule=Undecidable.NO_JOB,
         message=message,
         name=name,
         side=side,
-        traceback="\n".join(_as_said(said)) if printed else None,
+        traceback="\n".join(_as_said(said)) if said and (printed or in_python) else None,
         hint=hint,
     )
 

@@ -12,6 +12,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterable
@@ -77,6 +78,7 @@ class Gateway:
             self._process = subprocess.Popen(
                 [program.python, str(_CLIENT), _places(program), *map(str, ends), *program.arguments],
                 stdin=subprocess.DEVNULL,
+                stdout=sys.stderr.fileno(),
                 pass_fds=ends,
                 cwd=program.folder or None,
                 env={
@@ -84,6 +86,7 @@ class Gateway:
                     **program.environment,
                     _PORT: str(self._server.getListeningPort()),
                     "PYTHONHASHSEED": "0",
+                    "PYTHONUNBUFFERED": "1",
                 },
             )
             code = self._process.wait()

@@ -30,6 +30,7 @@ PROGRAMS = {
     "get_gateway().jvm.org.apache.flink.formats.avro.AvroRowSerializationSchema('a')\n",
     "dies": "import pyflink.table, os\nos._exit(7)\n",
     "no_job": TABLES,
+    "swallows": TABLES + "\ntry:\n    [][1]\nexcept IndexError as error:\n    print('It failed:', error)\n",
     "syntax": "import pyflink.table\ndef broken(:\n",
     "query": TABLES + '\nt.execute_sql("INSERT INTO nowhere SELECT product, amount FROM orders")\n',
     "connector": TABLES + "t.execute_sql(\"CREATE TABLE k (a INT) WITH ('connector' = 'kafka')\")\n"
@@ -114,6 +115,16 @@ def test_a_key_that_is_nobodys_variable_is_no_option(outcomes, pyflink):
     failure = failed(outcome, PyFlinkProgram(path=str(path), python=pyflink.python), OPTIONS, "job.py")
     assert failure.hint is None
     assert failure.option is None
+
+
+def test_what_a_program_prints_that_swallows_its_failure_is_told(outcomes, pyflink):
+    path, outcome = outcomes["swallows"]
+    failure = failed(outcome, PyFlinkProgram(path=str(path), python=pyflink.python), OPTIONS, "job.py")
+    assert failure.message == "The program submits no job. The last that it says: It failed: list index out of range"
+    assert "  It failed: list index out of range" in failure.traceback
+    path, outcome = outcomes["no_job"]
+    failure = failed(outcome, PyFlinkProgram(path=str(path), python=pyflink.python), OPTIONS, "job.py")
+    assert (failure.message, failure.traceback) == ("The program submits no job.", None)
 
 
 def test_what_a_parser_said_is_told(outcomes, pyflink):
