@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -28,11 +29,18 @@ _PACKAGES = {
 }
 """The packages of modules that have another name."""
 _SAID_LINES, _SAID = 15, 2_000
+_REQUIRED = re.compile(r"the following arguments are required: (.+)")
+"""How ``argparse`` tells what it lacks."""
 
 
 def advice(crash: Crash, side: Side | None) -> str | None:
     """What to do about a crash of the program on a side."""
-    return crash.hint or (None if crash.lacks is None else "\n".join(_advised(crash.lacks, side)))
+    return crash.hint or advice_on_lack(crash.lacks, side, crash.said)
+
+
+def advice_on_lack(lack: Lack | None, side: Side | None, said: str) -> str | None:
+    """What to do about what a program on a side was not given, by what it said of it."""
+    return None if lack is None else "\n".join(_advised(lack, side, said))
 
 
 def option(lack: Lack | None, side: Side | None) -> str | None:
@@ -49,11 +57,14 @@ def option(lack: Lack | None, side: Side | None) -> str | None:
             return None
 
 
-def _advised(lack: Lack, side: Side | None) -> Iterator[str]:
+def _advised(lack: Lack, side: Side | None, said: str) -> Iterator[str]:
     prefix = _SUBJECT[side]
     match lack.what:
         case Lacking.ARGUMENTS:
-            yield f"Give the program its arguments with --{prefix}args 'ARGUMENTS'."
+            reads = f": it reads {lack.name}" if lack.name else ""
+            yield f"Give the program its arguments with --{prefix}args {_required(said)}{reads}."
+        case Lacking.PERHAPS_ARGUMENTS:
+            yield f"The program raises this itself. If it wants arguments, give them with --{prefix}args 'ARGUMENTS'."
         case Lacking.VARIABLE:
             yield f"Give the program the environment variable with --{prefix}env {lack.name}=VALUE, or in the settings: env."
         case Lacking.INPUT:
@@ -71,6 +82,14 @@ def _advised(lack: Lack, side: Side | None) -> Iterator[str]:
             yield f"Install {provides} into the environment that runs compat."
             if lack.places:
                 yield f"If it is one of your own: it was looked for in {lack.places}; other places go with --{prefix}pyfiles."
+
+
+def _required(said: str) -> str:
+    """The arguments that a parser said are required, as they are typed in a shell."""
+    found = _REQUIRED.search(said)
+    names = [] if found is None else [one.rpartition("/")[2] for one in found[1].split(", ")]
+    words = [f"{one} {one.lstrip('-').upper()}" if one.startswith("-") else one.upper() for one in names]
+    return f"'{' '.join(words) or 'ARGUMENTS'}'"
 
 
 def said(errors: bytes) -> str:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dis
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator
 from types import FrameType, TracebackType
+
+from msgspec.structs import replace
 
 from compat.compiler.datastream.served import Served, in_programs_words
 from compat.compiler.own_code import (
@@ -24,10 +25,10 @@ from compat.loader import main_module, world
 from compat.loader.absent import watch
 from compat.loader.absent.values import NotInstalled
 from compat.loader.former import advice
+from compat.loader.lacking import Ending, lack_of
 from compat.loader.layout import Layout
 from compat.loader.request import Crash, Frame, Lack, Lacking, clipped
 
-_PARSERS = frozenset({"argparse", "click", "optparse", "typer", "docopt", "absl", "fire", "getopt"})
 _MOST = 20
 MOST_OF_A_LINE = 500
 _IN_API = "Look at what is passed on this line. If PyFlink itself takes it, please report that compat does not."
@@ -145,37 +146,39 @@ def _lack(
     layout: Layout | None,
 ) -> Lack | None:
     """What the program was not given, where that is what it failed of."""
-    modules = [str(frame.f_globals.get("__name__", "")).partition(".")[0] for frame, _ in traceback]
-    last = frames[-1].text if frames else ""
     match error:
         case NotInstalled():
             return Lack(what=Lacking.MODULE, name=error.module, places=_places(layout, show_path))
         case ModuleNotFoundError() if not is_our_module(error.name or "") and not _is_pyflinks(error.name or ""):
             return Lack(what=Lacking.MODULE, name=error.name or "", places=_places(layout, show_path))
-        case SystemExit() if error.code not in (None, 0):
-            asked = not _PARSERS.isdisjoint(modules) or len(sys.argv) < 2
-            return Lack(what=Lacking.ARGUMENTS) if asked else None
-        case IndexError() if "argv" in last:
-            return Lack(what=Lacking.ARGUMENTS)
-        case KeyError() if modules[-1:] == ["os"] and error.args:
-            return Lack(what=Lacking.VARIABLE, name=str(error.args[0]))
-        case FileNotFoundError() if isinstance(error.filename, str):
-            return _lacking_file(error.filename, show_path)
-        case EOFError() if "reading a line" in str(error):
-            return Lack(what=Lacking.INPUT)
-        case _:
+        case SystemExit(code=None | 0):
             return None
+        case _:
+            found = lack_of(_ending(error, traceback, frames))
+            return found and replace(found, places=show_path(found.places) if found.places else "")
+
+
+def _ending(error: BaseException, traceback: list[tuple[FrameType, int]], frames: list[Frame]) -> Ending:
+    match error:
+        case FileNotFoundError(filename=str(file)):
+            value: str | None = file
+        case KeyError(args=[str(key), *_]):
+            value = key
+        case _:
+            value = None
+    return Ending(
+        type=type(error).__name__,
+        message=_text(error),
+        program=sys.argv[0],
+        arguments=len(sys.argv) - 1,
+        value=value,
+        modules=tuple(str(frame.f_globals.get("__name__", "")).partition(".")[0] for frame, _ in traceback),
+        line=frames[-1].text if frames else "",
+    )
 
 
 def _places(layout: Layout | None, show_path: Callable[[str], str]) -> str:
     return "" if layout is None else layout.described(show_path)
-
-
-def _lacking_file(name: str, show_path: Callable[[str], str]) -> Lack:
-    """A file that is not there, and where one of that name is."""
-    beside = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), name)
-    is_beside = not os.path.isabs(name) and os.path.exists(beside)
-    return Lack(what=Lacking.FILE, name=name, places=show_path(os.path.dirname(beside)) if is_beside else "")
 
 
 def _namesake_hint(error: BaseException, show_path: Callable[[str], str]) -> str | None:

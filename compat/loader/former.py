@@ -20,6 +20,7 @@ class Former(Struct, frozen=True):
     name: str
     ended: str
     now: str
+    whose: str = "PyFlink"
 
     def __str__(self) -> str:
         return f"{self.name} ended with Flink {self.ended}: {self.now}."
@@ -86,6 +87,22 @@ _MEMBERS = {
     **_all("2.0", "write from_path()", "TableEnvironment.scan"),
     **_all("2.0", "write set_idle_state_retention()", "TableConfig.set_idle_state_retention_time"),
 }
+_TO_RELEASE = "its connector's release is for Flink 1, take one for Flink 2"
+_CLASSES = {
+    f"{package}.{name}": Former(name, "2.0", now, whose="Flink")
+    for package, now, names in (
+        ("org.apache.flink.streaming.connectors.kafka", "write KafkaSource", ("FlinkKafkaConsumer",)),
+        ("org.apache.flink.streaming.connectors.kafka", "write KafkaSink", ("FlinkKafkaProducer",)),
+        (
+            "org.apache.flink.streaming.api.functions.source",
+            _TO_RELEASE,
+            ("SourceFunction", "RichSourceFunction", "ParallelSourceFunction", "RichParallelSourceFunction"),
+        ),
+        ("org.apache.flink.streaming.api.functions.sink", _TO_RELEASE, ("SinkFunction", "RichSinkFunction")),
+    )
+    for name in names
+}
+"""Classes of Java that programs, and the connectors that they name, ask for."""
 _COMMON_WORDS = frozenset(
     {"connect", "execute", "explain", "insert_into", "register_function", "register_table", "scan"}
 )
@@ -98,6 +115,8 @@ _LACKING = (
     re.compile(r"'(?P<owner>\w+)' object has no attribute '(?P<name>\w+)'"),
     re.compile(r"(?P<owner>)name '(?P<name>\w+)' is not defined"),
     re.compile(r"The current (?P<owner>table) has no column named '(?P<name>\w+)'"),
+    re.compile(r"the Java class '(?P<owner>[\w.]+)\.(?P<name>\w+)'"),
+    re.compile(r"The class (?P<owner>[\w.]+)\.(?P<name>\w+) is missing"),
     re.compile(r"type object '(?P<owner>\w+)' has no attribute '(?P<name>\w+)'"),
 )
 """How Python says what a version of PyFlink lacks: a module, a name of a module or a class, or one that ``import *`` gave."""
@@ -111,7 +130,9 @@ def former_of(owner: str, name: str) -> Former | None:
         module = next((one for one in _MODULES if owner == one or owner.startswith(f"{one}.")), None)
         named = _NAMES.get(name) if owner.startswith("pyflink.table") else None
         return named or (None if module is None else _MODULES[module])
-    return _MEMBERS.get(f"{'TableEnvironment' if owner in _ENVIRONMENTS else owner}.{name}")
+    return _CLASSES.get(f"{owner}.{name}") or _MEMBERS.get(
+        f"{'TableEnvironment' if owner in _ENVIRONMENTS else owner}.{name}"
+    )
 
 
 def advice(owner: str, name: str, flink: str) -> tuple[str | None, str | None]:
@@ -126,7 +147,7 @@ def advice(owner: str, name: str, flink: str) -> tuple[str | None, str | None]:
         has = (
             ""
             if other in (None, flink)
-            else f" PyFlink {other} still has it: say --flink {other} if the job runs on that."
+            else f" {former.whose} {other} still has it: say --flink {other} if the job runs on that."
         )
         return None if other == flink else other, f"{former}{has}"
     if owner.startswith("pyflink"):

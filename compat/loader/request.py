@@ -77,6 +77,7 @@ class Lacking(StrEnum):
     """What a program may not have been given."""
 
     ARGUMENTS = "arguments"
+    PERHAPS_ARGUMENTS = "perhaps arguments"
     VARIABLE = "variable"
     INPUT = "input"
     FILE = "file"

@@ -37,8 +37,8 @@ class ConnectorJar(Struct, frozen=True, kw_only=True):
     group: str = FLINK
 
 
-def _format(artifact: str, *names: str) -> ConnectorJar:
-    return ConnectorJar(artifacts=(artifact,), names=names, of_flink=True)
+def _format(artifact: str, *names: str, package: str) -> ConnectorJar:
+    return ConnectorJar(artifacts=(artifact,), names=names, packages=(package,), of_flink=True)
 
 
 def _cdc(name: str) -> ConnectorJar:
@@ -159,11 +159,16 @@ CONNECTORS: Mapping[str, ConnectorJar] = {
         name: ConnectorJar(artifacts=(name,), of_flink=True)
         for name in ("flink-s3-fs-hadoop", "flink-azure-fs-hadoop", "flink-gs-fs-hadoop", "flink-oss-fs-hadoop")
     },
-    "avro": _format("flink-sql-avro", "avro"),
-    "avro-confluent": _format("flink-sql-avro-confluent-registry", "avro-confluent", "debezium-avro-confluent"),
-    "orc": _format("flink-sql-orc", "orc"),
-    "parquet": _format("flink-sql-parquet", "parquet"),
-    "protobuf": _format("flink-sql-protobuf", "protobuf"),
+    "avro": _format("flink-sql-avro", "avro", package="org.apache.flink.formats.avro.Avro"),
+    "avro-confluent": _format(
+        "flink-sql-avro-confluent-registry",
+        "avro-confluent",
+        "debezium-avro-confluent",
+        package="org.apache.flink.formats.avro.registry.confluent.",
+    ),
+    "orc": _format("flink-sql-orc", "orc", package="org.apache.flink.orc."),
+    "parquet": _format("flink-sql-parquet", "parquet", package="org.apache.flink.formats.parquet."),
+    "protobuf": _format("flink-sql-protobuf", "protobuf", package="org.apache.flink.formats.protobuf."),
 }
 
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
+from compat.loader.advice import advice_on_lack, option
 from compat.loader.failure import SAID, Failure, Side, Undecidable
-from compat.loader.former import advice_on
+from compat.loader.former import advice_on, uses
 from compat.loader.jvm import sql_errors
 from compat.loader.jvm.classfile import ClassFile, ClassFileError
 from compat.loader.jvm.compiled import minor_version
@@ -103,34 +104,43 @@ def failed(
             option=more_time(options.timeout),
         )
     if outcome.crash is not None:
-        return _crashed(outcome.crash, name, side, show_path)
+        return _crashed(outcome.crash, name, side, show_path, outcome.said)
     if not outcome.jobs:
         what = "Call env.execute(); arguments follow --args."
         if isinstance(program, PyFlinkProgram):
             what = "Call env.execute(), execute_insert() or execute_sql('INSERT …'); arguments follow --args."
         if isinstance(program, SqlScript | CompiledPlan):
             what = "Write an INSERT INTO, or a statement set."
-        return _without_job(outcome.said, what, name, side)
+        return _without_job(outcome.said, what, name, side, in_python=isinstance(program, PyFlinkProgram))
     return None
 
 
-def _without_job(said: str, hint: str, name: str, side: Side | None) -> Failure:
-    """The failure of a program that ended and submitted nothing: one that caught what went wrong has printed it."""
+def _without_job(said: str, hint: str, name: str, side: Side | None, in_python: bool) -> Failure:
+    """The failure of a program that ended and submitted nothing: one that caught what went wrong has printed it.
+
+    What a program in Python prints of an exception need not have its type, so that all that it said is told.
+    """
     message, printed = "The program submits no job.", _PRINTED.findall(said)
     if printed:
         message += f" It printed: {printed[-1]}"
         hint = "Give it what it asks for there: its arguments follow --args, its environment is that of compat."
+    elif in_python and said:
+        message += f" The last that it says: {said.splitlines()[-1]}"
     return Failure(
         rule=Undecidable.NO_JOB,
         message=message,
         name=name,
         side=side,
-        traceback="\n".join([SAID, *(f"  {line}" for line in said.splitlines())]) if printed else None,
+        traceback="\n".join(_as_said(said)) if said and (printed or in_python) else None,
         hint=hint,
     )
 
 
-def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[str], str]) -> Failure:
+def _as_said(said: str) -> list[str]:
+    return [SAID, *(f"  {line}" for line in said.splitlines())]
+
+
+def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[str], str], said: str) -> Failure:
     short = crash.type.rpartition(".")[2]
     frame = next(iter(own_frames(crash.frames) or crash.frames), None)
     source = None if frame is None else _line(frame, show_path)
@@ -138,10 +148,12 @@ def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[st
     message = f"The program failed: {short}: {crash.message}"
     if crash.statement is not None:
         source = SourceLine(name, crash.statement.line)
-        said = sql_errors.told(crash.message, crash.statement.line)
-        message = f"The statement at line {crash.statement.line} failed: {said}"
-        lines = [f"{crash.type}: {said}"]
+        told = sql_errors.told(crash.message, crash.statement.line)
+        message = f"The statement at line {crash.statement.line} failed: {told}"
+        lines = [f"{crash.type}: {told}"]
         lines += [f"  {line}" for line in crash.statement.text.splitlines()]
+    if crash.lacks is not None and said:
+        lines += _as_said(said)
     return Failure(
         rule=Undecidable.PROGRAM_FAILED,
         message=message,
@@ -149,18 +161,25 @@ def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[st
         side=side,
         source=source,
         traceback="\n".join(lines),
-        hint=crash.hint,
-        option=crash.option,
+        hint=crash.hint or advice_on_lack(crash.lacks, side, said),
+        option=crash.option or option(crash.lacks, side),
     )
 
 
-def of_another_version(failure: Failure, flink: str) -> Failure:
-    """The failure of a program that the PyFlink of a version of Flink ran, with a version that has what it lacks."""
+def of_another_version(failure: Failure, flink: str, source: bytes) -> Failure:
+    """The failure of a program that the PyFlink of a version of Flink ran, with a version that has what it lacks.
+
+    Where the text of the program, its ``source``, has names that no version known here has, these are told instead.
+    """
     other, said = advice_on(failure.message, minor_version(flink))
     if said is None:
         return failure
+    hopeless = [use for use in uses(source) if use.former.had_by is None] if other is not None else []
+    if hopeless:
+        told = dict.fromkeys(f"line {use.line}: {use.former}" for use in hopeless)
+        return replace(failure, hint="\n".join(list(told)[:_LISTED]), option=None)
     makes = "" if other is None else f" {COMMAND} {other} makes an environment with that."
-    return replace(failure, flink=other, hint=said + makes)
+    return replace(failure, flink=other, hint=said + makes, option=None)
 
 
 def _line(frame: JavaFrame, show_path: Callable[[str], str]) -> SourceLine:

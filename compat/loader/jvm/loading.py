@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from itertools import zip_longest
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -85,7 +86,7 @@ class FlinkLoading:
         failure = failed(outcome, self._program, self._options, self._given.argument, side, self._show_path)
         if failure is not None and refusal is None:
             if isinstance(self._program, PyFlinkProgram):
-                failure = of_another_version(failure, self._flink.version)
+                failure = of_another_version(failure, self._flink.version, Path(self._program.path).read_bytes())
             raise InputError(failure if self._other_version else replace(failure, flink=None))
         plans: list[Plan | Refused] = []
         for job in outcome.jobs:

@@ -9,6 +9,7 @@ from typing import Literal
 
 import msgspec
 
+from compat.loader.request import Lack
 from compat.state.model.behaviour import Holding, Pattern
 from compat.state.model.code import Key, UserCode, WrittenClass
 from compat.state.model.connectors import Connector
@@ -320,8 +321,8 @@ class Job(Struct, frozen=True, kw_only=True):
 class Crash(Struct, frozen=True, kw_only=True):
     """Why a program gave no job, or none more: an exception, with the user's own frames, innermost first.
 
-    ``hint`` says what to do, ``option`` is the option to add for that. ``refused`` tells that Flink refuses the job that the
-    program submitted.
+    ``hint`` says what to do, ``option`` is the option to add for that; ``lacks`` is what a program in Python was not given.
+    ``refused`` tells that Flink refuses the job that the program submitted.
     """
 
     type: str
@@ -329,6 +330,7 @@ class Crash(Struct, frozen=True, kw_only=True):
     frames: tuple[JavaFrame, ...] = ()
     hint: str | None = None
     option: str | None = None
+    lacks: Lack | None = None
     statement: SqlStatement | None = None
     refused: bool = False
 

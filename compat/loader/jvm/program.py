@@ -24,7 +24,7 @@ from compat.loader.jvm.bridge import (
     user_frames,
 )
 from compat.loader.jvm.libraries import own_frames
-from compat.loader.jvm.messages import Crash, JarProgram, Program, Request, SqlScript
+from compat.loader.jvm.messages import Crash, JarProgram, Program, PyFlinkProgram, Request, SqlScript
 from compat.loader.jvm.runtime_properties import RUNTIME
 
 _WRAPPERS = (
@@ -217,10 +217,11 @@ def _outside(error: Java, found: Crash, program: Program | None) -> Crash | None
         map(said.__contains__, _UNREACHABLE)
     ):
         return None
-    if isinstance(program, SqlScript):
+    if isinstance(program, SqlScript | PyFlinkProgram):
         message = f"Flink asks the outside world for it: {described(error)}"
+        text = "script" if isinstance(program, SqlScript) else "program"
         hint = (
-            "Make that reachable from here. What a catalog elsewhere tells of a table can stand in the script instead: "
+            f"Make that reachable from here. What a catalog elsewhere tells of a table can stand in the {text} instead: "
             "CREATE TEMPORARY TABLE, with the table's own columns and options."
         )
         return msgspec.structs.replace(found, message=message, hint=hint)

@@ -51,9 +51,26 @@ def words(result: Result) -> str:
 
 
 WANTS = {
-    "argparse": (PARSING, ["the following arguments are required: --topic", "usage:"], "args 'ARGUMENTS'"),
+    "argparse": (PARSING, ["the following arguments are required: --topic", "usage:"], "args '--topic TOPIC'."),
     "click": (CLICK, ["Missing option '--topic'"], "args 'ARGUMENTS'"),
-    "argv": ("import sys\ntopic = sys.argv[1]", ["IndexError"], "args 'ARGUMENTS'"),
+    "argparse, several": (
+        PARSING.replace(
+            "topic = ", "parser.add_argument('-k', '--key-by', required=True)\nparser.add_argument('mode')\ntopic = "
+        ),
+        ["the following arguments are required: --topic, -k/--key-by, mode"],
+        "args '--topic TOPIC --key-by KEY-BY MODE'.",
+    ),
+    "argv": ("import sys\ntopic = sys.argv[1]", ["IndexError"], "args 'ARGUMENTS': it reads sys.argv[1]."),
+    "several of argv": (
+        "import sys\ntopic = sys.argv[1]\nkey = sys.argv[2]",
+        ["IndexError"],
+        "args 'ARGUMENTS': it reads sys.argv[1] to sys.argv[2].",
+    ),
+    "what it raises": (
+        "import sys\nif '--mode' not in sys.argv:\n    raise RuntimeError('say the mode')",
+        ["RuntimeError: say the mode", "The program raises this itself. If it wants arguments"],
+        "args 'ARGUMENTS'",
+    ),
     "its own usage": (
         "import sys\nprint('usage: job.py TOPIC', file=sys.stderr)\nsys.exit(1)",
         ["usage: job.py TOPIC", "sys.exit(1)"],

@@ -134,6 +134,18 @@ def test_what_others_have_too_is_not_taken_for_it(source: str) -> None:
             None,
             "in another place: from pyflink.datastream.formats.json import",
         ),
+        (
+            "Could not found the Java class 'org.apache.flink.streaming.connectors.kafka.FlinkKafkaConsumer'. The Java",
+            "2.3",
+            "1.20",
+            "FlinkKafkaConsumer ended with Flink 2.0: write KafkaSource. Flink 1.20 still has it",
+        ),
+        (
+            "NoClassDefFoundError: The class org.apache.flink.streaming.api.functions.source.SourceFunction is missing.",
+            "2.3",
+            "1.20",
+            "SourceFunction ended with Flink 2.0: its connector's release is for Flink 1, take one for Flink 2.",
+        ),
         ("name 'BatchTableEnvironment' is not defined", "1.20", None, "BatchTableEnvironment ended with Flink 1.14"),
         (
             "The current table has no column named 'insert_into', available",
@@ -162,12 +174,27 @@ def test_pyflinks_own_failure_says_the_version_and_how_to_get_it() -> None:
         message="The program failed: ImportError: cannot import name 'CsvTableSink' from 'pyflink.table'",
         name="job.py",
     )
-    told = of_another_version(failure, "2.3.0")
+    told = of_another_version(failure, "2.3.0", b"")
     assert told.flink == "1.20"
     assert told.hint is not None
     assert told.hint.endswith("compat setup pyflink 1.20 makes an environment with that.")
-    assert of_another_version(failure, "1.20.1").flink is None
+    assert of_another_version(failure, "1.20.1", b"").flink is None
     assert advice("TableEnvironment", "scan", "1.20")[0] is None
+
+
+def test_a_version_that_lacks_another_name_of_the_program_is_no_advice() -> None:
+    """``TimeCharacteristic`` is in PyFlink 1.20; what the program also has of Flink 1.13 is not."""
+    failure = Failure(
+        rule=Undecidable.PROGRAM_FAILED,
+        message="The program failed: ImportError: cannot import name 'TimeCharacteristic' from 'pyflink.datastream'",
+        name="job.py",
+        option="--connector kafka",
+    )
+    told = of_another_version(failure, "2.3.0", b"t = EnvironmentSettings.new_instance()\nt.use_blink_planner()\n")
+    assert told.hint == "line 2: use_blink_planner() ended with Flink 1.15: leave the call away, there is one planner."
+    assert (told.flink, told.option) == (None, None)
+    still_there = of_another_version(failure, "2.3.0", b"t_env.register_function('f', f)\nt_env.scan('t')\n")
+    assert still_there.flink == "1.20"
 
 
 def test_a_module_that_pyflink_had_is_nothing_to_install() -> None:
@@ -177,7 +204,7 @@ def test_a_module_that_pyflink_had_is_nothing_to_install() -> None:
         name="job.py",
         hint="Install what provides the module 'pyflink.dataset'.",
     )
-    told = of_another_version(failure, "2.3.0").hint
+    told = of_another_version(failure, "2.3.0", b"").hint
     assert told is not None
     assert told.startswith("pyflink.dataset ended with Flink 1.14: write")
 

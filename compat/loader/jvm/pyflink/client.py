@@ -202,17 +202,38 @@ def _module(name: str) -> typing.Any:
 def _failure(error: BaseException, where: Where) -> dict[str, typing.Any]:
     """An exception in words, with the lines of the program, outermost first."""
     frames = []
+    modules = []
     trace = error.__traceback__
     while trace is not None:
         code = trace.tb_frame.f_code
+        modules.append(str(trace.tb_frame.f_globals.get("__name__", "")).partition(".")[0])
         if not where.is_foreign(code.co_filename):
             frames.append({"file": code.co_filename, "line": trace.tb_lineno, "method": code.co_name})
         trace = trace.tb_next
     if isinstance(error, SyntaxError) and error.filename is not None:
         frames.append({"file": error.filename, "line": error.lineno or 1, "method": "<module>"})
-    message = error.msg if isinstance(error, SyntaxError) else str(error)
-    name = error.name if isinstance(error, ModuleNotFoundError) else None
-    return {"type": type(error).__name__, "message": message, "frames": frames[-_FRAMES:], "module": name}
+    return {
+        "type": type(error).__name__,
+        "message": _message(error),
+        "frames": frames[-_FRAMES:],
+        "module": error.name if isinstance(error, ModuleNotFoundError) else None,
+        "value": _value(error),
+        "modules": modules,
+    }
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, SystemExit):
+        return f"The program called sys.exit({error.code!r})." if isinstance(error.code, int) else str(error.code)
+    return error.msg if isinstance(error, SyntaxError) else str(error)
+
+
+def _value(error: BaseException) -> str | None:
+    """The key or the file that an exception is about."""
+    value = error.filename if isinstance(error, FileNotFoundError) else None
+    if isinstance(error, KeyError) and error.args:
+        value = error.args[0]
+    return value if isinstance(value, str) else None
 
 
 def _java_exception(error: BaseException | None) -> typing.Any:
@@ -293,10 +314,8 @@ def main() -> None:
     try:
         _run(places, arguments)
     except SystemExit as error:
-        code = error.code
-        if code not in (None, 0):
-            said = f"The program called sys.exit({code!r})." if isinstance(code, int) else str(code)
-            failure = {"type": "SystemExit", "message": said, "frames": [], "module": None}
+        if error.code not in (None, 0):
+            failure = _failure(error, where)
     except BaseException as error:
         failure = _failure(error, where)
         java = _java_exception(error)

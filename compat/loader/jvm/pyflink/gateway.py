@@ -7,10 +7,12 @@ is then built here, and taken as the jobs of programs in Java are.
 from __future__ import annotations
 
 import json
+import linecache
 import os
 import re
 import signal
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterable
@@ -31,13 +33,14 @@ from compat.loader.jvm.messages import Crash, JavaFrame, Job, PyFlinkProgram, Py
 from compat.loader.jvm.node_numbers import NodeNumbers
 from compat.loader.jvm.program import crash_of
 from compat.loader.jvm.pyflink import client
+from compat.loader.lacking import Ending, lack_of
 
 _CLIENT = Path(client.__file__)
 _UTILS = "org.apache.flink.client.python.PythonEnvUtils"
 _TABLES = "table.catalog.ContextResolvedTable"
 _PORT = "PYFLINK_GATEWAY_PORT"
 _WAKE = 0.3
-_NO_CLASS = re.compile(r"Could not found the Java class '([\w.$]+)'")
+_NO_CLASS = re.compile(r"Could not found the Java class '([\w.$]+)'|^([\w.$]+) does not exist in the JVM")
 """What PyFlink says where no jar has a class."""
 _JAR = "Put the jar that has {} on the class path with --classpath."
 _COMPAT = "Install what provides the module {!r} into the environment that has PyFlink: {}."
@@ -50,6 +53,8 @@ class _Failure(msgspec.Struct, frozen=True, kw_only=True):
     message: str
     frames: tuple[JavaFrame, ...] = ()
     module: str | None = None
+    value: str | None = None
+    modules: tuple[str, ...] = ()
 
 
 class Gateway:
@@ -73,6 +78,7 @@ class Gateway:
             self._process = subprocess.Popen(
                 [program.python, str(_CLIENT), _places(program), *map(str, ends), *program.arguments],
                 stdin=subprocess.DEVNULL,
+                stdout=sys.stderr.fileno(),
                 pass_fds=ends,
                 cwd=program.folder or None,
                 env={
@@ -80,6 +86,7 @@ class Gateway:
                     **program.environment,
                     _PORT: str(self._server.getListeningPort()),
                     "PYTHONHASHSEED": "0",
+                    "PYTHONUNBUFFERED": "1",
                 },
             )
             code = self._process.wait()
@@ -158,10 +165,12 @@ class Gateway:
         if failure.module is not None:
             hint = _COMPAT.format(failure.module, program.python)
         if (missing := _NO_CLASS.search(failure.message)) is not None:
-            hint, option = connector_jars.advice(missing[1]) or (_JAR.format(missing[1]), CLASSPATH)
+            name = missing[1] or missing[2]
+            hint, option = connector_jars.advice(name) or (_JAR.format(name), CLASSPATH)
         if hint is None and not program.runtime_properties and runtime_file.wants(Path(program.path).read_bytes()):
             hint, option = runtime_file.hint(program.path), RUNTIME_PROPERTIES
-        return Crash(type=failure.type, message=failure.message, frames=frames, hint=hint, option=option)
+        lacks = lack_of(_ending(program, failure))
+        return Crash(type=failure.type, message=failure.message, frames=frames, hint=hint, option=option, lacks=lacks)
 
 
 def _key_type(operator: Java) -> str:
@@ -198,6 +207,19 @@ def _compiled(pipeline: Java, sql: str | None) -> str | None:
         return str(plan.asJsonString())
     except jpype.JException:
         return None
+
+
+def _ending(program: PyFlinkProgram, failure: _Failure) -> Ending:
+    last = failure.frames[-1] if failure.frames else None
+    return Ending(
+        type=failure.type,
+        message=failure.message,
+        program=program.path,
+        arguments=len(program.arguments),
+        value=failure.value,
+        modules=failure.modules,
+        line="" if last is None else linecache.getline(last.file, last.line).strip(),
+    )
 
 
 def _ended(code: int) -> Crash:

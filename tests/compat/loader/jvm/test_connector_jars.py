@@ -155,6 +155,8 @@ def test_what_cannot_be_had_is_said(offline, name, flink, says, hint):
         ("elasticsearch-7", "--connector elasticsearch"),
         ("avro", "--connector avro"),
         ("org.apache.flink.connector.kafka.source.KafkaSource", "--connector kafka"),
+        ("org.apache.flink.formats.avro.AvroRowSerializationSchema", "--connector avro"),
+        ("org.apache.flink.formats.avro.registry.confluent.CachedSchemaCoderProvider", "--connector avro-confluent"),
         ("paimon", "--connector paimon"),
         ("org.apache.hadoop.conf.Configuration", "--connector hadoop"),
         ("org.apache.flink.state.api.SavepointReader", "--connector state-processor"),
@@ -171,6 +173,7 @@ def test_the_advice_names_both_ways(asked, option):
 def test_what_nobody_knows_goes_on_the_class_path():
     assert advice("acme") is None
     assert advice("com.acme.Sink") is None
+    assert advice("org.apache.flink.formats.json.JsonFormatFactory") is None
     assert advice_on_factory("acme")[1] == '--classpath "$JAR"'
 
 

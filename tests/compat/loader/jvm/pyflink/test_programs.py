@@ -18,8 +18,19 @@ PROGRAMS = {
     "raises": "import pyflink.table\n\ndef fail():\n    raise ValueError('out of cheese')\n\nfail()\n",
     "module": "import pyflink.table, no_such_module_at_all\n",
     "exits": "import pyflink.table, sys\nsys.exit(3)\n",
+    "parses": "import pyflink.table, argparse\nparser = argparse.ArgumentParser()\n"
+    "parser.add_argument('--topic', required=True)\nparser.parse_args()\n",
+    "argv": "import pyflink.table, sys\ntopic = sys.argv[1]\nkey = sys.argv[2]\n",
+    "environ": "import pyflink.table, os\ntopic = os.environ['NO_SUCH_TOPIC_AT_ALL']\n",
+    "file": "import pyflink.table, os\nos.listdir('/no/such/folder')\n",
+    "key": "import pyflink.table\n{}['NO_SUCH_TOPIC_AT_ALL']\n",
+    "outside": "import pyflink.table\nfrom pyflink.java_gateway import get_gateway\n"
+    "get_gateway().jvm.java.net.InetAddress.getByName('no-such-host.invalid')\n",
+    "java": "import pyflink.table\nfrom pyflink.java_gateway import get_gateway\n"
+    "get_gateway().jvm.org.apache.flink.formats.avro.AvroRowSerializationSchema('a')\n",
     "dies": "import pyflink.table, os\nos._exit(7)\n",
     "no_job": TABLES,
+    "swallows": TABLES + "\ntry:\n    [][1]\nexcept IndexError as error:\n    print('It failed:', error)\n",
     "syntax": "import pyflink.table\ndef broken(:\n",
     "query": TABLES + '\nt.execute_sql("INSERT INTO nowhere SELECT product, amount FROM orders")\n',
     "connector": TABLES + "t.execute_sql(\"CREATE TABLE k (a INT) WITH ('connector' = 'kafka')\")\n"
@@ -48,7 +59,7 @@ def outcomes(build, tmp_path_factory):
     [
         ("raises", "CMP901", "The program failed: ValueError: out of cheese", 4),
         ("module", "CMP901", "ModuleNotFoundError: No module named 'no_such_module_at_all'", 1),
-        ("exits", "CMP901", "The program called sys.exit(3).", None),
+        ("exits", "CMP901", "The program called sys.exit(3).", 2),
         ("dies", "CMP901", "ended its process before it was done, with code 7", None),
         ("no_job", "CMP903", "The program submits no job.", None),
         ("syntax", "CMP901", "SyntaxError", 2),
@@ -74,6 +85,52 @@ def test_a_job_that_flink_refuses_is_told_from_a_program_that_fails(outcomes):
 
 def test_a_module_that_is_missing_is_to_be_installed_where_pyflink_is(outcomes, pyflink):
     assert pyflink.python in outcomes["module"][1].crash.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "hint", "option"),
+    [
+        ("parses", "Give the program its arguments with --args '--topic TOPIC'.", '--args "$ARGUMENTS"'),
+        ("argv", "with --args 'ARGUMENTS': it reads sys.argv[1] to sys.argv[2].", '--args "$ARGUMENTS"'),
+        ("exits", "Give the program its arguments with --args 'ARGUMENTS'.", '--args "$ARGUMENTS"'),
+        ("environ", "with --env NO_SUCH_TOPIC_AT_ALL=VALUE", '--env NO_SUCH_TOPIC_AT_ALL="$NO_SUCH_TOPIC_AT_ALL"'),
+        ("file", "Put /no/such/folder there", None),
+        ("java", "--connector avro", "--connector avro"),
+        (
+            "outside",
+            "Make that reachable from here. What a catalog elsewhere tells of a table can stand in the program",
+            None,
+        ),
+    ],
+)
+def test_a_program_that_wants_something_is_told_how_to_get_it(outcomes, pyflink, name, hint, option):
+    path, outcome = outcomes[name]
+    failure = failed(outcome, PyFlinkProgram(path=str(path), python=pyflink.python), OPTIONS, "job.py")
+    assert hint in failure.hint
+    assert failure.option == option
+
+
+def test_a_key_that_is_nobodys_variable_is_no_option(outcomes, pyflink):
+    path, outcome = outcomes["key"]
+    failure = failed(outcome, PyFlinkProgram(path=str(path), python=pyflink.python), OPTIONS, "job.py")
+    assert failure.hint is None
+    assert failure.option is None
+
+
+def test_what_a_program_prints_that_swallows_its_failure_is_told(outcomes, pyflink):
+    path, outcome = outcomes["swallows"]
+    failure = failed(outcome, PyFlinkProgram(path=str(path), python=pyflink.python), OPTIONS, "job.py")
+    assert failure.message == "The program submits no job. The last that it says: It failed: list index out of range"
+    assert "  It failed: list index out of range" in failure.traceback
+    path, outcome = outcomes["no_job"]
+    failure = failed(outcome, PyFlinkProgram(path=str(path), python=pyflink.python), OPTIONS, "job.py")
+    assert (failure.message, failure.traceback) == ("The program submits no job.", None)
+
+
+def test_what_a_parser_said_is_told(outcomes, pyflink):
+    path, outcome = outcomes["parses"]
+    failure = failed(outcome, PyFlinkProgram(path=str(path), python=pyflink.python), OPTIONS, "job.py")
+    assert "the following arguments are required: --topic" in failure.traceback
 
 
 def test_what_is_collected_is_empty_and_the_program_goes_on(outcomes):
