@@ -94,6 +94,24 @@ def _of_pipeline(text: str) -> list[str]:
     return re.findall(r"(?:^ *- |sh ')((?:\.compat/bin/)?compat .*?)'?$", text, re.MULTILINE)
 
 
+_PATCH = re.compile(r"^patch -s (\S+) (\S+)$", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", [name for name, page in WALKED.items() if _PATCH.search("\n".join(walks.typed(page)))])
+def test_the_changes_of_a_page_are_at_the_lines_that_they_name(name: str, tmp_path: Path) -> None:
+    """``patch`` finds what has moved, and leaves a copy of the file behind then."""
+    for block in WALKED[name]:
+        if block.title is not None:
+            (tmp_path / block.title).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / block.title).write_text(block.text, encoding="utf-8")
+    commands = [line for line in walks.typed(WALKED[name]) if re.match(r"cp old|patch ", line)]
+    done = subprocess.run(
+        ["bash", "-ec", "\n".join(commands)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    assert not list(tmp_path.rglob("*.orig"))
+
+
 @pytest.mark.parametrize("name", ["howto/gitlab.md", "howto/jenkins.md"])
 def test_a_guide_types_the_command_of_its_pipeline(name: str) -> None:
     (block,) = [block for block in WALKED[name] if block.language in ("yaml", "groovy")]
