@@ -67,6 +67,21 @@ They say where state belongs and change nothing of what the job does.
 
 SAFE = tuple(FIELDS)
 
+SETTERS = frozenset(
+    {
+        *SAFE,
+        "name",
+        "set_description",
+        "set_parallelism",
+        "slot_sharing_group",
+        "disable_chaining",
+        "start_new_chain",
+        "set_buffer_timeout",
+        "force_non_parallel",
+    }
+)
+"""Calls on a stream that set something on its operator and give the same stream back."""
+
 _CALL = re.compile(r"(?:env)?\.(\w+)\((.*)\)")
 
 

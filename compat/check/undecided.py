@@ -17,6 +17,7 @@ class Unchecked(StrEnum):
     NO_JOB = "no job"
     LEFT_OUT = "left out by name"
     NOT_CONCERNED = "not concerned"
+    NOT_NAMED = "not named"
 
 
 class Undecided(Struct, frozen=True, kw_only=True):

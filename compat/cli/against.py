@@ -128,6 +128,8 @@ class Against(ProjectJobs):
             return []
         if self._whole:
             self.passed += self._removed(files)
+        if self._command.of_project:
+            self._not_named(files)
         if self._command.changed:
             files = self._concerned(files)
         found = []
@@ -247,13 +249,23 @@ class Against(ProjectJobs):
                 kept.append(file)
             else:
                 others.append(file)
-        if others:
-            told = tuple(
-                Failure(rule=Undecidable.NOT_CHECKED, message=f"{file} looks at no file that changed.", name=file)
-                for file in others
-            )
-            self.passed.append(Undecided(failures=told, unchecked=Unchecked.NOT_CONCERNED))
+        self._pass_over(others, Unchecked.NOT_CONCERNED, "looks at no file that changed")
         return kept
+
+    def _not_named(self, files: Sequence[str]) -> None:
+        """Tell of the jobs below the settings' folder that these do not name: nobody looks at them."""
+        folder = self.from_top(str(self._settings.folder))
+        below = "" if folder == "." else f"{folder}/"
+        known = {self.from_top(file) for file in files}
+        others = [path for path in Sources(self._top).jobs() if path.startswith(below) and path not in known]
+        shown = [path for path in map(self._shown, others) if self._settings.entry(path) is None]
+        self._pass_over(shown, Unchecked.NOT_NAMED, "is not among the jobs that the settings name")
+
+    def _pass_over(self, files: Sequence[str], unchecked: Unchecked, why: str) -> None:
+        """Tell in one outcome that files are not checked, if there are any."""
+        if files:
+            told = (Failure(rule=Undecidable.NOT_CHECKED, message=f"{file} {why}.", name=file) for file in files)
+            self.passed.append(Undecided(failures=tuple(told), unchecked=unchecked))
 
     def _gone(self, path: str, to: str | None = None) -> Undecided:
         named = f"{PREFIX}{self._reference}:{path}"

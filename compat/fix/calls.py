@@ -7,25 +7,8 @@ from collections.abc import Iterator, Mapping
 import libcst as cst
 from libcst.metadata import CodeRange, MetadataWrapper, ParentNodeProvider, PositionProvider
 
-from compat.check.findings import SAFE
+from compat.check.findings import SAFE, SETTERS
 from compat.state.model.source_line import End
-
-_SETTINGS = frozenset(
-    {
-        "name",
-        "uid",
-        "set_uid_hash",
-        "set_description",
-        "set_parallelism",
-        "set_max_parallelism",
-        "slot_sharing_group",
-        "disable_chaining",
-        "start_new_chain",
-        "set_buffer_timeout",
-        "force_non_parallel",
-    }
-)
-"""Calls on a stream that set something on its operator and give the same stream back."""
 
 _ENVIRONMENT = "get_execution_environment"
 
@@ -93,7 +76,7 @@ class Calls:
             if not isinstance(attribute, cst.Attribute) or attribute.value is not call:
                 return
             following = self._parents[attribute]
-            if not isinstance(following, cst.Call) or attribute.attr.value not in _SETTINGS:
+            if not isinstance(following, cst.Call) or attribute.attr.value not in SETTERS:
                 return
             call = following
             yield call
@@ -135,7 +118,7 @@ def _root(call: cst.Call) -> cst.BaseExpression:
     node: cst.BaseExpression = call
     while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         name = node.func.attr.value
-        if name not in _SETTINGS and name != "get_config" and not name.startswith(("set_", "enable_", "disable_")):
+        if name not in SETTERS and name != "get_config" and not name.startswith(("set_", "enable_", "disable_")):
             return node
         node = node.func.value
     return node

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from compat.check.findings import SETTERS
 from compat.escaping import code_line
 from compat.report.context import Lines, ReportContext
 from compat.state.model.source_line import SourceLine
@@ -103,7 +104,7 @@ def addition(context: ReportContext, *additions: Addition) -> list[FrameLine]:
         return [*head, *(FrameLine(None, call, added=True) for call in first.calls)]
     written = [one for one in additions if one.column is not None]
     if len(written) == len(additions) == 1 and _has_its_line(lines, first.row, text, first.column or 0):
-        return [FrameLine(first.row, _cut(text)), *(FrameLine(None, _cut(call), added=True) for call in first.calls)]
+        return _below(lines, first, text)
     code, ends = _inserted(text, written)
     shown = list(dict.fromkeys(_cut(code, end=end) for end in ends)) or [_cut(text)]
     below = [call for one in additions if one.column is None for call in one.calls]
@@ -111,6 +112,25 @@ def addition(context: ReportContext, *additions: Addition) -> list[FrameLine]:
         *(FrameLine(first.row, part, added=bool(written)) for part in shown),
         *(FrameLine(None, _cut("    " + call, 4), added=True) for call in below),
     ]
+
+
+def _below(lines: Lines, one: Addition, text: str) -> list[FrameLine]:
+    """A row of a chain with the calls on rows of their own; a row below that sets the same has another call then."""
+    added, replaced, number = _by_name(one.calls), [], one.row + 1
+    while (found := _SETTER.match((_line(lines, number) or "").strip())) is not None:
+        replaced.append((number, found[0], added.pop(found[1], None)))
+        number += 1
+    while replaced and replaced[-1][2] is None:
+        replaced.pop()
+    return [
+        FrameLine(one.row, _cut(text)),
+        *(FrameLine(None, _cut(call), added=True) for call in added.values()),
+        *(FrameLine(row, _cut(new or old), added=new is not None) for row, old, new in replaced),
+    ]
+
+
+def _by_name(calls: Sequence[str]) -> dict[str, str]:
+    return {call.partition("(")[0]: call for call in calls}
 
 
 def _has_its_line(lines: Lines, row: int, text: str, column: int) -> bool:
@@ -122,14 +142,30 @@ def _has_its_line(lines: Lines, row: int, text: str, column: int) -> bool:
 
 def _inserted(text: str, additions: Sequence[Addition]) -> tuple[str, list[int]]:
     """The line with the calls written into it, and where those of each addition end."""
-    code, written, ends = text.encode(), "", []
-    done = 0
+    code, written, ends, done = text.encode(), "", [], 0
     for one in sorted(additions, key=lambda one: one.column or 0):
-        column = one.column or 0
-        written += code[done:column].decode(errors="replace") + "".join(one.calls)
-        done = column
+        written += code[done : one.column].decode(errors="replace")
+        behind = code[one.column or 0 :].decode(errors="replace")
+        setters = _set_already(behind)
+        done = (one.column or 0) + len("".join(setters.values()).encode())
+        added = _by_name(one.calls)
+        kept = [added.pop(name, call) for name, call in setters.items()]
+        written += "".join([*added.values(), *kept])
         ends.append(len(written))
     return written + code[done:].decode(errors="replace"), ends
+
+
+_SETTER = re.compile(rf"(\.(?:{'|'.join(sorted(SETTERS))}))\((?:[^()]|\([^()]*\))*\)")
+
+
+def _set_already(behind: str) -> dict[str, str]:
+    """The calls that set something on the same operator, by their names: the last of one kind counts, so it is replaced."""
+    setters: dict[str, str] = {}
+    place = 0
+    while (found := _SETTER.match(behind, place)) is not None and found[1] not in setters:
+        setters[found[1]] = found[0]
+        place = found.end()
+    return setters
 
 
 def own_call(place: SourceLine, call: str, whose: str) -> str:

@@ -31,7 +31,7 @@ from compat.check.rule import Family
 from compat.check.rules.identity import cmp107_state_starts_empty as cmp107
 from compat.check.rules.types import cmp404_state_type as cmp404
 from compat.check.rules.types import cmp406_key_type as cmp406
-from compat.check.undecided import Undecided
+from compat.check.undecided import Unchecked, Undecided
 from compat.loader.failure import SAID, Failure, Undecidable
 from compat.plan.facts import Program
 from compat.report.context import ReportContext
@@ -90,9 +90,14 @@ def reason(outcome: Undecided) -> str:
         return first.message
     named = ", ".join(failure.name for failure in outcome.failures[:MOST_NAMED])
     rest = len(outcome.failures) - MOST_NAMED
-    return (
-        f"{len(outcome.failures)} jobs look at no file that changed: {named}{f' and {rest} more' if rest > 0 else ''}."
-    )
+    what = _OF_SEVERAL.get(outcome.unchecked, "were not checked")
+    return f"{len(outcome.failures)} jobs {what}: {named}{f' and {rest} more' if rest > 0 else ''}."
+
+
+_OF_SEVERAL = {
+    Unchecked.NOT_CONCERNED: "look at no file that changed",
+    Unchecked.NOT_NAMED: "are not among those that the settings name",
+}
 
 
 def said(text: str) -> str:

@@ -115,3 +115,15 @@ def test_a_baseline_of_the_whole_project_is_written_where_the_settings_name_it()
     written = run("--write-baseline")
     assert (written.exit_code, Path("known.json").exists()) == (0, True), written.output
     assert run().exit_code == 0
+
+
+def test_jobs_that_the_settings_do_not_name_are_told() -> None:
+    for name in ("jobs/orders/main.py", "jobs/orders/left_out.py", "tests/test_job.py"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(COUNTED, encoding="utf-8")
+    entry = '[[tool.compat.job]]\npath = "jobs/orders/left_out.py"\ncheck = false\n'
+    Path("pyproject.toml").write_text(SETTINGS + entry, encoding="utf-8")
+    result = run()
+    assert result.exit_code == 0, result.output
+    assert "NOT CHECKED: jobs/orders/main.py is not among the jobs that the settings name." in result.stdout
+    assert result.stdout.splitlines()[-1] == "3 checks: 3 compatible. Not checked: 1 no job, 1 not named."

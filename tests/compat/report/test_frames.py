@@ -19,10 +19,12 @@ PROGRAMS = {
     "a chain": "words = (\n    source\n    .map(f)@\n    .print()\n)\n",
     "the end of a chain": "words = (\n    source\n    .map(f)@  # by word\n)\n",
     "several lines": "words = source.process(\n    f,\n    Types.LONG(),\n)@\n",
+    "a uid on a line below": "words = (\n    source\n    .map(f)@\n    .name('n')\n    .uid('b')\n    .print()\n)\n",
     "several lines of a chain": "words = (\n    source\n    .process(\n        f,\n    )@\n    .print()\n)\n",
     "continued lines": "words = source \\\n    .map(f)@ \\\n    .print()\n",
     "other letters": 'wörter = source.map("ß→", f)@\n',
     "in a function": "def main():\n    words = source.map(f)@\n",
+    "a uid already": "words = source.map(f)@.name('f()').uid('b').map(g).uid('c')\n",
     "two on a line": "words = source.map(f)@.map(g)\n",
 }
 
@@ -42,7 +44,8 @@ def test_what_is_shown_is_what_fix_writes(text):
     place, program, lines = shown(text, CALL)
     before = program.splitlines()
     indent = before[place.line - 1][: len(before[place.line - 1]) - len(before[place.line - 1].lstrip())]
-    before[place.line - 1 : place.line] = [indent + line.text for line in lines]
+    last = max(line.number for line in lines if line.number is not None)
+    before[place.line - 1 : last] = [indent + line.text for line in lines]
     pasted = "\n".join(before) + "\n"
     fix = Fix(text="", call=CALL, at=place, operator_id="0" * 32)
     written = rewrite(program.encode(), {place.end: {"uid": ('"a"', fix)}}, {}).source.decode()
