@@ -117,15 +117,18 @@ def addition(context: ReportContext, *additions: Addition) -> list[FrameLine]:
 def _below(lines: Lines, one: Addition, text: str) -> list[FrameLine]:
     """A row of a chain with the calls on rows of their own; a row below that sets the same has another call then."""
     added, replaced, number = _by_name(one.calls), [], one.row + 1
-    while (found := _SETTER.match((_line(lines, number) or "").strip())) is not None:
-        replaced.append((number, found[0], added.pop(found[1], None)))
+    while (found := _SETTER.match(row := (_line(lines, number) or "").strip())) is not None:
+        new = added.pop(found[1], None)
+        replaced.append(
+            FrameLine(number, _cut(row if new is None else new + row[found.end() :]), added=new is not None)
+        )
         number += 1
-    while replaced and replaced[-1][2] is None:
+    while replaced and not replaced[-1].added:
         replaced.pop()
     return [
         FrameLine(one.row, _cut(text)),
         *(FrameLine(None, _cut(call), added=True) for call in added.values()),
-        *(FrameLine(row, _cut(new or old), added=new is not None) for row, old, new in replaced),
+        *replaced,
     ]
 
 

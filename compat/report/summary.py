@@ -90,7 +90,7 @@ def reason(outcome: Undecided) -> str:
         return first.message
     named = ", ".join(failure.name for failure in outcome.failures[:MOST_NAMED])
     rest = len(outcome.failures) - MOST_NAMED
-    what = _OF_SEVERAL.get(outcome.unchecked, "were not checked")
+    what = _OF_SEVERAL[outcome.unchecked or Unchecked.NOT_CONCERNED]
     return f"{len(outcome.failures)} jobs {what}: {named}{f' and {rest} more' if rest > 0 else ''}."
 
 
