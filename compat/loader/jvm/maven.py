@@ -5,6 +5,7 @@ Ivy is one jar: the one that pyspark brings along, or one that is fetched once a
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
@@ -30,6 +31,10 @@ REPOSITORY_VARIABLE = "COMPAT_MAVEN_REPOSITORY"
 _DAY = 86_400.0
 _MOST_LISTED = 1_000_000
 _VERSION = re.compile(r"<version>([\w.+-]+)</version>")
+_UNANSWERED = re.compile(r"Server access error at url .*|SERVER ERROR: .*")
+"""What Ivy says of a repository that does not answer, or not as it should."""
+_PAUSE = 2.0
+"""Seconds before a repository that did not answer is asked once more."""
 _IVY = "2.5.3"
 _IVY_SHA256 = "9502aa5aabf0b1484924a13ef4b5d24f121f7f91aab6768f11cc9d0906c0803b"
 _SETTINGS = """<ivysettings>
@@ -69,10 +74,18 @@ def fetch(name: str, artifacts: Sequence[Artifact]) -> tuple[Path, ...]:
     folder = cache_folder() / "maven"
     wanted = "\n".join(map(str, artifacts))
     known = folder / f"{name}-{hashlib.sha256(wanted.encode()).hexdigest()[:12]}.classpath"
-    jars = _listed(known)
-    if jars:
+    if jars := _listed(known):
         return jars
     folder.mkdir(parents=True, exist_ok=True)
+    # Commands that begin at the same time want the same jars: one fetches them, the others find them.
+    with open(folder / "fetching.lock", "ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _listed(known) or _fetched(name, artifacts, known)
+
+
+def _fetched(name: str, artifacts: Sequence[Artifact], known: Path) -> tuple[Path, ...]:
+    """The jars, which Ivy puts into the folder of ``known``, and there a list of them. Raises JvmError."""
+    folder = known.parent
     settings, module = folder / f"{known.stem}.settings.xml", folder / f"{known.stem}.ivy.xml"
     root = os.environ.get(REPOSITORY_VARIABLE) or CENTRAL
     settings.write_text(_SETTINGS.format(cache=quoteattr(str(folder / "ivy")), root=quoteattr(root)), encoding="utf-8")
@@ -80,17 +93,33 @@ def fetch(name: str, artifacts: Sequence[Artifact]) -> tuple[Path, ...]:
     fresh = known.with_suffix(f".{os.getpid()}")
     options = ["-settings", str(settings), "-ivy", str(module), "-confs", "default", "-cachepath", str(fresh)]
     command = [find_java().command, "-jar", str(_ivy(folder)), "-warn", *options]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode != 0 or not fresh.exists():
-        said = [line.strip(" \t:") for line in (result.stdout + result.stderr).splitlines() if "not found" in line]
+    said = _resolved(command)
+    if not fresh.exists() and _UNANSWERED.search(said):
+        time.sleep(_PAUSE)  # a repository that refused once, or a connection that broke
+        said = _resolved(command)
+    if not fresh.exists():
         raise JvmError(
-            f"{artifacts[0]} cannot be fetched from {root}: {said[0] if said else 'the resolver failed'}.",
+            f"{artifacts[0]} cannot be fetched from {root}: {_why(said)}.",
             "Look at the version and the connection, or name jars on this machine with --classpath or --flink-home.",
         )
     paths = fresh.read_text(encoding="utf-8").strip().split(os.pathsep)
     fresh.write_text("\n".join(paths), encoding="utf-8")
     os.replace(fresh, known)
     return tuple(map(Path, paths))
+
+
+def _resolved(command: Sequence[str]) -> str:
+    """What Ivy says; it lists the jars where it found them all."""
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    return result.stdout + result.stderr
+
+
+def _why(said: str) -> str:
+    """Why Ivy did not find all: where a repository does not answer, it says that the module is not found, too."""
+    if (unanswered := _UNANSWERED.search(said)) is not None:
+        return unanswered[0]
+    lacking = [line.strip(" \t:") for line in said.splitlines() if "not found" in line]
+    return lacking[0] if lacking else "the resolver failed"
 
 
 def releases(group: str, name: str) -> tuple[str, ...]:

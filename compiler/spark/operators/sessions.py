@@ -177,7 +177,10 @@ class HeldSessions(StateWindows):
                 if session.values:
                     operator.backend.set_slot(slot)
                     self._merging.move_session(session.known, TimeWindow(session.start, session.end))
-                    for value in session.values:
+                    if not operator.operator.call.combines:
+                        operator.contents.add_all(session.values)
+                        continue
+                    for value in session.values:  # one by one: the user's function may fail at one
                         operator.contents.add(value)
         except Exception as error:
             operator.fail(value, error)
