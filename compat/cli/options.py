@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK
 from compat.loader.inputs import FlinkJars, LoadOptions
 from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS
+from compat.loader.revisions import revision_of
 from compat.report import NAMES as FORMAT_NAMES
 
 if TYPE_CHECKING:
@@ -329,11 +330,12 @@ def project_settings(near: str | None = None) -> Settings:
     """The settings of the project, looked for here and at ``near``, with those of the job there. Raises a usage error."""
     from compat.settings import SettingsError, find
 
+    revision, path = (None, None) if near is None else revision_of(near)
     try:
-        found = find(Path.cwd(), *([Path(near)] if near and not near.startswith("git:") else []))
+        found = find(Path.cwd(), *([Path(path)] if path and revision is None else []))
     except SettingsError as error:
         raise click.UsageError(str(error)) from error
-    return found if near is None else found.of_job(near)
+    return found if path is None else found.of_job(path)
 
 
 def surroundings_of(options: Mapping[str, Any], near: str | None = None) -> Surroundings:
@@ -371,7 +373,7 @@ def load_options(options: Mapping[str, Any], near: str | None = None) -> LoadOpt
 
 def arguments_for(job: str, given: str | None) -> tuple[str, ...]:
     """The arguments of a program: those of the command line, else those that the settings have for it."""
-    return split(project_settings(job).arguments(job) if given is None else given)
+    return split(project_settings(job).arguments(revision_of(job)[1]) if given is None else given)
 
 
 def jars(options: Mapping[str, Any], prefix: str = "") -> FlinkJars:

@@ -142,6 +142,14 @@ def test_the_settings_say_how_a_job_is_started_to_every_command(command: list[st
     assert CliRunner().invoke(main, wanted).exit_code == 0
 
 
+def test_the_settings_of_a_job_hold_for_what_it_was() -> None:
+    job = str(write("billing", USAGE))
+    git("add", "-A")
+    git("commit", "-qm", "billing")
+    settings(f'[[tool.compat.job]]\npath = "{job}"\nargs = "topic"\n')
+    assert CliRunner().invoke(main, ["plan", f"git:HEAD:{job}"]).exit_code == 0
+
+
 def test_the_settings_of_a_job_hold_for_its_plan() -> None:
     job = str(JOBS / "orders.py")
     settings(f'[[tool.compat.job]]\npath = "{job}"\nflink = "1.20"\n')
