@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from compat.compiler.datastream.connectors.base import Sink
-from compat.compiler.spark.connectors.table import CONNECTORS, sink_connector
+from compat.compiler.spark.connectors.table import connector_of, sink_connector
 from compat.compiler.spark.runtime_api.sinks import Committer, ProvingCommitter, SinkWriter, WriterContext
 from compat.state.delta.files import prove_files
 from compat.state.stores.paths import place_of
@@ -50,7 +50,7 @@ def folder_of(sink: Any) -> SinkFolder | None:
 
 def sweep_folder(folder: SinkFolder, job_id: str) -> None:
     """Remove what writers of a job left there that is over, and has published all that counts. Raises OSError."""
-    connector = CONNECTORS[folder.connector].sink
+    connector = connector_of(folder.connector).sink
     assert connector is not None
     assert connector.folder is not None
     committer = connector.committer(Sink(settings={connector.folder: folder.path}))

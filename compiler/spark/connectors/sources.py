@@ -9,9 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from compat.compiler.spark.connectors.base import SourceConnector
-from compat.compiler.spark.connectors.collection.connector import COLLECTION
-from compat.compiler.spark.connectors.files.connector import INPUT_FORMATS
-from compat.compiler.spark.connectors.table import source_connector
+from compat.compiler.spark.connectors.table import connector_of, source_connector
 from compat.compiler.spark.runtime_api.splits import Read, SourceReader, SourceWork, Split, SplitEnumerator
 from compat.compiler.transformations import operators as ops
 
@@ -58,9 +56,9 @@ def _connector(operator: ops.Operator) -> SourceConnector | None:
     """What runs a source operator: the operator tells it, or else what it reads."""
     match operator:
         case ops.Collection():
-            return COLLECTION
+            return connector_of("collection").source
         case ops.InputFormat():
-            return INPUT_FORMATS
+            return connector_of("input-format").source
         case _:
             return source_connector(operator.function)
 

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib import import_module
 from typing import Any, Protocol, runtime_checkable
 
 from compat.compiler.spark.connectors.base import Connector, SinkConnector, SourceConnector
-from compat.compiler.spark.connectors.delta.connector import DELTA
-from compat.compiler.spark.connectors.files.connector import FILES
-from compat.compiler.spark.connectors.kafka.connector import KAFKA
-from compat.compiler.spark.connectors.numbers.connector import GENERATOR, SEQUENCE
 from compat.compiler.spark.connectors.own import OWN_SINK, OWN_SOURCE, EnumeratedByProgram, WrittenByProgram
-from compat.compiler.spark.connectors.socket.connector import SOCKET
 
 CONNECTORS = {
-    "data-generator": GENERATOR,
-    "delta": DELTA,
-    "filesystem": FILES,
-    "kafka": KAFKA,
-    "number-sequence": SEQUENCE,
-    "socket": SOCKET,
+    "collection": "collection",
+    "data-generator": "numbers",
+    "delta": "delta",
+    "filesystem": "files",
+    "input-format": "files",
+    "kafka": "kafka",
+    "number-sequence": "numbers",
+    "socket": "socket",
 }
-"""By the name that the program's sources and sinks have for it."""
+"""The folder of each, by the name that the program's sources and sinks have for it; a driver and its workers import those of
+their job alone. ``connector`` in it has what runs them, in ``CONNECTORS`` by the same names."""
+
+
+def connector_of(name: str) -> Connector:
+    """The connector of a name; one that runs nothing where there is none."""
+    if name not in CONNECTORS:
+        return Connector()
+    found: Mapping[str, Connector] = import_module(f"{__package__}.{CONNECTORS[name]}.connector").CONNECTORS
+    return found[name]
 
 
 @runtime_checkable
@@ -37,11 +45,11 @@ def source_connector(source: Any) -> SourceConnector | None:
     """What runs a source; None where nothing does."""
     if isinstance(source, EnumeratedByProgram):
         return OWN_SOURCE
-    return CONNECTORS.get(kind_of(source), Connector()).source
+    return connector_of(kind_of(source)).source
 
 
 def sink_connector(sink: Any) -> SinkConnector | None:
     """What runs a sink; None where nothing does."""
     if isinstance(sink, WrittenByProgram):
         return OWN_SINK
-    return CONNECTORS.get(kind_of(sink), Connector()).sink
+    return connector_of(kind_of(sink)).sink

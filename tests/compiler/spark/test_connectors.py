@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import ast
+import subprocess
+import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -26,8 +28,6 @@ from tests.compiler.spark.test_sinks import Ledger
 from tests.compiler.spark.test_sources import CountdownEnumerator, CountdownReader
 
 FOLDERS = Path(table.__file__).parent
-WITHOUT_NAME = {"collection"}
-"""The operator tells it, not what the program gave it."""
 
 
 class QueueSource(Source):
@@ -53,9 +53,18 @@ class RunsSinks(SinkConnector):
         return (sink, context)
 
 
+def plug(monkeypatch: pytest.MonkeyPatch, connector: Connector) -> None:
+    """The folder and the line of a connector."""
+    made = ModuleType("connector")
+    made.__dict__["CONNECTORS"] = {"queue": connector}
+    monkeypatch.setitem(sys.modules, f"{table.__package__}.queue", ModuleType("queue"))
+    monkeypatch.setitem(sys.modules, f"{table.__package__}.queue.connector", made)
+    monkeypatch.setitem(table.CONNECTORS, "queue", "queue")
+
+
 @pytest.fixture
 def queue(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(table.CONNECTORS, "queue", Connector(source=RunsSources(), sink=RunsSinks()))
+    plug(monkeypatch, Connector(source=RunsSources(), sink=RunsSinks()))
 
 
 def source_operator() -> ops.Source:
@@ -63,12 +72,23 @@ def source_operator() -> ops.Source:
 
 
 def test_every_folder_is_in_the_table() -> None:
-    imported = {
-        node.module.split(".")[-2]
-        for node in ast.walk(ast.parse(Path(table.__file__).read_text(encoding="utf-8")))
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.endswith(".connector")
-    }
-    assert imported | WITHOUT_NAME == {path.parent.name for path in FOLDERS.glob("*/connector.py")}
+    assert set(table.CONNECTORS.values()) == {path.parent.name for path in FOLDERS.glob("*/connector.py")}
+
+
+@pytest.mark.parametrize("name", table.CONNECTORS)
+def test_every_line_has_something_that_runs_it(name: str) -> None:
+    found = table.connector_of(name)
+    assert (found.source or found.sink) is not None
+
+
+def test_a_job_imports_the_connectors_that_it_has() -> None:
+    code = """
+import sys
+from compat.compiler.spark.connectors import sinks, sources
+print([one for one in sys.modules if one.startswith("compat.compiler.spark.connectors.") and one.endswith(".connector")])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_every_folder_of_connectors_has_what_runs_it() -> None:
@@ -93,7 +113,7 @@ def test_without_its_line_it_is_not() -> None:
 
 
 def test_a_connector_may_have_sources_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(table.CONNECTORS, "queue", Connector(source=RunsSources()))
+    plug(monkeypatch, Connector(source=RunsSources()))
     assert unsupported_source(source_operator()) is None
     assert "no writer" in (unsupported_sink(QueueSink()) or "")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from compat.compiler.spark.connectors.base import SourceConnector
+from compat.compiler.spark.connectors.base import Connector, SourceConnector
 from compat.compiler.spark.connectors.collection.source import CollectionEnumerator, CollectionReader
 
 
@@ -16,4 +16,4 @@ class _Collection(SourceConnector):
         return CollectionReader(output_type)
 
 
-COLLECTION = _Collection()
+CONNECTORS = {"collection": Connector(source=_Collection())}

@@ -35,4 +35,4 @@ class _Sink(SinkConnector):
         return DeltaCommitter(sink.settings)
 
 
-DELTA = Connector(source=_Source(), sink=_Sink())
+CONNECTORS = {"delta": Connector(source=_Source(), sink=_Sink())}

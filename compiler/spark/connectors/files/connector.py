@@ -65,5 +65,4 @@ class _Sink(SinkConnector):
         return FileCommitter(sink.settings)
 
 
-FILES = Connector(source=_Source(), sink=_Sink())
-INPUT_FORMATS = _InputFormat()
+CONNECTORS = {"filesystem": Connector(source=_Source(), sink=_Sink()), "input-format": Connector(source=_InputFormat())}

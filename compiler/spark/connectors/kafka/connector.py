@@ -44,4 +44,4 @@ class _Sink(SinkConnector):
         return sinks.committer_of(sink)
 
 
-KAFKA = Connector(source=_Source(), sink=_Sink())
+CONNECTORS = {"kafka": Connector(source=_Source(), sink=_Sink())}

@@ -40,5 +40,4 @@ class _Generator(_Sequence):
         return GeneratorReader(source.settings["function"])
 
 
-SEQUENCE = Connector(source=_Sequence())
-GENERATOR = Connector(source=_Generator())
+CONNECTORS = {"number-sequence": Connector(source=_Sequence()), "data-generator": Connector(source=_Generator())}

@@ -16,4 +16,4 @@ class _Socket(SourceConnector):
         return LinesReader()
 
 
-SOCKET = Connector(source=_Socket())
+CONNECTORS = {"socket": Connector(source=_Socket())}
