@@ -37,7 +37,7 @@ class MergingWindowSet:
     def put(self, window: Any, state_window: Any) -> None:
         self._state.put((window.start, window.end), (state_window.start, state_window.end))
 
-    def pop(self, window: Any, default: Any) -> None:
+    def remove(self, window: Any) -> None:
         if self._state.contains((window.start, window.end)):
             self._state.remove((window.start, window.end))
 
@@ -65,7 +65,7 @@ class MergingWindows:
     def forget(self, window: Any) -> None:
         """A window is gone."""
         self._operator.backend.set_namespace(b"")
-        self.windows().pop(window, None)
+        self.windows().remove(window)
 
     def add(self, value: Any, time: int | None) -> None:
         """Put a record into its windows, with which others may become one."""
@@ -75,12 +75,10 @@ class MergingWindows:
         for window in operator.assigner.assign_windows(value, timestamp, operator.assigning):
             actual = self._put(window)
             if operator.is_late(actual):
-                operator.backend.set_namespace(b"")
-                self.windows().pop(actual, None)
+                self.forget(actual)
                 continue
             skipped = False
-            operator.backend.set_namespace(b"")
-            state_window = self.windows().get(actual)
+            state_window = self.state_window(actual)
             operator.select(state_window)
             operator.append(value, time)
             operator.select(actual)
@@ -120,7 +118,7 @@ class MergingWindows:
         keep = known[ordered[0]]
         others = [known[member] for member in ordered[1:]]
         for member in ordered:
-            windows.pop(member, None)
+            windows.remove(member)
         windows.put(merged, keep)
         operator.triggering.merged = ordered
         operator.select(merged)
