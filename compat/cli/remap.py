@@ -79,7 +79,7 @@ def _remap(path: str, out: str, options: dict[str, Any]) -> None:
     """Map, show, and write unless it is a dry run. Raises RemapError, InputError and SavepointError."""
     from compat.savepoint.load import read_names
     from compat.savepoint.remap import moves, read_advice
-    from compat.state.flink import read_draft, self_contained, with_references
+    from compat.state.flink import Changes, read_draft, self_contained, with_references
     from compat.state.flink.remote import read_savepoint, require_nothing, write_savepoint
 
     require_nothing(out)
@@ -87,7 +87,7 @@ def _remap(path: str, out: str, options: dict[str, Any]) -> None:
     draft = read_draft(read_savepoint(path))
     names = read_names(options["names"], load_options(options), options["job"])
     changed = moves(draft.savepoint, names, options["written"], advice)
-    ids = {move.operator.id: move.new for move in changed}
+    ids = Changes(ids={move.operator.id: move.new for move in changed})
     made = self_contained(draft, ids) if options["copy"] else with_references(draft, ids, options["location"])
     if not options["dry_run"]:
         write_savepoint(out, made)

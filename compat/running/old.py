@@ -16,7 +16,7 @@ from compat.running.rest import ClusterError, Vertex
 from compat.savepoint.load import OldSavepoint
 from compat.savepoint.names import Entry, Names
 from compat.savepoint.recorded import Recorded, RecordedOperator, recorded
-from compat.state.flink import Savepoint, SavepointError, read_draft, self_contained, write_folder
+from compat.state.flink import Changes, Savepoint, SavepointError, read_draft, self_contained, write_folder
 from compat.state.flink.metadata import format_written_by
 from compat.state.flink.remote import read_savepoint
 from compat.state.flink.ttl import version_of
@@ -104,7 +104,7 @@ def _read(kept: Kept, folder: str | None) -> _Snapshot | str:
 
 def _copied(savepoint: Savepoint, folder: str) -> str:
     """A copy of a snapshot in a folder; empty where it is too large for that. Raises SavepointError."""
-    copy = self_contained(read_draft(savepoint), {})
+    copy = self_contained(read_draft(savepoint), Changes())
     if sum(file.size for file in copy.copies) > _LARGEST_COPY:
         return ""
     place = os.path.join(tempfile.mkdtemp(dir=folder), "snapshot")

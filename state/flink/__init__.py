@@ -4,7 +4,7 @@
     states = read_states(savepoint, "count")             # by id, uid or name: states with their serializers
     for entry in entries(savepoint): ...                 # what the states hold: keys, namespaces and values, typed
     inspect("savepoint-1a2b3c")                          # all of it as a dictionary for JSON
-    with_references(read_draft(savepoint), {"cbc3…": NewId("7df1…")})  # its metadata with other operator ids
+    with_references(read_draft(savepoint), Changes(ids={"cbc3…": NewId("7df1…")}))  # its metadata with other operator ids
 
 Metadata formats 2 to 6 are read, so Flink 1.3 to 2.3. Java-serialized and pickled bytes are never
 deserialized, and nothing is fetched. All that is raised is a `SavepointError`.
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         with_references,
         write_folder,
     )
-    from compat.state.flink.rewriting import Draft, NewId, read_draft
+    from compat.state.flink.rewriting import Changes, Draft, NewId, read_draft
     from compat.state.flink.samples import sample_values
     from compat.state.flink.savepoint import MasterState, OperatorState, Properties, Savepoint, SubtaskState
     from compat.state.flink.snapshots import SerializerSnapshot
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BackendHeader",
+    "Changes",
     "DamagedSavepoint",
     "Draft",
     "EntryKind",
@@ -127,7 +128,7 @@ _HOMES = {
     "metadata": "parse_metadata read_metadata",
     "savepoint": "MasterState OperatorState Properties Savepoint SubtaskState",
     "remapping": "Remapped StateCopy require_free self_contained with_references write_folder",
-    "rewriting": "Draft NewId read_draft",
+    "rewriting": "Changes Draft NewId read_draft",
     "samples": "sample_values",
     "snapshots": "SerializerSnapshot",
     "states": "HeaderReader OperatorStates find_operator read_states",

@@ -18,20 +18,33 @@ _LONG = struct.Struct(">q")
 
 
 class Part(Enum):
-    """A part of the metadata that can be written anew without reading what is around it."""
+    """A part of the metadata, or of a header of states, that can be written anew without reading what is around it."""
 
+    OPERATORS = "operators, behind their count"
+    OPERATOR = "operator"
     OPERATOR_ID = "operator id"
     OPERATOR_UID = "operator uid"
+    SUBTASKS = "subtasks, behind their count"
+    SUBTASK = "subtask"
+    OPERATOR_STATE = "managed operator state"
+    KEYED_STATE = "managed keyed state"
     FILE = "file handle"
     MERGED_FILE = "file merging"
+    KEY_SERIALIZER = "key serializer"
+    STATE = "state"
+    STATE_NAME = "state name"
+    FRAME = "bytes behind their length"
+    CLASS_NAME = "class name"
+    FIELD_NAME = "field name"
 
 
 class Place(NamedTuple):
-    """Where in the bytes a part stands."""
+    """Where in the bytes a part stands. ``owner`` is the class that a field is one of."""
 
     part: Part
     begin: int
     end: int
+    owner: str = ""
 
 
 class ByteReader:
@@ -165,12 +178,12 @@ class ByteReader:
         if length < 0:
             self.damaged(f"{what} of {length} bytes", "a length cannot be negative")
         at = self._advance(length)
-        return ByteReader(self.data, self.path, origin=self.origin, start=at, end=at + length)
+        return ByteReader(self.data, self.path, origin=self.origin, start=at, end=at + length, places=self.places)
 
-    def note(self, part: Part, begin: int) -> None:
+    def note(self, part: Part, begin: int, owner: str = "") -> None:
         """Note that a part stands from `begin` to here, for who asked for the places."""
         if self.places is not None:
-            self.places.append(Place(part, begin, self.position))
+            self.places.append(Place(part, begin, self.position, owner))
 
     def require(self, length: int, what: str) -> None:
         """Raise `TruncatedSavepoint` unless `length` more bytes are there."""

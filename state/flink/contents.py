@@ -15,10 +15,14 @@ from msgspec import Struct
 from compat.state.flink.handles import KeyGroups
 from compat.state.flink.measure import OtherLayout, entries
 from compat.state.flink.savepoint import Savepoint
+from compat.state.flink.stream_readers import StreamReader
 from compat.state.flink.streams import read_window
 
 _ANOTHER_STATE_FOLLOWS = 0x80
+_MARK = bytes([_ANOTHER_STATE_FOLLOWS])
+_LAST_STATE = 0xFFFF
 _END_OF_KEY_GROUP = b"\xff\xff"
+_LARGEST_ONE_BYTE_PREFIX = 128
 _SHORT = struct.Struct(">H")
 _INT = struct.Struct(">i")
 
@@ -62,17 +66,55 @@ def _plain(key: bytes) -> bytes:
     return bytes([key[0] & ~_ANOTHER_STATE_FOLLOWS]) + key[1:]
 
 
+def framed(found: Iterable[Entry]) -> Iterator[bytes]:
+    """The bytes of a key group of some entries, those of each state together. There is nothing for no entries."""
+    state: int | None = None
+    for state, members in groupby(found, lambda entry: entry.state):
+        yield _SHORT.pack(state)
+        last = None
+        for entry in members:
+            if last is not None:
+                yield _framed(last.key, last.value)
+            last = entry
+        assert last is not None
+        yield _framed(bytes([last.key[0] | _ANOTHER_STATE_FOLLOWS]) + last.key[1:], last.value)
+    if state is not None:
+        yield _END_OF_KEY_GROUP
+
+
+def _framed(key: bytes, value: bytes) -> bytes:
+    return b"".join((_INT.pack(len(key)), key, _INT.pack(len(value)), value))
+
+
 def group_of(number: int, found: Iterable[Entry]) -> Group:
     """The key group of some entries, which stand in the order of their states."""
-    data = bytearray()
-    for state, members in groupby(found, lambda entry: entry.state):
-        data += _SHORT.pack(state)
-        for entry in (listed := list(members)):
-            key = entry.key
-            if entry is listed[-1]:
-                key = bytes([key[0] | _ANOTHER_STATE_FOLLOWS]) + key[1:]
-            data += _INT.pack(len(key)) + key + _INT.pack(len(entry.value)) + entry.value
-    return Group(number, bytes(data) + _END_OF_KEY_GROUP if data else b"")
+    return Group(number, b"".join(framed(found)))
+
+
+def stream_entries(reader: StreamReader, group: int, max_parallelism: int, states: int) -> Iterator[Entry]:
+    """The entries of a key group, one by one, from a reader at its beginning. Raises a `SavepointError` for damaged bytes.
+
+    The reader is behind an entry's value when the entry comes.
+    """
+    prefix = prefix_of(max_parallelism)
+    state = reader.short()
+    while state != _LAST_STATE:
+        if state >= states:
+            reader.damaged(f"state {state} of {states}")
+        key = reader.sized("a key")
+        value = reader.sized("a value")
+        follows = key[:1] >= _MARK
+        key = _plain(key) if follows else key
+        if len(key) < prefix or int.from_bytes(key[:prefix], "big") != group:
+            reader.damaged("a key of another key group", f"it stands among those of {group}")
+        yield Entry(state, key, value)
+        if follows:
+            state = reader.short()
+
+
+def prefix_of(max_parallelism: int) -> int:
+    """How many bytes of a key its key group takes (`CompositeKeySerializationUtils.computeRequiredBytesInKeyGroupPrefix`)."""
+    return 1 if max_parallelism <= _LARGEST_ONE_BYTE_PREFIX else 2
 
 
 def without(group: Group, states: Collection[int]) -> Group:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from msgspec import Struct
 
-from compat.state.flink.binary import ByteReader
+from compat.state.flink.binary import ByteReader, Part, Place
 from compat.state.flink.errors import SavepointError, TruncatedSavepoint
 from compat.state.flink.snapshots import SerializerSnapshot, read_snapshot
 
@@ -20,7 +20,7 @@ STATE_TYPES = ("KEY_VALUE", "OPERATOR", "BROADCAST", "PRIORITY_QUEUE", "KEY_VALU
 
 _KEYED_VERSIONS = (6,)
 _OPERATOR_VERSIONS = (5, 6)
-_FIRST_COMPRESSED_OPERATOR_VERSION = 6
+FIRST_COMPRESSED_OPERATOR_VERSION = 6
 
 Serializers = tuple[tuple[str, SerializerSnapshot], ...]
 
@@ -91,20 +91,24 @@ class _Stopped(Exception):
     """A snapshot of unknown layout; nothing behind it can be read."""
 
 
-def read_keyed_header(data: bytes, path: str, *, whole: bool = True) -> BackendHeader:
-    """Read the header of a keyed backend from the start of its stream.
+def read_keyed_header(
+    data: bytes, path: str, *, whole: bool = True, places: list[Place] | None = None
+) -> BackendHeader:
+    """Read the header of a keyed backend from the start of its stream; where its parts stand goes to `places`.
 
     `whole` is false if `data` is only the beginning of the stream; running out of it then raises
     `TruncatedSavepoint`, so that the caller can come back with more. Otherwise nothing is raised.
     """
-    reader = ByteReader(data, path)
+    reader = ByteReader(data, path, places=places)
     progress = _Progress()
     return _guarded(reader, progress, whole, lambda: _read_keyed(reader, progress))
 
 
-def read_operator_header(data: bytes, path: str, *, whole: bool = True) -> BackendHeader:
+def read_operator_header(
+    data: bytes, path: str, *, whole: bool = True, places: list[Place] | None = None
+) -> BackendHeader:
     """Read the header of operator state from the start of its stream; see `read_keyed_header`."""
-    reader = ByteReader(data, path)
+    reader = ByteReader(data, path, places=places)
     progress = _Progress()
     return _guarded(reader, progress, whole, lambda: _read_operator(reader, progress))
 
@@ -131,14 +135,16 @@ def _because(error: SavepointError, reader: ByteReader) -> Unreadable:
 def _read_keyed(reader: ByteReader, progress: _Progress) -> None:
     progress.version = _read_version(reader, _KEYED_VERSIONS)
     progress.compressed = reader.boolean()
+    begin = reader.position
     progress.key_serializer = read_snapshot(reader)
+    reader.note(Part.KEY_SERIALIZER, begin)
     _stop_if_incomplete(progress.key_serializer, "the key serializer")
     _read_states(reader, progress.states)
 
 
 def _read_operator(reader: ByteReader, progress: _Progress) -> None:
     progress.version = _read_version(reader, _OPERATOR_VERSIONS)
-    if progress.version >= _FIRST_COMPRESSED_OPERATOR_VERSION:
+    if progress.version >= FIRST_COMPRESSED_OPERATOR_VERSION:
         progress.compressed = reader.boolean()
     _read_states(reader, progress.states)
     _read_states(reader, progress.broadcast_states)
@@ -160,7 +166,9 @@ def _read_states(reader: ByteReader, into: list[StateMeta]) -> None:
 
 def _read_state(reader: ByteReader) -> StateMeta:
     """The layout of `StateMetaInfoSnapshotReadersWriters`; ends behind a serializer that is not complete."""
+    begin = reader.position
     name = reader.utf()
+    reader.note(Part.STATE_NAME, begin)
     ordinal = reader.integer()
     if not 0 <= ordinal < len(STATE_TYPES):
         reader.damaged(f"state type {ordinal} of state `{name}`", f"known are 0 to {len(STATE_TYPES) - 1}")
@@ -172,6 +180,7 @@ def _read_state(reader: ByteReader) -> StateMeta:
         serializers.append((reader.utf(), read_snapshot(reader)))
         if not serializers[-1][1].complete:
             break
+    reader.note(Part.STATE, begin)
     return StateMeta(name, STATE_TYPES[ordinal], options, tuple(serializers))
 
 

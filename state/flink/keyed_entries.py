@@ -15,7 +15,7 @@ from typing import Any
 from msgspec import Struct
 
 from compat.state.flink.binary import ByteReader
-from compat.state.flink.contents import places
+from compat.state.flink.contents import places, prefix_of, stream_entries
 from compat.state.flink.errors import UnreadableValue
 from compat.state.flink.handles import Incremental, KeyGroups
 from compat.state.flink.headers import BackendHeader, StateMeta
@@ -27,10 +27,7 @@ from compat.state.flink.sst_files import TableFile, merged
 from compat.state.flink.stream_readers import StreamReader, pieces
 from compat.state.flink.values import Decoder, Undecodable, decoder_of, ttl_inside
 
-_END_OF_KEY_GROUP = 0xFFFF
-_ANOTHER_STATE_FOLLOWS = 0x80
-_LARGEST_ONE_BYTE_PREFIX = 128
-_PLAIN_PREFIX = {1: 0x7F, 2: 0x7FFF}
+_LENGTH = 4
 _SIGN = 1 << 63
 _DELIMITER = ord(",")
 Times = tuple[int, ...]
@@ -165,9 +162,8 @@ def read_keyed(
         group, end = place.number, place.start + place.size
         reader = StreamReader(pieces(savepoint, handle, place.start, end), savepoint.path, origin=place.start)
         if framed:
-            prefix = 1 if max_parallelism <= _LARGEST_ONE_BYTE_PREFIX else 2
             plain = decompressed(reader) if header.compressed else reader
-            yield from _framed(plain, group, prefix, layouts, wanted)
+            yield from _framed(plain, group, max_parallelism, layouts, wanted)
         else:
             if reader.integer() != group:
                 reader.damaged("a key group that does not begin with its number")
@@ -186,7 +182,7 @@ def read_tables(
     What is there of key groups that the handle does not have was left by a restore, and does not count.
     """
     layouts = layouts_of(header, framed=True)
-    prefix = 1 if max_parallelism <= _LARGEST_ONE_BYTE_PREFIX else 2
+    prefix = prefix_of(max_parallelism)
     first, end = handle.key_groups.first, handle.key_groups.last + 1
     families: dict[str, list[TableFile]] = {}
     for file in (*handle.shared, *handle.private):
@@ -214,22 +210,16 @@ def decompressed(reader: StreamReader) -> StreamReader:
 
 
 def _framed(
-    reader: StreamReader, group: int, prefix: int, layouts: Layouts, wanted: frozenset[int]
+    reader: StreamReader, group: int, max_parallelism: int, layouts: Layouts, wanted: frozenset[int]
 ) -> Iterator[KeyedEntry]:
-    state = reader.short()
-    while state != _END_OF_KEY_GROUP:
-        if state >= len(layouts):
-            reader.damaged(f"state {state} of {len(layouts)}")
-        key = reader.sized("a key")
-        place = reader.offset
-        value = reader.sized("a value")
-        if int.from_bytes(key[:prefix], "big") & _PLAIN_PREFIX[prefix] != group or len(key) < prefix:
-            reader.damaged("a key of another key group", f"it stands among those of {group}")
-        if state in wanted:
-            inside = ByteReader(key, reader.path, origin=place - len(key), start=prefix)
-            yield _entry(state, group, inside, ByteReader(value, reader.path, origin=place), layouts[state])
-        if key[0] & _ANOTHER_STATE_FOLLOWS:
-            state = reader.short()
+    for entry in stream_entries(reader, group, max_parallelism, len(layouts)):
+        if entry.state in wanted:
+            place = reader.offset - len(entry.value)
+            prefix, before = prefix_of(max_parallelism), place - _LENGTH - len(entry.key)
+            key = ByteReader(entry.key, reader.path, origin=before, start=prefix)
+            yield _entry(
+                entry.state, group, key, ByteReader(entry.value, reader.path, origin=place), layouts[entry.state]
+            )
 
 
 def _entry(

@@ -12,7 +12,8 @@ _NULL = 0
 _NORMAL = 4
 _FILE_MERGING = 17
 
-_MODES = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
+MODES = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
+"""How the parts of an operator state are handed out at a restore, by the numbers that stand for it."""
 
 _SMALLEST_PARTITION = 7
 _SMALLEST_CHANNEL = 13
@@ -74,6 +75,6 @@ def read_tagged_channel(reader: ByteReader, output: bool) -> Channel:
 def _read_partition(reader: ByteReader) -> Partition:
     name = reader.utf()
     mode = reader.byte()
-    if mode >= len(_MODES):
+    if mode >= len(MODES):
         reader.damaged(f"distribution mode {mode}", "only 0 (split), 1 (union) and 2 (broadcast) exist")
-    return Partition(name, _MODES[mode], reader.longs(reader.integer(), "offsets of operator state parts"))
+    return Partition(name, MODES[mode], reader.longs(reader.integer(), "offsets of operator state parts"))

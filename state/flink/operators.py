@@ -35,10 +35,19 @@ def read_contents(
         reader.damaged(f"checkpoint id {checkpoint_id}", "ids are not negative")
     number = reader.count("master states", _SMALLEST_MASTER_STATE)
     master_states = tuple(_read_master_state(reader) for _ in range(number))
+    begin = reader.position
     number = reader.count("operators", _SMALLEST_OPERATOR)
-    operators = tuple(read_operator(reader) for _ in range(number))
+    operators = tuple(_read_noted(reader, read_operator) for _ in range(number))
+    reader.note(Part.OPERATORS, begin)
     properties = read_properties(reader) if read_properties else None
     return Contents(checkpoint_id, master_states, operators, properties)
+
+
+def _read_noted(reader: ByteReader, read_operator: OperatorReader) -> OperatorState:
+    begin = reader.position
+    operator = read_operator(reader)
+    reader.note(Part.OPERATOR, begin)
+    return operator
 
 
 def read_modern_operator(
@@ -47,6 +56,7 @@ def read_modern_operator(
     """Read an operator in the layout that formats 3 and up share, from its id on."""
     identity, parallelism, max_parallelism = read_identity(reader)
     coordinator = _read_coordinator(reader)
+    begin = reader.position
     number = reader.integer()
     if number < 0:
         if coordinator is not None:
@@ -54,6 +64,7 @@ def read_modern_operator(
         return OperatorState(identity, name, uid, parallelism, max_parallelism, None, (), True)
     reader.require(number * _SMALLEST_SUBTASK, f"{number} subtask states")
     subtasks = tuple(_read_modern_subtask(reader, parallelism, read_one_channel) for _ in range(number))
+    reader.note(Part.SUBTASKS, begin)
     return OperatorState(identity, name, uid, parallelism, max_parallelism, coordinator, subtasks)
 
 
@@ -81,9 +92,13 @@ def check_index(reader: ByteReader, index: int, parallelism: int) -> int:
 
 def read_subtask(reader: ByteReader, index: int, read_one_channel: ChannelReader | None = None) -> SubtaskState:
     """Read the handles of one subtask; without a channel reader there are no channel handles."""
+    begin = reader.position
     managed_operator = read_optional_operator_stream(reader)
+    reader.note(Part.OPERATOR_STATE, begin)
     raw_operator = read_optional_operator_stream(reader)
+    begin = reader.position
     managed_keyed = read_keyed(reader)
+    reader.note(Part.KEYED_STATE, begin)
     raw_keyed = read_keyed(reader)
     inputs = read_channels(reader, read_one_channel, output=False) if read_one_channel else ()
     outputs = read_channels(reader, read_one_channel, output=True) if read_one_channel else ()
@@ -91,11 +106,15 @@ def read_subtask(reader: ByteReader, index: int, read_one_channel: ChannelReader
 
 
 def _read_modern_subtask(reader: ByteReader, parallelism: int, read_one_channel: ChannelReader) -> SubtaskState:
+    begin = reader.position
     index = reader.integer()
     if index < 0:
         # Finished subtasks are counted down from -1, so that subtask 0 can be one of them.
-        return SubtaskState(check_index(reader, -index - 1, parallelism), finished=True)
-    return read_subtask(reader, check_index(reader, index, parallelism), read_one_channel)
+        subtask = SubtaskState(check_index(reader, -index - 1, parallelism), finished=True)
+    else:
+        subtask = read_subtask(reader, check_index(reader, index, parallelism), read_one_channel)
+    reader.note(Part.SUBTASK, begin)
+    return subtask
 
 
 def _read_coordinator(reader: ByteReader) -> InlineBytes | None:

@@ -1,7 +1,7 @@
 """A savepoint under other operator ids, in a folder of its own: its state files are referred to, or copied beside it.
 
     draft = read_draft(read_metadata("savepoint-1a2b3c"))
-    remapped = with_references(draft, {"cbc3…": NewId("7df1…", "count")})
+    remapped = with_references(draft, Changes(ids={"cbc3…": NewId("7df1…", "count")}))
     write_folder("savepoint-1a2b3c-remapped", remapped)
 
 Savepoints name the files beside their `_metadata` by relative paths. In another folder these would mean other files, so they
@@ -13,7 +13,6 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -21,7 +20,7 @@ from compat.state.flink.errors import MissingStateFile, NotWritten, RefusedState
 from compat.state.flink.handles import RelativeFile, StateFile
 from compat.state.flink.locate import LOCAL, REFUSED, Location, locate
 from compat.state.flink.metadata import METADATA_FILE
-from compat.state.flink.rewriting import Draft, FileHandle, NewId, rewrite
+from compat.state.flink.rewriting import Changes, Draft, FileHandle, draft_of, rewrite
 from compat.state.flink.savepoint import Savepoint
 from compat.state.flink.storage import LOCAL_FILES, Storage
 
@@ -45,7 +44,7 @@ class Remapped(Struct, frozen=True):
     storage: Storage
 
 
-def with_references(draft: Draft, ids: Mapping[str, NewId], location: str | None = None) -> Remapped:
+def with_references(draft: Draft, changes: Changes, location: str | None = None) -> Remapped:
     """The savepoint under new ids, whose state files stay where they are.
 
     `location` is where the savepoint's folder is for Flink, if that is another name than the one it has here; its files are
@@ -64,11 +63,12 @@ def with_references(draft: Draft, ids: Mapping[str, NewId], location: str | None
             known[file.relative_path] = None
         return StateFile(f"{base}/{file.relative_path}", file.size)
 
-    metadata = rewrite(draft, ids, absolute)
-    return Remapped(metadata, (), draft.merges_files or any(True for _ in draft.files()), savepoint.storage)
+    metadata = rewrite(draft, changes, absolute)
+    written = draft_of(metadata, savepoint)
+    return Remapped(metadata, (), written.merges_files or any(True for _ in written.files()), savepoint.storage)
 
 
-def self_contained(draft: Draft, ids: Mapping[str, NewId]) -> Remapped:
+def self_contained(draft: Draft, changes: Changes) -> Remapped:
     """The savepoint under new ids, with copies of its state files, which it names by relative paths; it can be moved.
 
     Raises `MissingStateFile` and `RefusedStateFile` as `with_references` does, and `NotWritten` for a checkpoint with file
@@ -96,7 +96,7 @@ def self_contained(draft: Draft, ids: Mapping[str, NewId]) -> Remapped:
             copy = copies[found.path] = StateCopy(found.path, name, file.size)
         return RelativeFile(copy.name, file.size)
 
-    metadata = rewrite(draft, ids, beside)
+    metadata = rewrite(draft, changes, beside)
     return Remapped(metadata, tuple(copies.values()), False, savepoint.storage)
 
 

@@ -1,12 +1,14 @@
-"""Writing a metadata file anew with other operator ids and other places of its files; everything else byte for byte.
+"""Writing a metadata file anew with other operators and other places of its files; everything else byte for byte.
 
-The readers note where ids, uids and file handles stand, and only these bytes are replaced. Nothing is written on disk here.
+The readers note where ids, uids, state and file handles stand, and only these bytes are replaced. Nothing is written on disk
+here.
 """
 
 from __future__ import annotations
 
 import os
 import re
+import struct
 from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import Struct
@@ -14,12 +16,23 @@ from msgspec.structs import replace
 
 from compat.state.flink.binary import ByteReader, Part, Place
 from compat.state.flink.errors import DamagedSavepoint, IdConflict, UnknownOperator
-from compat.state.flink.handles import RelativeFile, StateFile
+from compat.state.flink.handles import KeyGroups, OperatorStream, RelativeFile, StateFile
 from compat.state.flink.metadata import METADATA_FILE, parse_reader, read_all
-from compat.state.flink.savepoint import OperatorState, Savepoint
+from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
+from compat.state.flink.splicing import splice
 from compat.state.flink.storage import LOCAL_FILES
 from compat.state.flink.stream_handles import read_file
-from compat.state.flink.writing import write_file, write_utf
+from compat.state.flink.writing import (
+    NO_COORDINATOR,
+    write_file,
+    write_keyed,
+    write_operator_stream,
+    write_subtask,
+    write_utf,
+)
+
+FIRST_WITH_NAMES = 5
+"""The first format of the metadata that has names and uids of operators."""
 
 _ID = re.compile(r"[0-9a-f]{32}")
 
@@ -35,6 +48,36 @@ class NewId(Struct, frozen=True):
     def __post_init__(self) -> None:
         if not _ID.fullmatch(self.id):
             raise ValueError(f"an operator id has 32 hex digits, in small letters: {self.id!r}")
+
+
+class Handles(Struct, frozen=True):
+    """The managed state that subtasks of an operator have from now on, by their numbers; what is not named stays."""
+
+    keyed: Mapping[int, KeyGroups | None]
+    operator: Mapping[int, OperatorStream | None]
+
+    def subtask(self, index: int) -> bytes:
+        """A subtask that has nothing else."""
+        return write_subtask(index, self.operator.get(index), self.keyed.get(index))
+
+
+class NewOperator(Struct, frozen=True):
+    """An operator that the savepoint did not have."""
+
+    id: NewId
+    name: str | None
+    parallelism: int
+    max_parallelism: int
+    handles: Handles
+
+
+class Changes(Struct, frozen=True, kw_only=True):
+    """What becomes of the operators of a savepoint, by the ids that they have: other ids, other state, or nothing."""
+
+    ids: Mapping[str, NewId] = {}
+    dropped: frozenset[str] = frozenset()
+    handles: Mapping[str, Handles] = {}
+    added: tuple[NewOperator, ...] = ()
 
 
 class Draft(Struct, frozen=True):
@@ -75,36 +118,95 @@ def draft_of(data: bytes, savepoint: Savepoint) -> Draft:
     return Draft(replace(found, folder=savepoint.folder), data, tuple(places))
 
 
-def rewrite(draft: Draft, ids: Mapping[str, NewId], files: Callable[[FileHandle], FileHandle]) -> bytes:
-    """The metadata with new ids for some operators, by their old ones, and with the files where `files` says.
+def rewrite(draft: Draft, changes: Changes, files: Callable[[FileHandle], FileHandle]) -> bytes:
+    """The metadata with the changes, and with the files where `files` says.
 
     As in Flink's `SavepointWriter.changeOperatorIdentifier` all changes are made at once, so that two operators can change
     places; the uid is that of the new id, none where that is not made of a uid, and the name stays. An operator that is
     given the id that it has, and no uid, stays as it is. Raises `UnknownOperator` for an id that no operator has, and
     `IdConflict` if two operators would have one.
     """
-    _require(draft.savepoint, ids)
-    operators = iter(draft.savepoint.operators)
-    operator = next(operators, None)
-    pieces, done = [], 0
-    for place in draft.places:
-        kept = draft.data[place.begin : place.end]
-        new = kept
-        if place.part is Part.FILE:
-            old_file = draft._file(place)
-            new_file = files(old_file)
-            new = kept if new_file == old_file else _written(new_file, draft, place)
-        elif place.part is not Part.MERGED_FILE and operator is not None:
-            target = ids.get(operator.id)
-            if target is not None and not _stays(operator, target):
-                new = bytes.fromhex(target.id) if place.part is Part.OPERATOR_ID else write_utf(target.uid or "")
-            if place.part is Part.OPERATOR_ID:  # the uid, where there is one, stands before it
-                operator = next(operators, None)
-        pieces += [draft.data[done : place.begin], new]
-        done = place.end
-    written = b"".join([*pieces, draft.data[done:]])
-    _verify(draft.savepoint, ids, draft_of(written, draft.savepoint).savepoint)
+    _require(draft.savepoint, changes)
+    rewriting = _Rewriting(draft, changes, files)
+    written = splice(draft.data, draft.places, rewriting.new, rewriting.added)
+    _verify(draft.savepoint, changes, draft_of(written, draft.savepoint).savepoint)
     return written
+
+
+class _Rewriting:
+    """What stands for the parts of a metadata file, which come in its order: an operator, its subtasks, and so on."""
+
+    def __init__(self, draft: Draft, changes: Changes, files: Callable[[FileHandle], FileHandle]) -> None:
+        self._draft = draft
+        self._changes = changes
+        self._files = files
+        self._operators = iter(draft.savepoint.operators)
+        self._operator: OperatorState | None = None
+        self._subtasks: Iterator[SubtaskState] = iter(())
+        self._subtask: SubtaskState | None = None
+
+    def new(self, place: Place) -> bytes | None:
+        """What stands for a part; None for what is there."""
+        match place.part:
+            case Part.OPERATOR:
+                self._operator = next(self._operators)
+                self._subtasks = iter(self._operator.subtasks)
+                return b"" if self._operator.id in self._changes.dropped else None
+            case Part.SUBTASK:
+                self._subtask = next(self._subtasks)
+                return self._begun_again(self._subtask)
+            case Part.OPERATOR_ID | Part.OPERATOR_UID:
+                return self._identity(place.part)
+            case Part.KEYED_STATE | Part.OPERATOR_STATE:
+                return self._state(place.part)
+            case Part.FILE:
+                old = self._draft._file(place)
+                new = self._files(old)
+                return None if new == old else _written(new, self._draft, place)
+        return None
+
+    def added(self, place: Place) -> list[bytes]:
+        """The operators that are new, and the subtasks of one that had none where it has state now."""
+        if place.part is Part.OPERATORS:
+            return [self._written(operator) for operator in self._changes.added]
+        handles = self._handles
+        if handles is None or self._operator is None:
+            return []
+        there = {subtask.index for subtask in self._operator.subtasks}
+        missing = sorted((handles.keyed.keys() | handles.operator.keys()) - there)
+        return [handles.subtask(index) for index in missing]
+
+    @property
+    def _handles(self) -> Handles | None:
+        return None if self._operator is None else self._changes.handles.get(self._operator.id)
+
+    def _identity(self, part: Part) -> bytes | None:
+        operator = self._operator
+        target = None if operator is None else self._changes.ids.get(operator.id)
+        if operator is None or target is None or _stays(operator, target):
+            return None
+        return bytes.fromhex(target.id) if part is Part.OPERATOR_ID else write_utf(target.uid or "")
+
+    def _begun_again(self, subtask: SubtaskState) -> bytes | None:
+        """A subtask that had finished and is given state."""
+        handles = self._handles
+        return handles.subtask(subtask.index) if handles is not None and subtask.finished else None
+
+    def _state(self, part: Part) -> bytes | None:
+        handles, subtask = self._handles, self._subtask
+        if handles is None or subtask is None:
+            return None
+        if part is Part.KEYED_STATE:
+            return write_keyed(handles.keyed[subtask.index]) if subtask.index in handles.keyed else None
+        return write_operator_stream(handles.operator[subtask.index]) if subtask.index in handles.operator else None
+
+    def _written(self, operator: NewOperator) -> bytes:
+        named = self._draft.savepoint.format_version >= FIRST_WITH_NAMES
+        names = write_utf(operator.name or "") + write_utf(operator.id.uid or "") if named else b""
+        sizes = struct.pack(">ii", operator.parallelism, operator.max_parallelism)
+        subtasks = [operator.handles.subtask(index) for index in range(operator.parallelism)]
+        counted = struct.pack(">i", len(subtasks)) + b"".join(subtasks)
+        return names + bytes.fromhex(operator.id.id) + sizes + NO_COORDINATOR + counted
 
 
 def _written(file: FileHandle, draft: Draft, place: Place) -> bytes:
@@ -119,37 +221,52 @@ def _stays(operator: OperatorState, target: NewId) -> bool:
     return target.id == operator.id and target.uid in (None, operator.uid)
 
 
-def _require(savepoint: Savepoint, ids: Mapping[str, NewId]) -> None:
-    """Raise unless each operator in `ids` is there, and all have ids of their own afterwards."""
+def _require(savepoint: Savepoint, changes: Changes) -> None:
+    """Raise unless each operator that is changed is there, and all have ids of their own afterwards."""
     there = {operator.id for operator in savepoint.operators}
-    for old in ids:
+    for old in (*changes.ids, *changes.dropped, *changes.handles):
         if old not in there:
             raise UnknownOperator(f"no operator has the id {old}", path=savepoint.path)
-    owners: dict[str, OperatorState] = {}
-    for operator in savepoint.operators:
-        id = ids[operator.id].id if operator.id in ids else operator.id
+    owners: dict[str, str] = {}
+    for shown, id in (
+        *((_shown(operator), _id_of(operator, changes)) for operator in _left(savepoint, changes)),
+        *((_called(operator.id.uid or operator.name, operator.id.id), operator.id.id) for operator in changes.added),
+    ):
         if id in owners:
-            other = owners[id]
             raise IdConflict(
-                f"{_shown(other)} and {_shown(operator)} would both have the id {id}",
+                f"{owners[id]} and {shown} would both have the id {id}",
                 path=savepoint.path,
                 why="an id belongs to one operator",
             )
-        owners[id] = operator
+        owners[id] = shown
+
+
+def _left(savepoint: Savepoint, changes: Changes) -> list[OperatorState]:
+    return [operator for operator in savepoint.operators if operator.id not in changes.dropped]
+
+
+def _id_of(operator: OperatorState, changes: Changes) -> str:
+    return changes.ids[operator.id].id if operator.id in changes.ids else operator.id
 
 
 def _shown(operator: OperatorState) -> str:
-    told = operator.uid or operator.name
-    return f"operator {operator.id}" if told is None else f"operator `{told}` ({operator.id})"
+    return _called(operator.uid or operator.name, operator.id)
 
 
-def _verify(old: Savepoint, ids: Mapping[str, NewId], new: Savepoint) -> None:
-    """Raise unless what was written reads back as the same operators under the ids asked for."""
-    expected = [ids[operator.id].id if operator.id in ids else operator.id for operator in old.operators]
-    same = [_apart_from_places(operator) for operator in old.operators]
-    if [operator.id for operator in new.operators] != expected or same != [
-        _apart_from_places(operator) for operator in new.operators
-    ]:
+def _called(told: str | None, id: str) -> str:
+    return f"operator {id}" if told is None else f"operator `{told}` ({id})"
+
+
+def _verify(old: Savepoint, changes: Changes, new: Savepoint) -> None:
+    """Raise unless what was written reads back as the operators asked for, and those without other state as they were."""
+    left = _left(old, changes)
+    expected = [_id_of(operator, changes) for operator in left] + [operator.id.id for operator in changes.added]
+    same = all(
+        _apart_from_places(before) == _apart_from_places(after)
+        for before, after in zip(left, new.operators, strict=False)
+        if before.id not in changes.handles
+    )
+    if [operator.id for operator in new.operators] != expected or not same:
         raise DamagedSavepoint("the metadata does not read back as it was written", path=old.path)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from compat.state.flink.binary import ByteReader
+from compat.state.flink.binary import ByteReader, Part
 from compat.state.flink.logical_types import read_data_type
 
 OuterField = tuple[str, Callable[[ByteReader, int], object]]
@@ -71,6 +71,13 @@ def _utf(reader: ByteReader, _: int) -> object:
     return reader.utf()
 
 
+def _class_name(reader: ByteReader, _: int) -> object:
+    begin = reader.position
+    name = reader.utf()
+    reader.note(Part.CLASS_NAME, begin)
+    return name
+
+
 def _integer(reader: ByteReader, _: int) -> object:
     return reader.integer()
 
@@ -131,11 +138,11 @@ COMPOSITE: dict[str, tuple[OuterField, ...]] = {
         (("null_transactions", _null_transactions),),
     ),
     _RUNTIME + "RowSerializer$RowSerializerSnapshot": (("row_kind", _row_kind),),
-    _RUNTIME + "TupleSerializerSnapshot": (("tuple_class", _utf),),
+    _RUNTIME + "TupleSerializerSnapshot": (("tuple_class", _class_name),),
     _RUNTIME + "NullableSerializer$NullableSerializerSnapshot": (("null_padding", _integer),),
-    _BASE + "GenericArraySerializerSnapshot": (("component_class", _utf),),
-    _SCALA + "ScalaCaseClassSerializerSnapshot": (("case_class", _utf),),
-    _SCALA + "Tuple2CaseClassSerializerSnapshot": (("case_class", _utf),),
+    _BASE + "GenericArraySerializerSnapshot": (("component_class", _class_name),),
+    _SCALA + "ScalaCaseClassSerializerSnapshot": (("case_class", _class_name),),
+    _SCALA + "Tuple2CaseClassSerializerSnapshot": (("case_class", _class_name),),
     _SCALA + "TraversableSerializerSnapshot": (("builder_code", _utf),),
     _CEP + "NFAStateSerializerSnapshot": (("previous_timestamp", _previous_timestamp),),
     _TABLE + "typeutils.ExternalSerializer$ExternalSerializerSnapshot": (

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from msgspec import Struct
 from msgspec.structs import replace
 
-from compat.state.flink.binary import ByteReader
+from compat.state.flink.binary import ByteReader, Part
 from compat.state.flink.logical_types import read_logical_type
 from compat.state.flink.snapshot_classes import COMPOSITE, GENERIC, SIMPLE, serializer_of
 
@@ -87,7 +87,7 @@ def read_versioned(reader: ByteReader, depth: int) -> SerializerSnapshot:
     if class_name in COMPOSITE:
         return _read_composite(reader, head, depth)
     if class_name in GENERIC:
-        return _with(head, serialized_class=reader.utf())
+        return _with(head, serialized_class=_read_name(reader, Part.CLASS_NAME))
     body = _BODIES.get(class_name)
     return body(reader, head, depth) if body else _unknown(head, "a class whose layout is not known")
 
@@ -131,9 +131,10 @@ def _read_nested(reader: ByteReader, head: SerializerSnapshot, depth: int) -> Se
 
 
 def _read_enum(reader: ByteReader, head: SerializerSnapshot, _: int) -> SerializerSnapshot:
-    enum = reader.utf()
+    enum = _read_name(reader, Part.CLASS_NAME)
     number = reader.count("enum constants", 2)
-    return _with(head, enum_class=enum, constants=tuple(reader.utf() for _ in range(number)))
+    constants = tuple(_read_name(reader, Part.FIELD_NAME, enum) for _ in range(number))
+    return _with(head, enum_class=enum, constants=constants)
 
 
 def _read_scala_enum(reader: ByteReader, head: SerializerSnapshot, _: int) -> SerializerSnapshot:
@@ -152,10 +153,11 @@ def _read_pojo(reader: ByteReader, head: SerializerSnapshot, depth: int) -> Seri
     """The layout of `PojoSerializerSnapshotData`: fields, then registered and other subclasses."""
     if head.version != 2:
         return _unknown_version(head)
-    head = _with(head, pojo_class=reader.utf())
-    fields = _read_optional_map(reader)
-    registered = _read_optional_map(reader)
-    others = _read_optional_map(reader)
+    pojo = _read_name(reader, Part.CLASS_NAME)
+    head = _with(head, pojo_class=pojo)
+    fields = _read_optional_map(reader, Part.FIELD_NAME, pojo)
+    registered = _read_optional_map(reader, Part.CLASS_NAME)
+    others = _read_optional_map(reader, Part.CLASS_NAME)
     head = _with(head, fields=tuple(name for name, _, _ in fields))
     subclasses = tuple(name for name, _, _ in registered + others)
     if subclasses:
@@ -163,9 +165,17 @@ def _read_pojo(reader: ByteReader, head: SerializerSnapshot, depth: int) -> Seri
     return replace(
         head,
         nested=tuple(_read_field(value, depth) for _, _, value in fields),
-        owners=tuple("" if key is None else key.utf() for _, key, _ in fields),
+        owners=tuple("" if key is None else _read_owner(key, pojo) for _, key, _ in fields),
         subclasses=tuple((name, _read_field(value, depth)) for name, _, value in registered + others),
     )
+
+
+def _read_owner(key: ByteReader, pojo: str) -> str:
+    """The class that declares a field; behind it stands the field's name once more (`PojoFieldUtils.writeField`)."""
+    owner = _read_name(key, Part.CLASS_NAME)
+    if key.places is not None:
+        _read_name(key, Part.FIELD_NAME, pojo)
+    return owner
 
 
 def _read_field(value: ByteReader | None, depth: int) -> SerializerSnapshot:
@@ -243,17 +253,33 @@ _BODIES: dict[str, Body] = {
 Entry = tuple[str, ByteReader | None, ByteReader | None]
 
 
-def _read_optional_map(reader: ByteReader) -> list[Entry]:
-    """The layout of `LinkedOptionalMapSerializer`: names, each with a framed key and value, or without."""
+def _read_optional_map(reader: ByteReader, names: Part | None = None, owner: str = "") -> list[Entry]:
+    """The layout of `LinkedOptionalMapSerializer`: names, each with a framed key and value, or without.
+
+    ``names`` is what the names are, of ``owner``, where who asked for the places is to know them.
+    """
     magic = reader.long()
     if magic != _OPTIONAL_MAP_MAGIC:
         reader.damaged(f"a map with the magic number {magic:x}")
     number = reader.count("entries", 4)
-    return [(reader.utf(), _read_frame(reader), _read_frame(reader)) for _ in range(number)]
+    return [(_read_name(reader, names, owner), _read_frame(reader), _read_frame(reader)) for _ in range(number)]
+
+
+def _read_name(reader: ByteReader, part: Part | None, owner: str = "") -> str:
+    begin = reader.position
+    name = reader.utf()
+    if part is not None:
+        reader.note(part, begin, owner)
+    return name
 
 
 def _read_frame(reader: ByteReader) -> ByteReader | None:
-    return reader.window(reader.integer(), "a framed value") if reader.boolean() else None
+    if not reader.boolean():
+        return None
+    begin = reader.position
+    frame = reader.window(reader.integer(), "a framed value")
+    reader.note(Part.FRAME, begin)
+    return frame
 
 
 def _with(head: SerializerSnapshot, **details: object) -> SerializerSnapshot:

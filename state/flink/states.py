@@ -38,6 +38,11 @@ _READERS: dict[str, Callable[..., BackendHeader]] = {
 }
 
 
+def header_bytes(savepoint: Savepoint, stream: Stream) -> bytes:
+    """The beginning of a stream that has its whole header, which may be all of it. Raises a `SavepointError`."""
+    return read_window(savepoint, stream, 0, min(stream.size, LONGEST_HEADER))
+
+
 class OperatorStates(Struct, frozen=True):
     """The states of one operator, each once although every subtask has it.
 

@@ -1,17 +1,35 @@
-"""Writing Java's `DataOutputStream` bytes, as far as metadata is written anew."""
+"""Writing Java's `DataOutputStream` bytes, as far as metadata is written anew: the counterpart of what reads handles."""
 
 from __future__ import annotations
 
 import re
 import struct
 
-from compat.state.flink.handles import RelativeFile, StateFile
+from compat.state.flink.handles import (
+    InlineBytes,
+    KeyGroups,
+    OperatorStream,
+    Partition,
+    RelativeFile,
+    StateFile,
+    Stream,
+)
+from compat.state.flink.operator_handles import MODES
 
 LONGEST_TEXT = 0xFFFF
 """The bytes that `DataOutput.writeUTF` can write of a text."""
 
+_NULL = b"\0"
+NO_COORDINATOR = _NULL
+"""The handle of a coordinator that has no state."""
+
+_INLINE = 1
 _FILE = 2
+_FULL = 3
+_OPERATOR_STREAM = 4
 _RELATIVE = 6
+_FULL_CANONICAL = 7
+_NO_CHANNELS = bytes(8)
 _BEYOND = re.compile("[\U00010000-\U0010ffff]")
 
 
@@ -31,6 +49,43 @@ def write_file(file: RelativeFile | StateFile) -> bytes:
     if isinstance(file, RelativeFile):
         return bytes([_RELATIVE]) + write_utf(file.relative_path) + struct.pack(">q", file.size)
     return bytes([_FILE]) + struct.pack(">q", file.size) + write_utf(file.uri)
+
+
+def write_keyed(handle: KeyGroups | None) -> bytes:
+    """The handle of a full keyed snapshot, or that of none (`serializeKeyedStateHandle`)."""
+    if handle is None:
+        return _NULL
+    groups = handle.key_groups
+    tag = _FULL_CANONICAL if handle.canonical else _FULL
+    places = struct.pack(f">Bii{len(handle.offsets)}q", tag, groups.first, groups.count, *handle.offsets)
+    return places + _write_stream(handle.stream)
+
+
+def write_operator_stream(handle: OperatorStream | None) -> bytes:
+    """A flag, and the handle of operator state where there is one (`serializeOperatorStateHandle`)."""
+    if handle is None:
+        return bytes(4)
+    partitions = b"".join(map(_write_partition, handle.partitions))
+    return struct.pack(">iBi", 1, _OPERATOR_STREAM, len(handle.partitions)) + partitions + _write_stream(handle.stream)
+
+
+def write_subtask(index: int, operator_state: OperatorStream | None, keyed: KeyGroups | None) -> bytes:
+    """A subtask with no other state than this, as format 3 and later ones have it (`serializeSubtaskState`)."""
+    managed = write_operator_stream(operator_state) + bytes(4) + write_keyed(keyed) + _NULL
+    return struct.pack(">i", index) + managed + _NO_CHANNELS
+
+
+def _write_partition(partition: Partition) -> bytes:
+    mode = struct.pack(">Bi", MODES.index(partition.mode), len(partition.offsets))
+    return write_utf(partition.name) + mode + struct.pack(f">{len(partition.offsets)}q", *partition.offsets)
+
+
+def _write_stream(stream: Stream) -> bytes:
+    if isinstance(stream, InlineBytes):
+        return bytes([_INLINE]) + write_utf(stream.name) + struct.pack(">i", len(stream.data)) + stream.data
+    if isinstance(stream, RelativeFile | StateFile):
+        return write_file(stream)
+    raise ValueError(f"{type(stream).__name__}: only files and bytes in place are written")
 
 
 def _surrogates(char: str) -> str:

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from compat.state.flink import (
+    Changes,
     DamagedSavepoint,
     Draft,
     MissingStateFile,
@@ -33,7 +34,7 @@ from tests.state.flink import writer as w
 
 CHECKPOINT = w.properties("CheckpointType", "Checkpoint")
 OLD, NEW = w.OPERATOR_ID.hex(), "ab" * 16
-IDS = {OLD: NewId(NEW, "new")}
+IDS = Changes(ids={OLD: NewId(NEW, "new")})
 
 
 def saved_in(folder: Path, *streams: bytes, tail: bytes | None = None) -> Draft:
@@ -79,9 +80,12 @@ def test_all_state_is_read_from_the_new_folder(
     absolute = any(not hasattr(file, "relative_path") for file in draft.files())
     if copied and draft.merges_files:
         with pytest.raises(NotWritten, match="merged"):
-            self_contained(draft, ids)
+            self_contained(draft, Changes(ids=ids))
         return
-    write_folder(str(tmp_path / "out"), self_contained(draft, ids) if copied else with_references(draft, ids))
+    write_folder(
+        str(tmp_path / "out"),
+        self_contained(draft, Changes(ids=ids)) if copied else with_references(draft, Changes(ids=ids)),
+    )
     found, before = inspect(tmp_path / "out"), inspect(folder)
     assert [operator["id"] for operator in found["operators"]] == [o["id"][::-1] for o in before["operators"]]
     if copied or not (absolute or draft.merges_files):
@@ -102,7 +106,7 @@ def test_relative_names_become_absolute_ones(tmp_path: Path) -> None:
 
 def test_absolute_names_stay(tmp_path: Path) -> None:
     draft = saved_in(tmp_path, w.file("hdfs://nn/a"), w.segment("file:/x/b"), w.file("file:/gone/c"))
-    assert with_references(draft, {OLD: NewId(OLD)}).metadata == draft.data
+    assert with_references(draft, Changes(ids={OLD: NewId(OLD)})).metadata == draft.data
 
 
 def test_a_location_is_believed(tmp_path: Path) -> None:
@@ -263,7 +267,7 @@ def test_a_second_time_refers_to_the_first_files(tmp_path: Path) -> None:
     draft = with_files(tmp_path / "savepoint", "a")
     write_folder(str(tmp_path / "one"), with_references(draft, IDS))
     again = read_draft(read_metadata(tmp_path / "one"))
-    write_folder(str(tmp_path / "two"), with_references(again, {NEW: NewId(OLD)}))
+    write_folder(str(tmp_path / "two"), with_references(again, Changes(ids={NEW: NewId(OLD)})))
     (found,) = list_files(read_metadata(tmp_path / "two"))
     assert found.location.path == str(tmp_path / "savepoint" / "a")
     assert replace(again, places=()).savepoint.operators[0].uid == "new"

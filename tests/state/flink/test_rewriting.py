@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from compat.state.flink import IdConflict, NewId, OperatorState, SavepointError, UnknownOperator, parse_metadata
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.handles import RelativeFile, StateFile
-from compat.state.flink.rewriting import Draft, FileHandle, draft_of, rewrite
+from compat.state.flink.rewriting import Changes, Draft, FileHandle, draft_of, rewrite
 from compat.state.flink.writing import LONGEST_TEXT, write_file, write_utf
 from tests.state.flink import writer as w
 from tests.state.flink.test_hostile import EVERYTHING
@@ -30,7 +30,7 @@ def drafted(data: bytes, path: str = "/nowhere/_metadata") -> Draft:
 
 
 def renamed(data: bytes, ids: Mapping[str, NewId]) -> bytes:
-    return rewrite(drafted(data), ids, lambda file: file)
+    return rewrite(drafted(data), Changes(ids=ids), lambda file: file)
 
 
 def fresh(operator: OperatorState, uid: str | None = None) -> NewId:
@@ -140,7 +140,7 @@ def test_files_get_other_places() -> None:
 
     draft = drafted(data)
     assert list(draft.files()) == [RelativeFile("near", 7), StateFile("s3://b/far", 8)]
-    written = rewrite(draft, {}, exchanged)
+    written = rewrite(draft, Changes(), exchanged)
     assert written == data.replace(w.relative("near", 7), w.file("file:/x", 7)).replace(
         w.file("s3://b/far", 8), w.relative("y", 8)
     )
@@ -169,11 +169,11 @@ def test_whatever_the_bytes_they_are_refused_or_kept(data: st.DataObject) -> Non
         try:
             draft = drafted(given_bytes)
             ids = {operator.id: fresh(operator) for operator in draft.savepoint.operators}
-            written = rewrite(draft, ids, lambda file: file)
+            written = rewrite(draft, Changes(ids=ids), lambda file: file)
         except SavepointError:
             continue
         assert len(parse_metadata(written, "/nowhere/_metadata").operators) == len(ids)
-        assert rewrite(draft, {}, lambda file: file) == given_bytes
+        assert rewrite(draft, Changes(), lambda file: file) == given_bytes
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))

@@ -1,0 +1,125 @@
+"""The bytes of a header, state by state, so that a header of other states can be made of them.
+
+Names of states, of classes and of their fields can be others afterwards; values are not touched by that. A POJO's fields stand
+in the order of its snapshot, so that the serializer of the new class reads them by their new names.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from compat.state.flink.binary import ByteReader, Part, Place
+from compat.state.flink.errors import NotWritten
+from compat.state.flink.headers import (
+    FIRST_COMPRESSED_OPERATOR_VERSION,
+    BackendHeader,
+    read_keyed_header,
+    read_operator_header,
+)
+from compat.state.flink.splicing import splice
+from compat.state.flink.writing import write_utf
+
+
+class StateKey(NamedTuple):
+    """A managed state of a savepoint: its operator's id, its name, whether it belongs to keys."""
+
+    operator: str
+    name: str
+    keyed: bool
+
+
+class Field(NamedTuple):
+    """A field of a class, or a constant of an enum."""
+
+    owner: str
+    name: str
+
+
+class TypeNames(Struct, frozen=True):
+    """The classes, fields and constants that have other names now; the class of a field is the one that it was."""
+
+    classes: Mapping[str, str] = {}
+    fields: Mapping[Field, str] = {}
+
+
+class HeaderParts(Struct, frozen=True):
+    """A header that was read to its end, in the bytes of its parts: the key serializer's snapshot, and each state behind its
+    name. ``met`` are the names of types that were in it and are others in these bytes."""
+
+    header: BackendHeader
+    key_serializer: bytes
+    states: Mapping[str, bytes]
+    met: frozenset[str | Field]
+
+
+def keyed_parts(data: bytes, path: str, types: TypeNames) -> HeaderParts:
+    """The parts of a keyed backend's header. Raises NotWritten for one that cannot be read to its end."""
+    places: list[Place] = []
+    return _parts(read_keyed_header(data, path, places=places), data, places, types, path)
+
+
+def operator_parts(data: bytes, path: str, types: TypeNames) -> HeaderParts:
+    """The parts of an operator state's header. Raises as `keyed_parts` does."""
+    places: list[Place] = []
+    return _parts(read_operator_header(data, path, places=places), data, places, types, path)
+
+
+def _parts(header: BackendHeader, data: bytes, places: list[Place], types: TypeNames, path: str) -> HeaderParts:
+    if header.unreadable is not None:
+        raise NotWritten(
+            "states whose header cannot be read to its end cannot be written anew",
+            path=path,
+            why=header.unreadable.what,
+            advice="Name none of the states of this operator; its id can be changed.",
+        )
+    met: set[str | Field] = set()
+
+    def new(place: Place) -> bytes | None:
+        if place.part is Part.STATE_NAME:
+            return b""
+        key = _key(place, data)
+        name = types.fields.get(key) if isinstance(key, Field) else types.classes.get(key or "")
+        if name is None or key is None:
+            return None
+        met.add(key)
+        return write_utf(name)
+
+    def within(place: Place) -> bytes:
+        inside = (one for one in places if place.begin <= one.begin and one.end <= place.end and one != place)
+        return splice(data[: place.end], inside, new, begin=place.begin)
+
+    keys = [within(place) for place in places if place.part is Part.KEY_SERIALIZER]
+    metas = (*header.states, *header.broadcast_states)
+    states = [within(place) for place in places if place.part is Part.STATE]
+    named = {meta.name: state for meta, state in zip(metas, states, strict=True)}
+    return HeaderParts(header, keys[0] if keys else b"", named, frozenset(met))
+
+
+def _key(place: Place, data: bytes) -> str | Field | None:
+    """The class, field or constant whose name stands at a place; None where something else does."""
+    if place.part not in (Part.CLASS_NAME, Part.FIELD_NAME):
+        return None
+    name = ByteReader(data, "", start=place.begin).utf()
+    return name if place.part is Part.CLASS_NAME else Field(place.owner, name)
+
+
+def keyed_header(version: int, key_serializer: bytes, states: Iterable[tuple[str, bytes]]) -> bytes:
+    """The header of a keyed backend of some states (`KeyedBackendSerializationProxy`); what follows is not compressed."""
+    return struct.pack(">i?", version, False) + key_serializer + _listed(states)
+
+
+def operator_header(
+    version: int, compressed: bool, states: Iterable[tuple[str, bytes]], broadcast: Iterable[tuple[str, bytes]]
+) -> bytes:
+    """The header of operator state (`OperatorBackendSerializationProxy`)."""
+    flag = struct.pack(">?", compressed) if version >= FIRST_COMPRESSED_OPERATOR_VERSION else b""
+    return struct.pack(">i", version) + flag + _listed(states) + _listed(broadcast)
+
+
+def _listed(states: Iterable[tuple[str, bytes]]) -> bytes:
+    written = [write_utf(name) + data for name, data in states]
+    return struct.pack(">H", len(written)) + b"".join(written)

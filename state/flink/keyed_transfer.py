@@ -1,0 +1,134 @@
+"""Keyed state written anew from the key groups of others: some of their states, under other names, entry by entry."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from compat.state.flink.contents import Entry, Place, framed, places, stream_entries
+from compat.state.flink.errors import NotWritten
+from compat.state.flink.handles import KeyGroupRange, KeyGroups, RelativeFile
+from compat.state.flink.header_parts import HeaderParts, StateKey, TypeNames, keyed_header, keyed_parts
+from compat.state.flink.keyed_entries import decompressed, is_framed
+from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
+from compat.state.flink.states import header_bytes
+from compat.state.flink.stream_readers import StreamReader, pieces
+
+
+class KeyedSource(Struct, frozen=True):
+    """The keyed state of a subtask: the operator's id and max parallelism, the handle, its header, where key groups are."""
+
+    savepoint: Savepoint
+    operator: str
+    max_parallelism: int
+    handle: KeyGroups
+    parts: HeaderParts
+    places: Mapping[int, Place]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its states, by their numbers."""
+        return tuple(meta.name for meta in self.parts.header.states)
+
+    def entries(self, group: int) -> Iterator[Entry]:
+        """The entries of a key group; none where it has no place here. Raises a `SavepointError` for damaged bytes."""
+        place = self.places.get(group)
+        if place is not None:
+            read = pieces(self.savepoint, self.handle, place.start, place.start + place.size)
+            reader = StreamReader(read, self.savepoint.path, origin=place.start)
+            plain = decompressed(reader) if self.parts.header.compressed else reader
+            yield from stream_entries(plain, group, self.max_parallelism, len(self.names))
+
+
+class Taken(NamedTuple):
+    """States of a subtask by their names, with the names that they are to have."""
+
+    source: KeyedSource
+    names: Mapping[str, str]
+
+
+def keyed_source(
+    savepoint: Savepoint, operator: OperatorState, subtask: SubtaskState, types: TypeNames
+) -> KeyedSource | None:
+    """The keyed state of a subtask; None where it has none. Raises NotWritten for a form without the lengths of its entries."""
+    handle = subtask.managed_keyed
+    if handle is None:
+        return None
+    if not isinstance(handle, KeyGroups) or not is_framed(savepoint, handle):
+        raise NotWritten(
+            "keyed state in a state backend's own form cannot be written anew",
+            path=savepoint.path,
+            why=f"operator {operator.id} has it",
+            advice="Take a canonical savepoint of the job: flink savepoint --type canonical.",
+        )
+    parts = keyed_parts(header_bytes(savepoint, handle), savepoint.path, types)
+    found = {place.number: place for place in places(handle)}
+    return KeyedSource(savepoint, operator.id, operator.max_parallelism, handle, parts, found)
+
+
+def write_keyed_state(taken: Sequence[Taken], groups: range, file: str, count: Counter[StateKey]) -> KeyGroups | None:
+    """Write the key groups of some subtasks' states to a file, and count their entries; None where there is no state.
+
+    Raises NotWritten for keys of two types, or a state that its subtasks describe in two ways.
+    """
+    states = _states(taken)
+    if not states:
+        return None
+    numbers = {name: number for number, name in enumerate(states)}
+    offsets = []
+    with open(file, "xb") as out:
+        out.write(keyed_header(taken[0].source.parts.header.version, _key_serializer(taken), states.items()))
+        for group in groups:
+            begun = out.tell()
+            for piece in framed(_renumbered(taken, group, numbers, count)):
+                out.write(piece)
+            offsets.append(begun if out.tell() > begun else 0)
+        size = out.tell()
+    canonical = all(one.source.handle.canonical for one in taken)
+    stream = RelativeFile(os.path.basename(file), size)
+    return KeyGroups(KeyGroupRange(groups.start, len(groups)), tuple(offsets), stream, canonical)
+
+
+def _states(taken: Iterable[Taken]) -> dict[str, bytes]:
+    found: dict[str, bytes] = {}
+    for source, names in taken:
+        for name, data in source.parts.states.items():
+            if name in names and found.setdefault(names[name], data) != data:
+                raise NotWritten(
+                    f"two subtasks describe the state `{name}` in two ways",
+                    path=source.savepoint.path,
+                    why="Flink would restore one of them",
+                    advice="Take another savepoint of the job.",
+                )
+    return found
+
+
+def _key_serializer(taken: Sequence[Taken]) -> bytes:
+    first, *others = (one.source for one in taken)
+    found = first.parts.key_serializer
+    for other in others:
+        if other.parts.key_serializer != found:
+            raise NotWritten(
+                f"the keys of operators {first.operator} and {other.operator} have two types",
+                path=first.savepoint.path,
+                why="one operator has one type of keys",
+                advice="Move the state to an operator with the same keys.",
+            )
+    return found
+
+
+def _renumbered(
+    taken: Iterable[Taken], group: int, numbers: Mapping[str, int], count: Counter[StateKey]
+) -> Iterator[Entry]:
+    for source, names in taken:
+        keys = [StateKey(source.operator, name, keyed=True) for name in source.names]
+        new = [numbers[names[name]] if name in names else None for name in source.names]
+        for entry in source.entries(group):
+            number = new[entry.state]
+            if number is not None:
+                count[keys[entry.state]] += 1
+                yield Entry(number, entry.key, entry.value)

@@ -1,0 +1,119 @@
+"""Operator state written anew from that of others: some of their states, under other names, part by part."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from compat.state.flink.errors import NotWritten
+from compat.state.flink.handles import OperatorStream, Partition, RelativeFile
+from compat.state.flink.header_parts import HeaderParts, StateKey, TypeNames, operator_header, operator_parts
+from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
+from compat.state.flink.states import header_bytes
+from compat.state.flink.stream_readers import pieces
+
+_BROADCAST = "BROADCAST"
+
+
+class OperatorSource(Struct, frozen=True):
+    """The operator state of a subtask: the operator's id, the handle, its header."""
+
+    savepoint: Savepoint
+    operator: str
+    subtask: int
+    handle: OperatorStream
+    parts: HeaderParts
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its states."""
+        return tuple(partition.name for partition in self.handle.partitions)
+
+    def parts_of(self, partition: Partition) -> Iterator[tuple[int, int]]:
+        """Where the parts of a state begin and end: where the next one begins, whosever it is, or the stream ends."""
+        starts = sorted({offset for one in self.handle.partitions for offset in one.offsets})
+        ends = dict(zip(starts, [*starts, self.handle.size][1:], strict=True))
+        return ((offset, ends[offset]) for offset in partition.offsets)
+
+
+class Taken(NamedTuple):
+    """States of a subtask by their names, with the names that they are to have."""
+
+    source: OperatorSource
+    names: Mapping[str, str]
+
+
+def operator_source(
+    savepoint: Savepoint, operator: OperatorState, subtask: SubtaskState, types: TypeNames
+) -> OperatorSource | None:
+    """The operator state of a subtask; None where it has none. Raises NotWritten where it cannot be written anew."""
+    handle = subtask.managed_operator
+    if handle is None:
+        return None
+    data = header_bytes(savepoint, handle.stream)
+    if handle.merged is not None or not data:
+        raise NotWritten(
+            "operator state in files that subtasks share cannot be written anew",
+            path=savepoint.path,
+            why=f"operator {operator.id} has it",
+            advice="Take a savepoint of the job.",
+        )
+    return OperatorSource(savepoint, operator.id, subtask.index, handle, operator_parts(data, savepoint.path, types))
+
+
+def of_subtask(taken: Sequence[Taken], index: int, parallelism: int) -> Iterator[tuple[Taken, Partition]]:
+    """The states that one subtask of some is to have: its share of the lists, and all of each broadcast state."""
+    last: dict[str, int] = {}
+    for one in taken:
+        last[one.source.operator] = max(one.source.subtask, last.get(one.source.operator, 0))
+    for one in taken:
+        source = one.source
+        for partition in source.handle.partitions:
+            broadcast = partition.mode == _BROADCAST
+            mine = min(index, last[source.operator]) if broadcast else index
+            if partition.name in one.names and mine == (source.subtask if broadcast else source.subtask % parallelism):
+                yield one, partition
+
+
+def write_operator_state(
+    taken: Sequence[tuple[Taken, Partition]], file: str, count: Counter[StateKey]
+) -> OperatorStream | None:
+    """Write some states to a file, and count their parts; None where there is no state.
+
+    Raises NotWritten for states that are described in two ways, and for such as are compressed beside others that are not.
+    """
+    if not taken:
+        return None
+    lists: dict[str, bytes] = {}
+    broadcast: dict[str, bytes] = {}
+    for one, partition in taken:
+        into = broadcast if partition.mode == _BROADCAST else lists
+        data = one.source.parts.states[partition.name]
+        if into.setdefault(one.names[partition.name], data) != data or _header(one) != _header(taken[0][0]):
+            raise NotWritten(
+                f"the state `{partition.name}` is written in two ways",
+                path=one.source.savepoint.path,
+                why="its subtasks, or the operators that it is of, differ in their headers",
+                advice="Take another savepoint of the job.",
+            )
+    offsets: dict[tuple[str, str], list[int]] = {}
+    with open(file, "xb") as out:
+        out.write(operator_header(*_header(taken[0][0]), lists.items(), broadcast.items()))
+        for one, partition in taken:
+            places = offsets.setdefault((one.names[partition.name], partition.mode), [])
+            for begin, end in one.source.parts_of(partition):
+                places.append(out.tell())
+                out.writelines(pieces(one.source.savepoint, one.source.handle.stream, begin, end))
+                count[StateKey(one.source.operator, partition.name, keyed=False)] += 1
+        size = out.tell()
+    partitions = tuple(Partition(name, mode, tuple(places)) for (name, mode), places in offsets.items())
+    return OperatorStream(partitions, RelativeFile(os.path.basename(file), size))
+
+
+def _header(taken: Taken) -> tuple[int, bool]:
+    header = taken.source.parts.header
+    return header.version, header.compressed
