@@ -17,7 +17,7 @@ LAYERS = {
     "compat": (
         {"__main__", "pytest_plugin", "pyflink"},
         {"cli", "testing", "api"},
-        {"cluster", "execution", "service", "fix", "schemas", "settings"},
+        {"cluster", "execution", "service", "fix", "migration", "schemas", "settings"},
         {"report", "view"},
         {"diagnosis"},
         {"comparison", "refusals", "sides"},

@@ -21,6 +21,7 @@ _COMMANDS = {
     "diagnose": ("compat.cli.diagnose", "diagnose"),
     "inspect": ("compat.cli.inspect", "inspect"),
     "remap": ("compat.cli.remap", "remap"),
+    "migrate": ("compat.cli.migrate", "migrate"),
     "state": ("compat.cli.state", "state"),
     "fsck": ("compat.cli.fsck", "fsck"),
     "job": ("compat.cli.job", "job"),

@@ -54,7 +54,7 @@ def remap(savepoint: str, out: str, **options: Any) -> None:
     Example: compat remap savepoint-1a2b3c/ savepoint-remapped/ --map cbc357ccb763df2852fee8c4fc7d55f2=counter
     """
     from compat.loader.failure import Undecidable
-    from compat.savepoint.remap import RemapError
+    from compat.savepoint.operators import RequestError
     from compat.state.flink import NotWritten, SavepointError
 
     if not options["written"] and not options["from_check"]:
@@ -71,12 +71,12 @@ def remap(savepoint: str, out: str, **options: Any) -> None:
         _refuse(f"{Undecidable.SAVEPOINT_UNREADABLE}: {error}")
     except InputError as error:
         _refuse(error.line)
-    except RemapError as error:
+    except RequestError as error:
         _refuse(str(error))
 
 
 def _remap(path: str, out: str, options: dict[str, Any]) -> None:
-    """Map, show, and write unless it is a dry run. Raises RemapError, InputError and SavepointError."""
+    """Map, show, and write unless it is a dry run. Raises RequestError, InputError and SavepointError."""
     from compat.savepoint.load import read_names
     from compat.savepoint.remap import moves, read_advice
     from compat.state.flink import Changes, read_draft, self_contained, with_references

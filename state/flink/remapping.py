@@ -13,6 +13,8 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from msgspec import Struct
 
@@ -20,11 +22,12 @@ from compat.state.flink.errors import MissingStateFile, NotWritten, RefusedState
 from compat.state.flink.handles import RelativeFile, StateFile
 from compat.state.flink.locate import LOCAL, REFUSED, Location, locate
 from compat.state.flink.metadata import METADATA_FILE
-from compat.state.flink.rewriting import Changes, Draft, FileHandle, draft_of, rewrite
+from compat.state.flink.rewriting import Changes, Draft, FileHandle, rewrite
 from compat.state.flink.savepoint import Savepoint
 from compat.state.flink.storage import LOCAL_FILES, Storage
 
 _PIECE = 1 << 24
+_UNFINISHED = "metadata.unfinished"
 
 
 class StateCopy(Struct, frozen=True):
@@ -55,7 +58,11 @@ def with_references(draft: Draft, changes: Changes, location: str | None = None)
     base = (location or _uri_of(savepoint)).rstrip("/")
     known: dict[str, None] = {}
 
+    kept = False
+
     def absolute(file: FileHandle) -> FileHandle:
+        nonlocal kept
+        kept = True
         if isinstance(file, StateFile):
             return file
         if file.relative_path not in known:
@@ -64,8 +71,7 @@ def with_references(draft: Draft, changes: Changes, location: str | None = None)
         return StateFile(f"{base}/{file.relative_path}", file.size)
 
     metadata = rewrite(draft, changes, absolute)
-    written = draft_of(metadata, savepoint)
-    return Remapped(metadata, (), written.merges_files or any(True for _ in written.files()), savepoint.storage)
+    return Remapped(metadata, (), draft.merges_files or kept, savepoint.storage)
 
 
 def self_contained(draft: Draft, changes: Changes) -> Remapped:
@@ -105,23 +111,56 @@ def write_folder(folder: str, remapped: Remapped) -> None:
 
     Raises `NotWritten`, or `UnreadableSavepoint` and `MissingStateFile` for a state file that cannot be copied.
     """
-    target = os.path.abspath(folder)
-    require_free(folder)
-    parent, name = os.path.split(target)
-    unfinished = os.path.join(parent, f".{name}.{secrets.token_hex(4)}")
-    try:
-        os.makedirs(parent, exist_ok=True)
-        os.mkdir(unfinished)
-        try:
+    with unfinished(folder) as making:
+        making.take(remapped)
+        making.finish()
+
+
+class Unfinished:
+    """A folder that is being made beside the one that it is to be, under a name that nobody takes for a savepoint's."""
+
+    def __init__(self, target: str) -> None:
+        parent, name = os.path.split(target)
+        self._target = target
+        self.folder = os.path.join(parent, f".{name}.{secrets.token_hex(4)}")
+        self.metadata = os.path.join(self.folder, _UNFINISHED)
+
+    def take(self, remapped: Remapped) -> None:
+        """Have the files that go along, and the metadata, which is not called so yet."""
+        with writing(self._target):
             for copy in remapped.copies:
-                _copy(copy, os.path.join(unfinished, copy.name), remapped.storage)
-            with open(os.path.join(unfinished, METADATA_FILE), "xb") as file:
+                _copy(copy, os.path.join(self.folder, copy.name), remapped.storage)
+            with open(self.metadata, "xb") as file:
                 file.write(remapped.metadata)
                 file.flush()
                 os.fsync(file.fileno())
-            os.rename(unfinished, target)
-        finally:
-            shutil.rmtree(unfinished, ignore_errors=True)
+
+    def finish(self) -> None:
+        """Be the folder that was asked for; its metadata comes last."""
+        with writing(self._target):
+            os.rename(self.folder, self._target)
+            os.rename(os.path.join(self._target, _UNFINISHED), os.path.join(self._target, METADATA_FILE))
+
+
+@contextmanager
+def unfinished(folder: str) -> Iterator[Unfinished]:
+    """A folder to fill for one that is not there yet; what is not finished is gone afterwards. Raises `NotWritten`."""
+    require_free(folder)
+    making = Unfinished(os.path.abspath(folder))
+    with writing(folder):
+        os.makedirs(os.path.dirname(making.folder), exist_ok=True)
+        os.mkdir(making.folder)
+    try:
+        yield making
+    finally:
+        shutil.rmtree(making.folder, ignore_errors=True)
+
+
+@contextmanager
+def writing(folder: str) -> Iterator[None]:
+    """Where what the system refuses is told as `NotWritten` for a folder."""
+    try:
+        yield
     except (OSError, ValueError) as error:
         raise NotWritten("the folder cannot be made", path=folder, why=str(error)) from error
 

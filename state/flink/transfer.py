@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 from uuid import uuid4
@@ -25,6 +25,7 @@ from compat.state.flink.handles import KeyGroups, OperatorStream
 from compat.state.flink.header_parts import Field, StateKey, TypeNames
 from compat.state.flink.keyed_transfer import KeyedSource, keyed_source, write_keyed_state
 from compat.state.flink.operator_transfer import OperatorSource, of_subtask, operator_source, write_operator_state
+from compat.state.flink.remapping import writing
 from compat.state.flink.rewriting import Changes, Handles, NewId, NewOperator
 from compat.state.flink.savepoint import OperatorState, Savepoint
 from compat.state.key_groups import key_groups_of_subtask
@@ -53,6 +54,14 @@ class Transfer(Struct, frozen=True, kw_only=True):
     added: Mapping[str, NewId] = {}
     types: TypeNames = TypeNames()
 
+    def becomes(self, key: StateKey) -> StateKey | None:
+        """The state that one of the savepoint is in the new one; None for one that is dropped."""
+        stays = None if key.operator in self.dropped else StateTarget(key.operator, key.name)
+        target = self.states.get(key, stays)
+        if target is None:
+            return None
+        return StateKey(self.ids.get(target.operator, NewId(target.operator)).id, target.name, key.keyed)
+
 
 class Transferred(Struct, frozen=True):
     """The changes of the metadata, the entries of each state that was written, and the names of types that were met."""
@@ -68,7 +77,23 @@ def write_states(savepoint: Savepoint, transfer: Transfer, folder: str) -> Trans
     Raises `UnknownOperator` for an operator that is not there, `NotWritten` for state that cannot be written anew, and other
     `SavepointError` for what cannot be read.
     """
-    return _Writing(savepoint, transfer, folder).run()
+    with writing(folder):
+        return _Writing(savepoint, transfer, folder).run()
+
+
+def count_entries(savepoint: Savepoint, operators: Collection[str]) -> Counter[StateKey]:
+    """The entries of the managed states of some operators, read one by one. Raises as `write_states` does."""
+    found: Counter[StateKey] = Counter()
+    for operator in savepoint.operators:
+        if operator.id in operators:
+            owner = _Owner(savepoint, operator, TypeNames())
+            for source in owner.keyed:
+                keys = [StateKey(operator.id, name, True) for name in source.names]
+                found.update(keys[entry.state] for group in source.places for entry in source.entries(group))
+            for managed in owner.managed:
+                for partition in managed.handle.partitions:
+                    found[StateKey(operator.id, partition.name, False)] += len(partition.offsets)
+    return found
 
 
 class _Owner:

@@ -9,7 +9,8 @@ import pytest
 
 from compat.compiler.streamgraph.hashing import uid_hash
 from compat.savepoint.names import Entry, Names
-from compat.savepoint.remap import Advice, RemapError, moves, read_advice
+from compat.savepoint.operators import RequestError
+from compat.savepoint.remap import Advice, moves, read_advice
 from compat.state.flink import NewId, Savepoint, parse_metadata
 from tests.state.flink import writer as w
 
@@ -102,24 +103,24 @@ def test_operators_change_places() -> None:
     ],
 )
 def test_what_cannot_be_is_refused(written: list[str], said: str) -> None:
-    with pytest.raises(RemapError) as refused:
+    with pytest.raises(RequestError) as refused:
         mapped(*written)
     assert said in str(refused.value)
 
 
 def test_a_text_that_can_be_cut_in_two_ways_is_refused() -> None:
     saved = savepoint((A, "k", ""), (B, "k=v", ""))
-    with pytest.raises(RemapError, match="can be read in 2 ways"):
+    with pytest.raises(RequestError, match="can be read in 2 ways"):
         moves(saved, Names(), ["k=v=new"])
 
 
 def test_a_savepoint_that_lists_an_operator_twice_is_refused() -> None:
-    with pytest.raises(RemapError, match="twice"):
+    with pytest.raises(RequestError, match="twice"):
         moves(savepoint((A, "a", ""), (A, "b", "")), Names(), ["a=new"])
 
 
 def test_a_savepoint_without_names_says_where_they_come_from() -> None:
-    with pytest.raises(RemapError, match=r"Names are told by --names"):
+    with pytest.raises(RequestError, match=r"Names are told by --names"):
         moves(savepoint((A, "", "")), Names(), ["count=new"])
 
 
@@ -135,12 +136,12 @@ def test_what_a_person_writes_goes_before_what_a_report_says() -> None:
 
 
 def test_a_report_on_another_savepoint_is_refused() -> None:
-    with pytest.raises(RemapError, match="about another savepoint"):
+    with pytest.raises(RequestError, match="about another savepoint"):
         mapped(advised=Advice(ids={NOBODY: NewId(A)}, left=(), new_program=None))
 
 
 def test_a_report_with_nothing_to_map_is_refused() -> None:
-    with pytest.raises(RemapError, match="nothing to map"):
+    with pytest.raises(RequestError, match="nothing to map"):
         mapped(advised=Advice(ids={}, left=(), new_program="new.py"))
 
 
@@ -192,6 +193,6 @@ def test_a_report_tells_successors(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_report_is_refused(tmp_path: Path, content: object, said: str) -> None:
-    with pytest.raises(RemapError) as refused:
+    with pytest.raises(RequestError) as refused:
         read_advice(report(tmp_path, content))
     assert said in str(refused.value)

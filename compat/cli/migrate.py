@@ -1,0 +1,194 @@
+"""``compat migrate``: a savepoint whose state fits a new version."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from compat.cli.options import arguments_for, color_option, colored, load_options, loading, paths
+from compat.cli.rehearsal import limit_of
+from compat.cli.spelled import job_number
+from compat.escaping import no_command, visible
+from compat.loader.inputs import InputError
+
+if TYPE_CHECKING:
+    from compat.comparison import Comparison
+    from compat.migration.migrating import Migrated, Migration
+
+_REFUSED = 2
+
+
+@click.command("migrate")
+@click.argument("savepoint", type=click.Path(), shell_complete=paths)
+@click.argument("new", shell_complete=paths)
+@click.argument("out", type=click.Path())
+@click.option(
+    "--recipe",
+    required=True,
+    metavar="FILE",
+    help="What becomes of the state, step by step: from compat check SAVEPOINT NEW --write-recipe FILE.",
+)
+@click.option(
+    "--names", metavar="FILE", help="Names and uids of the operators: the program that wrote the savepoint, or a table."
+)
+@click.option("--args", help="Arguments of the program NEW.")
+@job_number
+@click.option("--copy", is_flag=True, help="Copy the state files too, so that OUT needs nothing else and can be moved.")
+@click.option("--dry-run", is_flag=True, help="Do all of it, and keep nothing.")
+@click.option("--allow-unknown", is_flag=True, help="Keep OUT although the check of it has open questions.")
+@click.option(
+    "--rehearse-limit",
+    "limit",
+    metavar="SIZE",
+    help="For jars and SQL: how much of OUT's state is restored into NEW, here (default 256MB).",
+)
+@color_option
+@loading
+def migrate(savepoint: str, new: str, out: str, **options: Any) -> None:
+    """Write OUT: Flink's SAVEPOINT, with its state where NEW looks for it.
+
+    States are renamed, moved to other operators, or dropped by name; classes, fields and constants are called what they are
+    called now. OUT is read back, counted and checked against NEW before it is there; jars and SQL restore it here. SAVEPOINT is
+    never changed, and its files stay in use by OUT without --copy.
+
+    Exit codes: 0 written, 1 NEW would not restore all of it, 2 refused or undecided; nothing is written then.
+
+    Example: compat migrate savepoint-1a2b3c/ new.py savepoint-migrated/ --recipe recipe.yaml
+    """
+    from compat.loader.failure import Undecidable
+    from compat.migration.migrating import migrate as migrated
+    from compat.savepoint.operators import RequestError
+    from compat.state.flink import NotWritten, SavepointError
+
+    try:
+        migration = _migration(savepoint, new, out, options)
+        done = migrated(migration)
+    except (NotWritten, RequestError) as error:
+        _refuse(str(error))
+    except SavepointError as error:
+        _refuse(f"{Undecidable.SAVEPOINT_UNREADABLE}: {error}")
+    except InputError as error:
+        _refuse(error.line)
+    _show(savepoint, migration, done, options["color"])
+    sys.exit(_code(done))
+
+
+def _migration(savepoint: str, new: str, out: str, options: dict[str, Any]) -> Migration:
+    """What the command line asks for. Raises RequestError, InputError and SavepointError."""
+    from compat.migration.migrating import Migration
+    from compat.migration.recipe import read_recipe
+    from compat.savepoint.load import read_names
+    from compat.state.flink import read_draft, read_metadata, require_free
+
+    require_free(out)
+    recipe = read_recipe(options["recipe"])
+    load = load_options(options, new)
+    return Migration(
+        draft=read_draft(read_metadata(savepoint)),
+        recipe=recipe,
+        names=read_names(options["names"], load, options["job"]),
+        check=_check(out, new, options),
+        copy=options["copy"],
+        keep=not options["dry_run"],
+        allow_unknown=options["allow_unknown"],
+    )
+
+
+def _check(out: str, new: str, options: dict[str, Any]) -> Comparison:
+    """The check of OUT and NEW; what Flink builds is rehearsed."""
+    from compat.comparison import Comparison
+    from compat.loader.inputs import InputKind, opened
+
+    with opened(new) as given:
+        rehearse = limit_of(given.kind.built_by_flink and given.kind is not InputKind.SAVEPOINT, options["limit"])
+    return Comparison(
+        old=out,
+        new=new,
+        load=load_options(options, new),
+        new_arguments=arguments_for(new, options["args"]),
+        job=options["job"],
+        names=options["names"],
+        rehearse=rehearse,
+    )
+
+
+def _code(done: Migrated) -> int:
+    from compat.check.findings import Verdict
+
+    if done.passed:
+        return 0
+    undecided = any(outcome.verdict is Verdict.UNKNOWN for outcome in done.outcomes.outcomes)
+    return _REFUSED if undecided else 1
+
+
+def _show(path: str, migration: Migration, done: Migrated, color: str) -> None:
+    """Print what became of the state; where NEW does not take it, the report."""
+    out, new = migration.check.old, migration.check.new
+    begun = f"{out} holds {path}" if done.kept else f"{out} would hold {path}"
+    _say(f"{begun} for {new}:")
+    for line in (*_states(done), *_operators(done)):
+        _say(f"  {line}")
+    if not done.passed:
+        _say_why_not(done, color)
+        return
+    if done.made.copies:
+        total = sum(copy.size for copy in done.made.copies)
+        _say(f"{len(done.made.copies)} state files {'were' if done.kept else 'would be'} copied, {total:,} bytes.")
+    elif done.made.references:
+        _say(f"It refers to state files of {path}: keep that as long as this is used, and do not restore with --claim.")
+    _say(f"It was read back and checked: {new} restores all of it.")
+    if not done.kept:
+        _say("Nothing was kept. Next: the same command without --dry-run")
+    else:
+        _say(f"Next: flink run -s {shlex.quote(out)}")
+
+
+def _states(done: Migrated) -> Iterator[str]:
+    """What became of each state that a step names."""
+    transfer, labels = done.resolved.transfer, done.resolved.labels
+    for key, target in transfer.states.items():
+        entries = f"{done.entries.get(key, 0):,} entries"
+        if target is None:
+            yield f"{labels[key.operator]}: {key.name} dropped"
+        elif target.operator == key.operator:
+            yield f"{labels[key.operator]}: {key.name} -> {target.name}, {entries}"
+        else:
+            yield f"{labels[key.operator]}: {key.name} -> {target.name} of {labels[target.operator]}, {entries}"
+    for name, now in transfer.types.classes.items():
+        yield f"class {name} -> {now}"
+    for field, now in transfer.types.fields.items():
+        yield f"{field.owner}: {field.name} -> {now}"
+
+
+def _operators(done: Migrated) -> Iterator[str]:
+    """What became of each operator that a step names."""
+    transfer, labels = done.resolved.transfer, done.resolved.labels
+    for id, new in transfer.ids.items():
+        yield f"{labels[id]} -> {new.id}" + ("" if new.uid is None else f" (uid {new.uid!r})")
+    for id in transfer.dropped:
+        yield f"{labels[id]} dropped"
+
+
+def _say_why_not(done: Migrated, color: str) -> None:
+    from compat.report import ReportContext, render
+
+    outcomes = done.outcomes
+    context = ReportContext(sources=outcomes.sources, color=colored(color))
+    click.echo(render("text", list(outcomes.outcomes), context), nl=False, color=True)
+    for account in done.open:
+        state = "what it may keep besides" if account.state is None else f"state {account.state.name!r}"
+        _say(f"The recipe has no step for the {state} of {account.old.name!r}: {account.fate.value}.")
+    _say("Nothing was written. Change the recipe, or NEW.")
+
+
+def _say(line: str) -> None:
+    click.echo(no_command(visible(line)))
+
+
+def _refuse(message: str) -> None:
+    click.echo(no_command(visible(message)), err=True)
+    sys.exit(_REFUSED)

@@ -1,0 +1,117 @@
+"""A savepoint written by a recipe, read back, and held against the program that is to restore it, before it is called done."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from compat.check.findings import Account, Fate, Report, Verdict
+from compat.check.undecided import Undecided
+from compat.comparison import Comparison, Outcomes, compare
+from compat.loader.inputs import Input, InputKind
+from compat.migration.recipe import Recipe
+from compat.migration.resolving import Resolved, resolve
+from compat.savepoint.names import Names
+from compat.savepoint.operators import RequestError
+from compat.state.flink import Draft, Savepoint, read_metadata, self_contained, with_references
+from compat.state.flink.header_parts import Field, StateKey
+from compat.state.flink.remapping import Remapped, Unfinished, unfinished
+from compat.state.flink.transfer import Transfer, Transferred, count_entries, write_states
+
+
+class Migration(Struct, frozen=True, kw_only=True):
+    """What is asked for: the savepoint, the recipe, the names of its operators, and the check that the result has to pass.
+
+    ``check`` is of OUT and NEW. With ``copy`` all state files go along; ``keep`` is false for a dry run. An answer that is
+    unknown passes where ``check`` lets open questions pass: ``allow_unknown``.
+    """
+
+    draft: Draft
+    recipe: Recipe
+    names: Names
+    check: Comparison
+    copy: bool = False
+    keep: bool = True
+    allow_unknown: bool = False
+
+
+class Migrated(Struct, frozen=True):
+    """What was made: the recipe as it was meant, the entries that each state had, the metadata, the outcomes of the check.
+
+    ``open`` are accounts of the ledger that the recipe does not name and that NEW does not take. ``passed`` says that there is
+    nothing of the sort, ``kept`` that OUT is there.
+    """
+
+    resolved: Resolved
+    entries: Mapping[StateKey, int]
+    made: Remapped
+    outcomes: Outcomes
+    open: tuple[Account, ...]
+    passed: bool
+    kept: bool
+
+
+def migrate(migration: Migration) -> Migrated:
+    """Write a savepoint by a recipe, and keep it if the program that it is for restores all of it.
+
+    Raises RequestError for a recipe that does not fit, and a `SavepointError` for what cannot be read or written; the savepoint
+    itself is never touched.
+    """
+    savepoint = migration.draft.savepoint
+    resolved = resolve(migration.recipe, savepoint, migration.names)
+    with unfinished(migration.check.old) as making:
+        written = write_states(savepoint, resolved.transfer, making.folder)
+        _require_all_met(resolved.transfer, written)
+        changes = written.changes
+        made = self_contained(migration.draft, changes) if migration.copy else with_references(migration.draft, changes)
+        making.take(made)
+        _require_counted(resolved.transfer, written, read_metadata(making.metadata))
+        outcomes = compare(_of(migration.check, making))
+        still = tuple(account for one in outcomes.outcomes for account in _open(one, migration.allow_unknown))
+        passed = not still and all(_passes(one, migration.allow_unknown) for one in outcomes.outcomes)
+        if passed and migration.keep:
+            making.finish()
+        return Migrated(resolved, written.entries, made, outcomes, still, passed, passed and migration.keep)
+
+
+def _of(check: Comparison, making: Unfinished) -> Comparison:
+    """The check of what is not there yet under the name that it will have."""
+    return replace(check, known={check.old: Input(check.old, making.metadata, InputKind.SAVEPOINT)})
+
+
+def _require_all_met(transfer: Transfer, written: Transferred) -> None:
+    """Raise RequestError for a name of a type that no serializer has: the recipe means something else."""
+    for name in (*transfer.types.classes, *transfer.types.fields):
+        if name not in written.types:
+            what = f"field or constant {name.name} of {name.owner}" if isinstance(name, Field) else f"class {name}"
+            raise RequestError(f"No serializer in the savepoint names the {what}; compat inspect shows what is there.")
+
+
+def _require_counted(transfer: Transfer, written: Transferred, made: Savepoint) -> None:
+    """Raise RequestError unless what was written is there when it is read back, entry by entry."""
+    expected: Counter[StateKey] = Counter()
+    for key, entries in written.entries.items():
+        became = transfer.becomes(key)
+        assert became is not None
+        expected[became] += entries
+    found = count_entries(made, {key.operator for key in expected})
+    wrong = [key for key in expected if found[key] != expected[key]]
+    if wrong:
+        raise RequestError(
+            f"The state {wrong[0].name!r} has {found[wrong[0]]:,} entries where {expected[wrong[0]]:,} were written: "
+            "nothing is kept. Is the disk sound?"
+        )
+
+
+def _passes(outcome: Report | Undecided, allow_unknown: bool) -> bool:
+    return outcome.verdict.restores or (allow_unknown and outcome.verdict is Verdict.UNKNOWN)
+
+
+def _open(outcome: Report | Undecided, allow_unknown: bool) -> Iterator[Account]:
+    """The accounts of what NEW does not take, or of which nobody knows whether it does."""
+    fine = (Fate.RESTORED, Fate.MIGRATED, *((Fate.UNKNOWN,) if allow_unknown else ()))
+    if isinstance(outcome, Report):
+        yield from (account for account in outcome.accounts if account.fate not in fine)

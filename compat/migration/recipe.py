@@ -1,0 +1,157 @@
+"""Recipes: what becomes of the state of a savepoint, step by step, as a small file in YAML.
+
+    recipe: 1
+    steps:
+      - step: rename-state
+        operator: counter
+        state: total
+        to: sum
+
+All names are those of the savepoint, and all steps are done at once: nothing is renamed twice.
+"""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+import msgspec
+from msgspec import Struct, field
+
+from compat.savepoint.operators import RequestError
+from compat.state.safe_open import open_regular
+
+FORMAT = 1
+LARGEST_RECIPE = 1 << 20
+
+
+class _Step(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="step"):
+    """One step; the file says which by its field ``step``."""
+
+
+class RenameOperator(_Step, frozen=True, kw_only=True, tag="rename-operator"):
+    """Another id for an operator: ``to`` is a uid, or an id. The committers of a sink follow its uid."""
+
+    operator: str
+    to: str
+
+
+class DropOperator(_Step, frozen=True, kw_only=True, tag="drop-operator"):
+    """An operator that goes, with all its state that no other step moves."""
+
+    operator: str
+
+
+class RenameState(_Step, frozen=True, kw_only=True, tag="rename-state"):
+    """Another name for a state of an operator."""
+
+    operator: str
+    state: str
+    to: str
+
+
+class MoveState(_Step, frozen=True, kw_only=True, tag="move-state"):
+    """A state that another operator has from now on: one of the savepoint, or else a uid or an id that is new.
+
+    ``name`` is its new name, where it is to have one.
+    """
+
+    operator: str
+    state: str
+    to: str
+    name: str | None = field(default=None, name="as")
+
+
+class DropState(_Step, frozen=True, kw_only=True, tag="drop-state"):
+    """A state that goes."""
+
+    operator: str
+    state: str
+
+
+class RenameClass(_Step, frozen=True, kw_only=True, tag="rename-class"):
+    """Another name for a class of POJOs, of case classes or of enums, wherever a serializer names it."""
+
+    name: str = field(name="class")
+    to: str
+
+
+class RenameField(_Step, frozen=True, kw_only=True, tag="rename-field"):
+    """Another name for a field of a POJO, or for a constant of an enum. The class is called as it was."""
+
+    owner: str = field(name="class")
+    name: str = field(name="field")
+    to: str
+
+
+class Open(_Step, frozen=True, kw_only=True, tag="open"):
+    """A question that nobody has answered yet: a recipe with one of these is not carried out."""
+
+    question: str
+    operator: str | None = None
+    state: str | None = None
+
+
+Step = RenameOperator | DropOperator | RenameState | MoveState | DropState | RenameClass | RenameField | Open
+STEPS: tuple[type[_Step], ...] = (
+    RenameOperator,
+    DropOperator,
+    RenameState,
+    MoveState,
+    DropState,
+    RenameClass,
+    RenameField,
+    Open,
+)
+
+
+class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What becomes of a savepoint. ``format`` is that of the file."""
+
+    format: int = field(name="recipe", default=FORMAT)
+    steps: tuple[Step, ...] = ()
+
+    @property
+    def questions(self) -> tuple[Open, ...]:
+        """The questions that are open."""
+        return tuple(step for step in self.steps if isinstance(step, Open))
+
+
+def read_recipe(path: str) -> Recipe:
+    """The recipe in a file. Raises RequestError, with the step and what is wrong with it."""
+    try:
+        with open_regular(path) as file:
+            data = file.read(LARGEST_RECIPE + 1)
+    except OSError as error:
+        raise RequestError(f"{path}: cannot be read: {error.strerror or error}.") from error
+    if len(data) > LARGEST_RECIPE:
+        raise RequestError(f"{path}: a recipe of more than {LARGEST_RECIPE:,} bytes is not read.")
+    try:
+        recipe = msgspec.yaml.decode(data, type=Recipe)
+    except msgspec.ValidationError as error:
+        raise RequestError(f"{path}: {_wrong(str(error), data)}") from error
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        raise RequestError(f"{path}: this is no YAML: {str(error).splitlines()[0]}.") from error
+    if recipe.format != FORMAT:
+        raise RequestError(f"{path}: recipes of format {recipe.format} are not known here, only those of {FORMAT}.")
+    return recipe
+
+
+def _wrong(told: str, data: bytes) -> str:
+    """What msgspec says of a recipe, with the step by its number, and the step that was meant."""
+    what, _, place = told.partition(" - at `$")
+    names = [str(step.__struct_config__.tag) for step in STEPS]
+    for step in _steps_of(data):
+        if step not in names:
+            near = get_close_matches(str(step), names, n=1)
+            meant = f" Did you mean {near[0]}?" if near else f" There are {', '.join(names)}."
+            return f"no step is called {step!r}.{meant}"
+    number = place.partition(".steps[")[2].partition("]")[0]
+    where = f"step {int(number) + 1}" if number.isdigit() else "the recipe"
+    return f"{where}: {what[:1].lower()}{what[1:]}."
+
+
+def _steps_of(data: bytes) -> list[object]:
+    found = msgspec.yaml.decode(data)
+    steps = found.get("steps") if isinstance(found, dict) else None
+    listed = steps if isinstance(steps, list) else []
+    return [step["step"] for step in listed if isinstance(step, dict) and "step" in step]

@@ -1,0 +1,152 @@
+"""From a recipe to what is written: names become operators, states and ids of the savepoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from msgspec import Struct
+
+from compat.migration.recipe import (
+    DropOperator,
+    DropState,
+    MoveState,
+    Open,
+    Recipe,
+    RenameClass,
+    RenameField,
+    RenameOperator,
+    RenameState,
+)
+from compat.savepoint.names import Names
+from compat.savepoint.operators import Operators, RequestError, new_id
+from compat.state.flink import NewId, OperatorState, Savepoint
+from compat.state.flink.header_parts import Field, StateKey, TypeNames
+from compat.state.flink.state_entries import StoredState, stored_states
+from compat.state.flink.transfer import StateTarget, Transfer
+from compat.state.names import PYTHON_PREFIX
+
+
+class Resolved(Struct, frozen=True):
+    """A recipe for one savepoint, and what a person calls its operators, by their ids."""
+
+    transfer: Transfer
+    labels: dict[str, str]
+
+
+def resolve(recipe: Recipe, savepoint: Savepoint, names: Names) -> Resolved:
+    """What a recipe means for a savepoint. Raises RequestError for what is open, not there, or said twice."""
+    if recipe.questions:
+        raise RequestError(_open(recipe.questions))
+    resolving = _Resolving(savepoint, names)
+    for step in recipe.steps:
+        match step:
+            case RenameOperator():
+                resolving.rename_operator(step)
+            case DropOperator():
+                resolving.drop_operator(step)
+            case RenameState() | MoveState() | DropState():
+                resolving.change_state(step)
+            case RenameClass():
+                resolving.rename_class(step)
+            case RenameField():
+                resolving.rename_field(step)
+    return resolving.result()
+
+
+def _open(questions: Iterable[Open]) -> str:
+    told = [_where(one) + one.question for one in questions]
+    return "The recipe has open questions: put a step for each.\n" + "\n".join(f"  {line}" for line in told)
+
+
+def _where(one: Open) -> str:
+    place = " of ".join(filter(None, (one.state, one.operator)))
+    return f"{place}: " if place else ""
+
+
+class _Resolving:
+    def __init__(self, savepoint: Savepoint, names: Names) -> None:
+        self._operators = Operators(savepoint, names)
+        self._savepoint = savepoint
+        self._stored: dict[str, list[StoredState]] = {}
+        for state in stored_states(savepoint):
+            self._stored.setdefault(state.operator_id, []).append(state)
+        self._ids: dict[str, NewId] = {}
+        self._committers: dict[str, NewId] = {}
+        self._dropped: set[str] = set()
+        self._states: dict[StateKey, StateTarget | None] = {}
+        self._added: dict[str, NewId] = {}
+        self._classes: dict[str, str] = {}
+        self._fields: dict[Field, str] = {}
+
+    def result(self) -> Resolved:
+        transfer = Transfer(
+            ids=self._committers | self._ids,
+            dropped=frozenset(self._dropped),
+            states=self._states,
+            added=self._added,
+            types=TypeNames(self._classes, self._fields),
+        )
+        labels = {operator.id: self._operators.label(operator) for operator in self._savepoint.operators}
+        labels |= {id: f"{new.uid!r} ({id})" if new.uid else f"operator {id}" for id, new in self._added.items()}
+        return Resolved(transfer, labels)
+
+    def rename_operator(self, step: RenameOperator) -> None:
+        operator = self._once(self._operators.one(step.operator))
+        self._ids[operator.id] = new = new_id(step.to)
+        self._committers |= self._operators.committers(operator, new)
+
+    def drop_operator(self, step: DropOperator) -> None:
+        self._dropped.add(self._once(self._operators.one(step.operator)).id)
+
+    def change_state(self, step: RenameState | MoveState | DropState) -> None:
+        operator = self._operators.one(step.operator)
+        for state in self._states_called(operator, step.state):
+            key = StateKey(operator.id, state.name, state.kind.keyed)
+            if key in self._states:
+                raise RequestError(
+                    f"The recipe says twice what becomes of the state {step.state!r} of {self._operators.label(operator)}."
+                )
+            self._states[key] = self._target(operator, state, step)
+
+    def _target(
+        self, operator: OperatorState, state: StoredState, step: RenameState | MoveState | DropState
+    ) -> StateTarget | None:
+        if isinstance(step, DropState):
+            return None
+        name = step.to if isinstance(step, RenameState) else step.name
+        stored = state.name
+        if name is not None:
+            # What PyFlink's process mode puts before the name of a state stays before it.
+            stored = PYTHON_PREFIX + name if state.name.startswith(PYTHON_PREFIX) else name
+        return StateTarget(operator.id if isinstance(step, RenameState) else self._owner(step.to), stored)
+
+    def _owner(self, text: str) -> str:
+        """The operator that a state moves to: one that is there, or a new one."""
+        found = self._operators.find(text)
+        if found is not None:
+            return found.id
+        new = new_id(text)
+        self._added[new.id] = new
+        return new.id
+
+    def rename_class(self, step: RenameClass) -> None:
+        if self._classes.setdefault(step.name, step.to) != step.to:
+            raise RequestError(f"The recipe gives two names to the class {step.name}.")
+
+    def rename_field(self, step: RenameField) -> None:
+        if self._fields.setdefault(Field(step.owner, step.name), step.to) != step.to:
+            raise RequestError(f"The recipe gives two names to the field {step.name} of {step.owner}.")
+
+    def _once(self, operator: OperatorState) -> OperatorState:
+        if operator.id in self._ids or operator.id in self._dropped:
+            raise RequestError(f"The recipe says twice what becomes of {self._operators.label(operator)}.")
+        return operator
+
+    def _states_called(self, operator: OperatorState, name: str) -> Iterator[StoredState]:
+        """The states of an operator that a program calls so; there may be one of keys and one of subtasks."""
+        stored = self._stored.get(operator.id, [])
+        found = [state for state in stored if name in (state.name, state.declared_name)]
+        if not found:
+            there = ", ".join(dict.fromkeys(state.declared_name for state in stored)) or "no state"
+            raise RequestError(f"{self._operators.label(operator)} has no state {name!r}. It has {there}.")
+        yield from found
