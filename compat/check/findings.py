@@ -114,6 +114,17 @@ class Fix(Struct, frozen=True, kw_only=True):
         return call is not None and call[1] in FIELDS
 
 
+class Heir(Struct, frozen=True):
+    """The state of NEW that has the place of one that is lost: its operator and its name.
+
+    It is ``likely`` where only the kinds and types are the same, and else told by its name.
+    """
+
+    operator: Operator
+    state: str
+    likely: bool = False
+
+
 class Finding(Struct, frozen=True, kw_only=True):
     """One thing that the check found.
 
@@ -121,7 +132,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     operators concerned; ``related`` are further places. ``silent`` marks what Flink itself would not report. ``subject``
     is what it is about besides operators and state (an option, a uid), where one operator can have several of its rule.
     ``cause`` is what it has in common with others of its rule, said of all operators concerned ("run with parallelism 200").
-    ``fate`` is what becomes of the state, where that is something else than for most findings of the rule.
+    ``fate`` is what becomes of the state, where that is something else than for most findings of the rule. ``heir`` is where
+    its values belong, where a savepoint can be written that has them there.
     """
 
     rule: str
@@ -141,6 +153,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     subject: str | None = None
     cause: str | None = None
     fate: Fate | None = None
+    heir: Heir | None = None
     direction: Direction = "forward"
 
     @property

@@ -85,6 +85,12 @@ _GROUPS = {
 @click.option("--allow-unknown", is_flag=True, default=None, help="Let open questions pass.")
 @click.option("--baseline", type=click.Path(path_type=Path), help="Ignore the findings in this file.")
 @click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline instead.")
+@click.option(
+    "--write-recipe",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write what becomes of state that NEW cannot restore, for compat migrate.",
+)
 @click.option("--also", "others", multiple=True, metavar="OLD2", help="A further OLD; repeatable.")
 @click.option("--rollback", is_flag=True, help="Also check whether OLD can restore what NEW writes.")
 @click.option("--explain", is_flag=True, help="Tell all, and where each state goes and why, and what is different.")
@@ -183,6 +189,8 @@ def _finish(results: list[Outcomes], command: CheckCommand) -> int:
     if not results:
         return 0
     _report(results, command)
+    if command.write_recipe is not None:
+        _write_recipe(results, command.write_recipe)
     return _worst(results, command)
 
 
@@ -376,6 +384,29 @@ def _write_baseline(results: list[Outcomes], path: Path, *, of_jobs: bool) -> in
     count = baseline.write(path, findings)
     click.echo(f"{count} {'finding' if count == 1 else 'findings'} written to {path}")
     return 0
+
+
+def _write_recipe(results: list[Outcomes], path: Path) -> None:
+    """Write the recipe of the one job that was checked; where none was decided, or several were, say that there is none."""
+    from compat.migration.proposing import propose, written
+    from compat.migration.recipe import Open
+
+    outcomes = (one for result in results for one in result.outcomes)
+    reports = [one for one in outcomes if isinstance(one, Report) and one.direction == "forward"]
+    if len(reports) != 1:
+        click.echo(f"{path} was not written: a recipe is for one job that was decided, of one OLD.", err=True)
+        return
+    (report,) = reports
+    steps = propose(report)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(written(steps, report.old.name, report.new.name))
+    except OSError as error:
+        raise click.UsageError(f"{path}: the recipe cannot be written: {error.strerror or error}.") from error
+    questions = sum(isinstance(one.step, Open) for one in steps)
+    click.echo(
+        f"{path}: {len(steps) - questions} steps, {questions} open questions. Read it before compat migrate.", err=True
+    )
 
 
 def _pairs(command: CheckCommand) -> int:

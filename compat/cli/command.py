@@ -80,6 +80,7 @@ class CheckCommand(Struct, frozen=True, kw_only=True):
     color: str
     dry_run: bool
     write_baseline: bool
+    write_recipe: Path | None
     rehearse: Limit | None
     asked: Mapping[str, str | None]
     deployment: Deployment | None
@@ -183,7 +184,7 @@ def _run_by_resource(context: click.Context) -> None:
             context.set_parameter_source(name, ParameterSource.COMMANDLINE)
 
 
-_ONCE = frozenset({"fix", "diff", "verbose", "explain", "color", "outputs", "form", "write_baseline"})
+_ONCE = frozenset({"fix", "diff", "verbose", "explain", "color", "outputs", "form", "write_baseline", "write_recipe"})
 """The options of ``compat check`` that are about this call alone, by their parameters' names: they are not repeated."""
 
 
@@ -228,7 +229,7 @@ _AS_GIVEN = (
         "commit",
         "author",
     ),
-    *("rollback", "explain", "fix", "diff", "verbose", "color", "dry_run", "write_baseline"),
+    *("rollback", "explain", "fix", "diff", "verbose", "color", "dry_run", "write_baseline", "write_recipe"),
 )
 
 

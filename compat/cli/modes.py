@@ -44,6 +44,7 @@ _NO_CLUSTER = dict.fromkeys(RUNNING_OPTIONS, _RUNS)
 _NOT_RECORDED = {"token_file": _RECORDED, "commit": _RECORDED, "author": _RECORDED}
 _DRY_RUN = "a dry run restores one snapshot: compat check SNAPSHOT NEW --try-restore"
 _REHEARSE = "a rehearsal restores a savepoint: compat check SAVEPOINT NEW --rehearse"
+_RECIPE = "a recipe is for one pair: compat check OLD NEW --write-recipe FILE"
 _FIX = "it repairs one NEW: compat check OLD NEW --fix"
 _ALSO = "further OLDs go with compat check OLD NEW --also OLD2"
 _NO_PROGRAM = "OLD is no program that is started here"
@@ -77,6 +78,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
     Mode.COMPARE: _NOT_RECORDED | {"skips": _AGAINST},
     Mode.AGAINST: _NOT_RECORDED
     | _NO_CLUSTER
+    | {"write_recipe": _RECIPE}
     | {
         "rehearse": _REHEARSE,
         "limit": _REHEARSE,
@@ -88,6 +90,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
     },
     Mode.SAVEPOINTS: _NOT_RECORDED
     | _NO_CLUSTER
+    | {"write_recipe": _RECIPE}
     | _OF_A_PROJECT
     | {
         "dry_run": _DRY_RUN,
@@ -99,6 +102,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
     },
     Mode.PAIRS: _NOT_RECORDED
     | _NO_CLUSTER
+    | {"write_recipe": _RECIPE}
     | _OF_A_PROJECT
     | {
         "rehearse": _REHEARSE,
@@ -114,6 +118,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
     },
     Mode.SERVER: {
         **_OF_A_PROJECT,
+        "write_recipe": _RECIPE,
         **_NO_CLUSTER,
         "rehearse": _REHEARSE,
         "limit": _REHEARSE,
@@ -139,6 +144,7 @@ _WITH: Mapping[str, Mapping[str, str]] = {
         "allow_unknown": "all findings are written, of whatever level",
         "explain": _NOT_WRITTEN,
         "dry_run": _NOT_WRITTEN,
+        "write_recipe": "the findings go to the baseline, and no recipe is made: call it once more without --write-baseline",
     },
     "dry_run": {
         "rollback": "OLD is a snapshot, which is no program to go back to: leave --rollback out",

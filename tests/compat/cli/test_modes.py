@@ -51,6 +51,7 @@ CALLS = {
 VALUES = {
     "also": "old.py",
     "author": "me",
+    "write-recipe": "recipe.yaml",
     "commit": "abc",
     "names": "old.py",
     "old-args": "x",
@@ -97,7 +98,7 @@ OF_OLD = {
 }
 EFFECTIVE = {
     Mode.COMPARE: COMMON
-    | {"write_baseline", "others", "rollback", "fix", "diff", "dry_run", "names", *REHEARSAL}
+    | {"write_baseline", "write_recipe", "others", "rollback", "fix", "diff", "dry_run", "names", *REHEARSAL}
     | {"take_savepoint", "flink_headers", "flink_ca", "flink_cert"}
     | {"changed"}  # it says what files are held against, where nothing else does
     | OF_OLD,
