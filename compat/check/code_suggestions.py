@@ -5,16 +5,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Set
+from typing import TYPE_CHECKING
 
+from compat.check.findings import Fix
 from compat.state.model.operators import Operator
 from compat.state.model.states import State, StateKind, StateScope
 from compat.state.types.composite import ListTypeInfo, MapTypeInfo, RowTypeInfo
 from compat.state.types.python import expression_of
 from compat.state.types.spelling import parse_type
 
+if TYPE_CHECKING:
+    from compat.check.context import Check
+
 NON_RESTORED = "--allowNonRestoredState"
 REMAP = "compat remap SAVEPOINT OUT --from-check REPORT"
 """The command that gives all state whose operator is known the id that it looks for; REPORT is of ``--output json``."""
+MIGRATE = "compat migrate SAVEPOINT NEW OUT --recipe FILE"
+"""The command that writes a savepoint whose state is where NEW looks for it; FILE is of ``--write-recipe``."""
 OLD_PROGRAM = '--names "$OLD_PROGRAM"'
 """The option that names the program which wrote a savepoint."""
 
@@ -27,6 +34,13 @@ _DESCRIPTORS = {
 }
 _FUNCTIONS = {StateKind.REDUCING: "reduce_function, ", StateKind.AGGREGATING: "aggregate_function, "}
 _ASSIGNER = re.compile(r"(?P<name>\w+)\((?P<numbers>\d+(?:, -?\d+)*)?\)")
+
+
+def migrate(check: Check) -> tuple[Fix, ...]:
+    """What can be done besides where OLD's state is Flink's: it is written anew for NEW."""
+    if check.old.kind == "snapshot":
+        return ()
+    return (Fix(text="Or write a savepoint that has its values where NEW looks for them.", code=MIGRATE),)
 
 
 def text_of(value: str | int) -> str:

@@ -114,7 +114,7 @@ class Fix(Struct, frozen=True, kw_only=True):
         return call is not None and call[1] in FIELDS
 
 
-class Heir(Struct, frozen=True):
+class StateHeir(Struct, frozen=True):
     """The state of NEW that has the place of one that is lost: its operator and its name.
 
     It is ``likely`` where only the kinds and types are the same, and else told by its name.
@@ -125,6 +125,14 @@ class Heir(Struct, frozen=True):
     likely: bool = False
 
 
+class FieldHeir(Struct, frozen=True):
+    """The field of NEW that may be one that is gone, under another name: ``owner`` is the class of both."""
+
+    owner: str
+    gone: str
+    field: str
+
+
 class Finding(Struct, frozen=True, kw_only=True):
     """One thing that the check found.
 
@@ -132,8 +140,8 @@ class Finding(Struct, frozen=True, kw_only=True):
     operators concerned; ``related`` are further places. ``silent`` marks what Flink itself would not report. ``subject``
     is what it is about besides operators and state (an option, a uid), where one operator can have several of its rule.
     ``cause`` is what it has in common with others of its rule, said of all operators concerned ("run with parallelism 200").
-    ``fate`` is what becomes of the state, where that is something else than for most findings of the rule. ``heir`` is where
-    its values belong, where a savepoint can be written that has them there.
+    ``fate`` is what becomes of the state, where that is something else than for most findings of the rule. ``heirs`` are where
+    its values belong, or may, so that a savepoint can be written that has them there.
     """
 
     rule: str
@@ -153,7 +161,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     subject: str | None = None
     cause: str | None = None
     fate: Fate | None = None
-    heir: Heir | None = None
+    heirs: tuple[StateHeir | FieldHeir, ...] = ()
     direction: Direction = "forward"
 
     @property

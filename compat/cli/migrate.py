@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from compat.cli.options import arguments_for, color_option, colored, load_options, loading, paths
+from compat.cli.options import arguments_for, color_option, colored, load_options, loading, paths, project_settings
 from compat.cli.rehearsal import limit_of
 from compat.cli.spelled import job_number
 from compat.escaping import no_command, visible
@@ -112,6 +112,7 @@ def _check(out: str, new: str, options: dict[str, Any]) -> Comparison:
         new_arguments=arguments_for(new, options["args"]),
         job=options["job"],
         names=options["names"],
+        ignored=project_settings(new).ignore,
         rehearse=rehearse,
     )
 

@@ -8,9 +8,20 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec import Struct
 
-from compat.check.findings import Account, Fate, Finding, MappingRow, Report
-from compat.migration.recipe import FORMAT, DropOperator, DropState, MoveState, Open, RenameOperator, RenameState, Step
+from compat.check.findings import Account, Fate, FieldHeir, Finding, Report, StateHeir
+from compat.migration.recipe import (
+    FORMAT,
+    DropOperator,
+    DropState,
+    MoveState,
+    Open,
+    RenameField,
+    RenameOperator,
+    RenameState,
+    Step,
+)
 from compat.state.model.operators import Operator
+from compat.state.model.states import StateKind
 
 _FINE = (Fate.RESTORED, Fate.MIGRATED, Fate.EMPTY)
 
@@ -32,41 +43,68 @@ class _Proposing:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._names = Counter(operator.name for operator in report.old.operators)
-        self._told = {(one.old.id, one.state): one for one in report.findings if one.old is not None and one.heir}
+        self._heirs: dict[tuple[str, str | None], tuple[Finding, StateHeir]] = {}
+        self._of_fields: set[tuple[str, str | None]] = set()
+        for finding in report.findings:
+            for heir in finding.heirs:
+                if finding.old is not None and isinstance(heir, StateHeir):
+                    self._heirs[finding.old.id, finding.state] = finding, heir
+                elif finding.old is not None:
+                    self._of_fields.add((finding.old.id, finding.state))
 
     def run(self) -> Iterator[Proposal]:
         moved: set[str] = set()
         for row in self._report.mapping:
             if row.old is not None and row.successor is not None and row.old.id not in moved:
                 moved.add(row.old.id)
-                yield self._renamed(row, row.old, row.successor)
-        asked: set[tuple[str, str | None]] = set()
+                yield self._renamed(row.old, row.successor)
+        yield from self._fields()
+        asked = self._of_fields.copy()
         for account in self._report.accounts:
             state = None if account.state is None else account.state.name
             if account.fate in _FINE or account.old.id in moved or (account.old.id, state) in asked:
                 continue
-            if account.new is None or account.fate is Fate.WRONG_HANDS:
+            reason = self._reason(account)
+            if account.new is None or account.fate is Fate.WRONG_HANDS or _of_operator(account, reason):
                 asked |= {(account.old.id, one.name) for one in account.old.states or ()} | {(account.old.id, None)}
-                yield self._without_operator(account)
+                yield self._of_operator(account, reason)
             else:
                 asked.add((account.old.id, state))
-                yield self._of_state(account)
+                yield self._of_state(account, reason)
 
-    def _renamed(self, row: MappingRow, old: Operator, successor: Operator) -> Proposal:
+    def _fields(self) -> Iterator[Proposal]:
+        """Fields that are gone, with the new ones that they may be; each once, whatever states have values of the class."""
+        found: dict[tuple[str, str], tuple[Finding, list[str]]] = {}
+        for finding in self._report.findings:
+            for heir in finding.heirs:
+                if isinstance(heir, FieldHeir):
+                    _, names = found.setdefault((heir.owner, heir.gone), (finding, []))
+                    names += [heir.field] if heir.field not in names else []
+        for (owner, gone), (finding, names) in found.items():
+            now = " or ".join(names)
+            question = (
+                f"Is {gone} of {owner} {now} now? If it may go, ignore {finding.rule} and take this question out."
+            )
+            steps = tuple(RenameField(owner=owner, name=gone, to=name) for name in names)
+            yield Proposal(Open(question=question), _said(finding), steps)
+
+    def _renamed(self, old: Operator, successor: Operator) -> Proposal:
         step = RenameOperator(operator=self._called(old), to=successor.uid or successor.id)
-        return Proposal(step, f"{old.label} is {successor.label} now, under another id ({row.by}).")
+        return Proposal(step, f"{old.label} is {successor.label} now, under another id.")
 
-    def _without_operator(self, account: Account) -> Proposal:
+    def _of_operator(self, account: Account, reason: Finding | None) -> Proposal:
+        """A question about all that an operator keeps."""
         called = self._called(account.old)
-        question = Open(operator=called, question="Which operator of NEW has its state now, or may it go?")
-        return Proposal(question, f"{account.gap or 'Nobody takes its state'}.", (DropOperator(operator=called),))
+        gone = account.new is None or account.fate is Fate.WRONG_HANDS
+        question = "Which operator of NEW has its state now, or may it go?" if gone else "May all of its state go?"
+        told = f"{account.old.label}: {account.gap or account.fate.value}." if reason is None or gone else _said(reason)
+        return Proposal(Open(operator=called, question=question), told, (DropOperator(operator=called),))
 
-    def _of_state(self, account: Account) -> Proposal:
+    def _of_state(self, account: Account, reason: Finding | None) -> Proposal:
         called = self._called(account.old)
         name = "" if account.state is None else account.state.name
-        finding = self._told.get((account.old.id, name))
-        heir = None if finding is None else finding.heir
         drop = DropState(operator=called, state=name)
+        finding, heir = self._heirs.get((account.old.id, name), (None, None))
         if finding is not None and heir is not None and not heir.likely:
             to = heir.operator.uid or heir.operator.id
             return Proposal(MoveState(operator=called, state=name, to=to), _said(finding))
@@ -74,26 +112,28 @@ class _Proposing:
             question = f"Is it {heir.state!r} now, or may it go?"
             instead = (RenameState(operator=called, state=name, to=heir.state), drop)
             return Proposal(Open(operator=called, state=name, question=question), _said(finding), instead)
-        told = self._why(account)
-        if account.state is None:
-            return Proposal(
-                Open(operator=called, question="What does it keep besides the states that are known?"), told
-            )
+        told = f"{account.gap or account.fate.value}." if reason is None else _said(reason)
         return Proposal(Open(operator=called, state=name, question="May it go?"), told, (drop,))
 
-    def _why(self, account: Account) -> str:
-        """The sentence of a finding about the account, or what is missing of it."""
+    def _reason(self, account: Account) -> Finding | None:
+        """The worst finding about the account's state, or about its operator."""
         name = None if account.state is None else account.state.name
         for finding in self._report.findings:
             if finding.old is not None and finding.old.id == account.old.id and finding.state in (name, None):
-                return _said(finding)
-        return f"{account.gap or account.fate.value}."
+                return finding
+        return None
 
     def _called(self, operator: Operator) -> str:
         """The uid, the name if it is the only one, or the id: what the savepoint knows the operator by."""
         if operator.uid is not None:
             return operator.uid
         return operator.name if self._names[operator.name] == 1 and not operator.detail.get("unnamed") else operator.id
+
+
+def _of_operator(account: Account, reason: Finding | None) -> bool:
+    """Whether an account is settled with its operator alone: its state has no name of its own, or it is not about the state."""
+    nameless = account.state is None or account.state.kind is StateKind.COORDINATOR
+    return nameless or (reason is not None and reason.state is None)
 
 
 def _said(finding: Finding) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 
-from compat.loader.jvm.differences import differences
+from compat.loader.jvm.differences import differences, snapshots
 from compat.loader.jvm.messages import (
     Node,
     OperatorRestore,
@@ -19,6 +19,7 @@ from compat.loader.jvm.messages import (
     Scope,
     StateRestore,
 )
+from compat.state.flink.snapshots import SerializerSnapshot
 
 KEY = "KEY_SERIALIZER"
 _MIGRATION = "StateMigrationException"
@@ -36,7 +37,8 @@ class StateChange(Struct, frozen=True, kw_only=True):
 
     ``reasons`` are sentences: the field, constant or class that differs. ``other_kind`` tells of a state of another kind,
     such as a map in place of a value, ``untold`` of one that the serializers' own records do not explain. ``lost`` are fields
-    of POJOs that NEW's classes do not have where OLD's had them, by class and name.
+    of POJOs that NEW's classes do not have where OLD's had them, by class and name. ``snapshots`` are what the serializers of
+    both versions say of themselves, of values and of a broadcast map's keys, where they differ.
     """
 
     name: str
@@ -46,6 +48,7 @@ class StateChange(Struct, frozen=True, kw_only=True):
     other_kind: bool = False
     untold: bool = False
     lost: tuple[tuple[str, str], ...] = ()
+    snapshots: tuple[tuple[SerializerSnapshot, SerializerSnapshot], ...] = ()
 
 
 class RestoreProblem(Struct, frozen=True, kw_only=True):
@@ -187,6 +190,11 @@ def _changes(states: Iterable[StateRestore]) -> Iterator[StateChange]:
                 other_kind=other_kind,
                 untold=any(not part.why and not differences(part.old, part.new) for part in changed),
                 lost=tuple(field for part in changed for field in part.lost),
+                snapshots=tuple(
+                    read
+                    for part in changed
+                    if not _is_fixed(part) and (read := snapshots(part.old, part.new)) is not None
+                ),
             )
 
 

@@ -16,12 +16,18 @@ def differences(old: Serializer, new: Serializer) -> tuple[str, ...]:
     """Sentences on how NEW's serializer differs from OLD's; empty if none can be told from their snapshots."""
     if old.columns and new.columns and old.columns != new.columns:
         return (f"Rows of ({', '.join(old.columns)}) became rows of ({', '.join(new.columns)}).",)
-    before, after = _read(old), _read(new)
-    if before is None or after is None:
+    read = snapshots(old, new)
+    if read is None:
         return (
             () if old.serializer == new.serializer else (f"{_short(old.serializer)} became {_short(new.serializer)}.",)
         )
-    return tuple(dict.fromkeys(between(before, after, "")))
+    return tuple(dict.fromkeys(between(*read, "")))
+
+
+def snapshots(old: Serializer, new: Serializer) -> tuple[SerializerSnapshot, SerializerSnapshot] | None:
+    """What both say of themselves, read; None where one of them cannot be."""
+    before, after = _read(old), _read(new)
+    return None if before is None or after is None else (before, after)
 
 
 def _read(serializer: Serializer) -> SerializerSnapshot | None:

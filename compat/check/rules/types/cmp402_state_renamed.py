@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compat.check import amounts, code_suggestions
 from compat.check.context import Check
-from compat.check.findings import Fate, Finding, Fix, Heir, Level
+from compat.check.findings import Fate, Finding, Fix, Level, StateHeir
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.check.sql.findings import KEEP_THE_QUERY, explained
@@ -14,13 +14,6 @@ from compat.check.states import changes
 from compat.plan.queries import of_query
 from compat.state.model.operators import Operator
 from compat.state.model.states import State
-
-
-def _migrate(check: Check) -> tuple[Fix, ...]:
-    """What else can be done where OLD's state is Flink's: it can be written anew for NEW."""
-    if check.old.kind == "snapshot":
-        return ()
-    return (Fix(text="Or move its values to a savepoint for NEW: compat migrate."),)
 
 
 def _find(check: Check) -> Iterator[Finding]:
@@ -50,9 +43,9 @@ def _find(check: Check) -> Iterator[Finding]:
                         text=f"Keep the name {old.name!r} in the state's descriptor.",
                         code=code_suggestions.descriptor(new, old.name) or code_suggestions.text_of(old.name),
                     ),
-                    *_migrate(check),
+                    *code_suggestions.migrate(check),
                 ),
-                heir=Heir(change.pair.new, new.name, likely=True),
+                heirs=(StateHeir(change.pair.new, new.name, likely=True),),
                 silent=True,
             )
 
@@ -73,9 +66,9 @@ def _to_another_operator(pair: Pair, old: State, taker: Operator, check: Check) 
                 text=f"Keep {old.name!r} in {pair.new.label}, or let it start empty.",
                 code=code_suggestions.descriptor(old),
             ),
-            *_migrate(check),
+            *code_suggestions.migrate(check),
         ),
-        heir=Heir(taker, old.name),
+        heirs=(StateHeir(taker, old.name),),
         related=() if taker.source is None else ((taker.label, taker.source),),
         silent=True,
     )

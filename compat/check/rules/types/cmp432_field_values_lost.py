@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
+from compat.check import code_suggestions
 from compat.check.class_changes import short
 from compat.check.context import Check
-from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.findings import Fate, FieldHeir, Finding, Fix, Level
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.check.states import kept_snapshots
-from compat.state.model.states import State
 
 if TYPE_CHECKING:
+    from compat.loader.jvm.answers import StateChange
     from compat.state.flink.snapshots import SerializerSnapshot
 
 _DEFAULT = "what the class's constructor puts there: 0, null, or a default of its own"
@@ -33,16 +34,26 @@ class _Lost(NamedTuple):
 
 def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
-        for state, before, after in kept_snapshots(pair):
-            for one in dict.fromkeys(_lost(before, after, _not_found(check, pair, state))):
-                yield _finding(check, pair, state, one)
+        answer = check.answer(pair)
+        migrations = () if answer is None else answer.migrations
+        for name, before, after in _snapshots(pair, migrations):
+            # The fields that Flink did not find in the classes that had declared them, where it was asked.
+            not_found = frozenset(field for change in migrations if change.name == name for field in change.lost)
+            for one in dict.fromkeys(_lost(before, after, not_found)):
+                yield _finding(check, pair, name, one)
 
 
-def _not_found(check: Check, pair: Pair, state: State) -> frozenset[tuple[str, str]]:
-    """The fields, by class and name, that Flink did not find in the classes that had declared them, where it was asked."""
-    answer = check.answer(pair)
-    migrations = () if answer is None else answer.migrations
-    return frozenset(field for change in migrations if change.name == state.name for field in change.lost)
+def _snapshots(
+    pair: Pair, migrations: tuple[StateChange, ...]
+) -> Iterator[tuple[str, SerializerSnapshot, SerializerSnapshot]]:
+    """The states of one name with what the serializers of both versions say, as both tell it, else as Flink was asked."""
+    told = set()
+    for state, before, after in kept_snapshots(pair):
+        told.add(state.name)
+        yield state.name, before, after
+    for change in migrations:
+        if change.name not in told:
+            yield from ((change.name, before, after) for before, after in change.snapshots)
 
 
 def _lost(old: SerializerSnapshot, new: SerializerSnapshot, not_found: frozenset[tuple[str, str]]) -> Iterator[_Lost]:
@@ -70,7 +81,7 @@ def _names(details: dict[str, object]) -> tuple[str, ...]:
     return tuple(map(str, names)) if isinstance(names, tuple) else ()
 
 
-def _finding(check: Check, pair: Pair, state: State, lost: _Lost) -> Finding:
+def _finding(check: Check, pair: Pair, state: str, lost: _Lost) -> Finding:
     field = f"{short(lost.cls)}.{lost.name}"
     consequence = f"Flink restores this without an error, and drops what old values have in {lost.name}."
     if lost.moved:
@@ -87,14 +98,15 @@ def _finding(check: Check, pair: Pair, state: State, lost: _Lost) -> Finding:
         text = "Nothing, if it is not needed; keep the field if it is."
     return check.finding(
         RULE,
-        f"the values of the field {field} are lost, in the state {state.name!r} of {pair.new.label}",
+        f"the values of the field {field} are lost, in the state {state!r} of {pair.new.label}",
         level=Level.ERROR if lost.moved or lost.twins else Level.WARNING,
         consequence=consequence,
         reason=reason,
         old=pair.old,
         new=pair.new,
-        state=state.name,
-        fixes=(Fix(text=text),),
+        state=state,
+        fixes=(Fix(text=text), *(code_suggestions.migrate(check) if lost.twins else ())),
+        heirs=tuple(FieldHeir(lost.cls, lost.name, twin) for twin in lost.twins),
         silent=True,
         subject=field,
     )
