@@ -12,6 +12,7 @@ from compat.check.findings import Account, Fate, Report, Verdict
 from compat.check.undecided import Undecided
 from compat.comparison import Comparison, Outcomes, compare
 from compat.loader.inputs import Input, InputKind
+from compat.loader.jvm.warm import WarmJvms
 from compat.migration.recipe import Recipe
 from compat.migration.resolving import Resolved, resolve
 from compat.savepoint.names import Names
@@ -54,11 +55,11 @@ class Migrated(Struct, frozen=True):
     kept: bool
 
 
-def migrate(migration: Migration) -> Migrated:
+def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
     """Write a savepoint by a recipe, and keep it if the program that it is for restores all of it.
 
-    Raises RequestError for a recipe that does not fit, and a `SavepointError` for what cannot be read or written; the savepoint
-    itself is never touched.
+    ``jvms`` are for callers that have several. Raises RequestError for a recipe that does not fit, and a `SavepointError` for
+    what cannot be read or written; the savepoint itself is never touched.
     """
     savepoint = migration.draft.savepoint
     resolved = resolve(migration.recipe, savepoint, migration.names)
@@ -69,7 +70,7 @@ def migrate(migration: Migration) -> Migrated:
         made = self_contained(migration.draft, changes) if migration.copy else with_references(migration.draft, changes)
         making.take(made)
         _require_counted(resolved.transfer, written, read_metadata(making.metadata))
-        outcomes = compare(_of(migration.check, making))
+        outcomes = compare(_of(migration.check, making), jvms=jvms)
         still = tuple(account for one in outcomes.outcomes for account in _open(one, migration.allow_unknown))
         passed = not still and all(_passes(one, migration.allow_unknown) for one in outcomes.outcomes)
         if passed and migration.keep:
