@@ -145,7 +145,16 @@ def _show(path: str, migration: Migration, done: Migrated, color: str) -> None:
     if not done.kept:
         _say("Nothing was kept. Next: the same command without --dry-run")
     else:
-        _say(f"Next: flink run -s {shlex.quote(out)}")
+        _say(f"Next: {' or '.join(_starts(done)) or f'flink run -s {shlex.quote(out)}'}")
+
+
+def _starts(done: Migrated) -> tuple[str, ...]:
+    """The commands that start NEW from OUT."""
+    from compat.check.findings import Report
+    from compat.report.following import start
+
+    reports = [one for one in done.outcomes.outcomes if isinstance(one, Report)]
+    return start(reports[0], None) if len(reports) == 1 else ()
 
 
 def _states(done: Migrated) -> Iterator[str]:

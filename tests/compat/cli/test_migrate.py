@@ -1,0 +1,154 @@
+"""``compat migrate``: from the recipe of a check to a savepoint that the new version restores."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from compat.cli import main
+from compat.state.flink import entries, read_metadata
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+SAVED = GOLDEN / "savepoints_of_pairs"
+PROGRAMS = GOLDEN / "pyflink-2.3" / "programs" / "pairs"
+RENAMED = "{step: rename-state, operator: count, state: count, to: total}"
+
+
+def run(*arguments: object) -> Result:
+    result = CliRunner().invoke(main, [*map(str, arguments)])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+def recipe(folder: Path, *steps: str) -> Path:
+    file = folder / "recipe.yaml"
+    file.write_text("\n".join(["recipe: 1", "steps:" if steps else "steps: []", *(f"  - {step}" for step in steps)]))
+    return file
+
+
+def migrate(pair: str, folder: Path, *steps: str, options: tuple[str, ...] = ()) -> Result:
+    return run(
+        *("migrate", SAVED / pair, PROGRAMS / pair / "new.py", folder / "out"),
+        *("--recipe", recipe(folder, *steps), *options),
+    )
+
+
+def values(folder: Path) -> dict[str, list[object]]:
+    found: dict[str, list[object]] = {}
+    for entry in entries(read_metadata(folder)):
+        if not entry.state.kind.timers:
+            found.setdefault(entry.state.declared_name, []).append(entry.value)
+    return found
+
+
+def test_a_state_has_its_values_under_the_name_that_new_asks_for(tmp_path: Path) -> None:
+    result = migrate("state_renamed", tmp_path, RENAMED)
+    assert result.exit_code == 0, result.output
+    out = tmp_path / "out"
+    assert result.stdout.splitlines() == [
+        f"{out} holds {SAVED / 'state_renamed'} for {PROGRAMS / 'state_renamed' / 'new.py'}:",
+        "  'KEYED PROCESS' (b71731f1c0df9c3076c4a455334d0ad6): python-state-count -> python-state-total, 4 entries",
+        f"It was read back and checked: {PROGRAMS / 'state_renamed' / 'new.py'} restores all of it.",
+        f"Next: flink run -s {shlex.quote(str(out))} -py {shlex.quote(str(PROGRAMS / 'state_renamed' / 'new.py'))}",
+    ]
+    assert values(out)["total"] == values(SAVED / "state_renamed")["count"]
+    checked = run("check", out, PROGRAMS / "state_renamed" / "new.py")
+    assert checked.exit_code == 0, checked.output
+
+
+@pytest.mark.parametrize("pair", ["uids_added", "branches_swapped_no_uid", "operator_inserted_no_uid"])
+def test_what_a_check_can_tell_is_a_recipe_without_questions(pair: str, tmp_path: Path) -> None:
+    old, new, file = PROGRAMS / pair / "old.py", PROGRAMS / pair / "new.py", tmp_path / "recipe.yaml"
+    assert run("check", SAVED / pair, new, "--names", old, "--write-recipe", file).exit_code == 1
+    result = run("migrate", SAVED / pair, new, tmp_path / "out", "--recipe", file, "--names", old)
+    assert result.exit_code == 0, result.output
+    assert values(tmp_path / "out") == values(SAVED / pair)
+    assert run("check", tmp_path / "out", new).exit_code == 0
+
+
+def test_what_a_check_cannot_tell_is_a_question_that_is_refused(tmp_path: Path) -> None:
+    new, file = PROGRAMS / "state_renamed" / "new.py", tmp_path / "recipe.yaml"
+    checked = run("check", SAVED / "state_renamed", new, "--write-recipe", file)
+    assert checked.stderr == f"{file}: 0 steps, 1 open questions. Read it before compat migrate.\n"
+    result = run("migrate", SAVED / "state_renamed", new, tmp_path / "out", "--recipe", file)
+    assert (result.exit_code, (tmp_path / "out").exists()) == (2, False)
+    assert "count of count: Is it 'total' now, or may it go?" in result.stderr
+    answer = file.read_text().partition("steps:\n")[2].partition("  #   - ")[2].partition("  #   - ")[0]
+    file.write_text(f"steps:\n  - {answer.replace('  #     ', '    ')}")
+    assert run("migrate", SAVED / "state_renamed", new, tmp_path / "out", "--recipe", file).exit_code == 0
+
+
+def test_the_name_of_a_recipe_is_not_written_over(tmp_path: Path) -> None:
+    file = recipe(tmp_path, RENAMED)
+    before = file.read_text()
+    result = run("check", SAVED / "state_renamed", PROGRAMS / "state_renamed" / "new.py", "--write-recipe", file)
+    assert (result.exit_code, file.read_text()) == (2, before)
+    assert "File exists" in result.stderr
+
+
+def test_a_recipe_that_leaves_a_state_behind_writes_nothing(tmp_path: Path) -> None:
+    result = migrate("state_renamed", tmp_path)
+    assert result.exit_code == 1
+    assert "The recipe has no step for the state 'count' of 'KEYED PROCESS': lost." in result.stdout
+    assert result.stdout.endswith("Nothing was written. Change the recipe, or NEW.\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["recipe.yaml"]
+
+
+def test_a_state_that_is_dropped_by_name_is_no_loss(tmp_path: Path) -> None:
+    result = migrate("state_renamed", tmp_path, "{step: drop-state, operator: count, state: count}")
+    assert result.exit_code == 0, result.output
+    assert "'KEYED PROCESS' (b71731f1c0df9c3076c4a455334d0ad6): python-state-count dropped" in result.stdout
+    assert "count" not in values(tmp_path / "out")
+
+
+def test_an_operator_goes_by_name(tmp_path: Path) -> None:
+    result = migrate("operator_removed", tmp_path, "{step: drop-operator, operator: count3}")
+    assert result.exit_code == 0, result.output
+    assert "dropped" in result.stdout
+
+
+def test_a_dry_run_does_it_all_and_keeps_nothing(tmp_path: Path) -> None:
+    result = migrate("state_renamed", tmp_path, RENAMED, options=("--dry-run",))
+    assert result.exit_code == 0
+    assert "4 entries" in result.stdout
+    assert "Nothing was kept." in result.stdout
+    assert [path.name for path in tmp_path.iterdir()] == ["recipe.yaml"]
+
+
+def test_with_copy_it_can_be_moved(tmp_path: Path) -> None:
+    assert migrate("state_renamed", tmp_path, RENAMED, options=("--copy",)).exit_code == 0
+    before = values(tmp_path / "out")
+    shutil.move(tmp_path / "out", tmp_path / "elsewhere")
+    assert values(tmp_path / "elsewhere") == before
+
+
+def test_a_class_that_no_serializer_names_is_refused(tmp_path: Path) -> None:
+    result = migrate("state_renamed", tmp_path, RENAMED, "{step: rename-class, class: acme.Order, to: acme.Sale}")
+    assert result.exit_code == 2
+    assert "No serializer in the savepoint names the class acme.Order" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_nothing_is_written_over(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "file").touch()
+    result = migrate("state_renamed", tmp_path, RENAMED)
+    assert (result.exit_code, "something is there already" in result.stderr) == (2, True)
+
+
+def test_a_savepoint_that_is_none_is_told(tmp_path: Path) -> None:
+    result = run(
+        "migrate", tmp_path, PROGRAMS / "state_renamed" / "new.py", tmp_path / "out", "--recipe", recipe(tmp_path)
+    )
+    assert result.exit_code == 2
+    assert result.stderr.startswith("CMP501: ")
+
+
+def test_the_savepoint_is_as_it_was(tmp_path: Path) -> None:
+    before = {path: path.read_bytes() for path in (SAVED / "state_renamed").iterdir()}
+    migrate("state_renamed", tmp_path, RENAMED)
+    assert {path: path.read_bytes() for path in (SAVED / "state_renamed").iterdir()} == before

@@ -1,0 +1,92 @@
+"""Recipes as files: what is read, and what a person is told of one that is wrong."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from compat.migration.recipe import (
+    STEPS,
+    DropOperator,
+    DropState,
+    MoveState,
+    Open,
+    RenameClass,
+    RenameField,
+    RenameOperator,
+    RenameState,
+    read_recipe,
+)
+from compat.savepoint.operators import RequestError
+
+EVERY = """
+recipe: 1
+steps:
+  - {step: rename-operator, operator: a, to: b}
+  - {step: drop-operator, operator: a}
+  - {step: rename-state, operator: a, state: s, to: t}
+  - {step: move-state, operator: a, state: s, to: b, as: t}
+  - {step: move-state, operator: a, state: s, to: b}
+  - {step: drop-state, operator: a, state: s}
+  - {step: rename-class, class: acme.Old, to: acme.New}
+  - {step: rename-field, class: acme.Old, field: f, to: g}
+  - {step: open, question: What?, operator: a, state: s}
+"""
+
+
+def written(text: str, folder: Path) -> str:
+    file = folder / "recipe.yaml"
+    file.write_text(text)
+    return str(file)
+
+
+def test_every_step_is_read(tmp_path: Path) -> None:
+    recipe = read_recipe(written(EVERY, tmp_path))
+    assert recipe.steps == (
+        RenameOperator(operator="a", to="b"),
+        DropOperator(operator="a"),
+        RenameState(operator="a", state="s", to="t"),
+        MoveState(operator="a", state="s", to="b", name="t"),
+        MoveState(operator="a", state="s", to="b"),
+        DropState(operator="a", state="s"),
+        RenameClass(name="acme.Old", to="acme.New"),
+        RenameField(owner="acme.Old", name="f", to="g"),
+        Open(question="What?", operator="a", state="s"),
+    )
+    assert recipe.questions == recipe.steps[-1:]
+    assert {type(step) for step in recipe.steps} == set(STEPS)
+    assert msgspec.yaml.decode(msgspec.yaml.encode(recipe), type=type(recipe)) == recipe
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("steps: [{step: rename-stat, operator: a, state: s, to: t}]", "no step is called 'rename-stat'. Did you mean"),
+        ("steps: [{step: nonsense}]", "no step is called 'nonsense'. There are rename-operator, drop-operator,"),
+        ("steps: [{step: drop-state, operator: a}]", "step 1: object missing required field `state`."),
+        ("steps: [{step: drop-operator, operator: a}, {step: drop-state, operator: a, state: 3}]", "step 2: expected"),
+        ("steps: [{step: drop-operator, operator: a, too: b}]", "step 1: object contains unknown field `too`."),
+        ("steps: [{operator: a}]", "step 1: object missing required field `step`."),
+        ("step: []", "the recipe: object contains unknown field `step`."),
+        ("recipe: 2\nsteps: []", "recipes of format 2 are not known here"),
+        ("steps: [", "this is no YAML"),
+        ("- a", "the recipe: expected"),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_place(text: str, told: str, tmp_path: Path) -> None:
+    file = written(text, tmp_path)
+    with pytest.raises(RequestError) as refused:
+        read_recipe(file)
+    assert str(refused.value).startswith(f"{file}: {told}")
+
+
+def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match=r"recipe\.yaml: cannot be read: No such file"):
+        read_recipe(str(tmp_path / "recipe.yaml"))
+
+
+def test_a_file_that_is_too_large_is_not_read(tmp_path: Path) -> None:
+    with pytest.raises(RequestError, match="a recipe of more than"):
+        read_recipe(written("# " + "x" * (1 << 20), tmp_path))
