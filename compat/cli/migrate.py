@@ -168,6 +168,8 @@ def _states(done: Migrated) -> Iterator[str]:
             yield f"{labels[key.operator]}: {key.name} -> {target.name}, {entries}"
         else:
             yield f"{labels[key.operator]}: {key.name} -> {target.name} of {labels[target.operator]}, {entries}"
+    for key in transfer.converted:
+        yield f"{labels[key.operator]}: {key.name} converted, {done.entries.get(key, 0):,} entries"
     for name, now in transfer.types.classes.items():
         yield f"class {name} -> {now}"
     for field, now in transfer.types.fields.items():

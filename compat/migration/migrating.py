@@ -11,16 +11,19 @@ from msgspec.structs import replace
 from compat.check.findings import Account, Fate, Report, Verdict
 from compat.check.undecided import Undecided
 from compat.comparison import Comparison, Outcomes, compare
-from compat.loader.inputs import Input, InputKind
+from compat.loader.failure import Side
+from compat.loader.inputs import Input, InputKind, load, opened
 from compat.loader.jvm.warm import WarmJvms
 from compat.migration.recipe import Recipe
 from compat.migration.resolving import Resolved, resolve
+from compat.plan.facts import Program, facts_of
 from compat.savepoint.names import Names
 from compat.savepoint.operators import RequestError
 from compat.state.flink import Draft, Savepoint, read_metadata, self_contained, with_references
 from compat.state.flink.header_parts import Field, StateKey
 from compat.state.flink.remapping import Remapped, Unfinished, unfinished
 from compat.state.flink.transfer import Transfer, Transferred, count_entries, write_states
+from compat.state.model.job import Refused
 
 
 class Migration(Struct, frozen=True, kw_only=True):
@@ -62,7 +65,8 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
     what cannot be read or written; the savepoint itself is never touched.
     """
     savepoint = migration.draft.savepoint
-    resolved = resolve(migration.recipe, savepoint, migration.names)
+    new = _new(migration) if migration.recipe.converts else None
+    resolved = resolve(migration.recipe, savepoint, migration.names, new)
     with unfinished(migration.check.old) as making:
         written = write_states(savepoint, resolved.transfer, making.folder)
         _require_all_met(resolved.transfer, written)
@@ -76,6 +80,17 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
         if passed and migration.keep:
             making.finish()
         return Migrated(resolved, written.entries, made, outcomes, still, passed, passed and migration.keep)
+
+
+def _new(migration: Migration) -> Program:
+    """The job that is to restore the savepoint, as it says how it writes its values. Raises InputError."""
+    check = migration.check
+    with opened(check.new, check.new_arguments, Side.NEW) as given:
+        plans = load(given, check.load, Side.NEW)
+    plan = plans[check.job or 0 if len(plans) > 1 else 0]
+    if isinstance(plan, Refused):
+        raise RequestError(f"Flink refuses {check.new}: {plan.error.told}")
+    return facts_of(plan, name=check.new, kind=given.kind)
 
 
 def _of(check: Comparison, making: Unfinished) -> Comparison:

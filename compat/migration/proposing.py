@@ -11,6 +11,7 @@ from msgspec import Struct
 from compat.check.findings import Account, Fate, FieldHeir, Finding, Report, StateHeir
 from compat.migration.recipe import (
     FORMAT,
+    ConvertState,
     DropOperator,
     DropState,
     MoveState,
@@ -21,7 +22,7 @@ from compat.migration.recipe import (
     Step,
 )
 from compat.state.model.operators import Operator
-from compat.state.model.states import StateKind
+from compat.state.model.states import StateKind, StateScope
 
 _FINE = (Fate.RESTORED, Fate.MIGRATED, Fate.EMPTY)
 
@@ -113,6 +114,9 @@ class _Proposing:
             instead = (RenameState(operator=called, state=name, to=heir.state), drop)
             return Proposal(Open(operator=called, state=name, question=question), _said(finding), instead)
         told = f"{account.gap or account.fate.value}." if reason is None else _said(reason)
+        if _another_type(account):
+            asked = Open(operator=called, state=name, question="Can its values be converted, or may it go?")
+            return Proposal(asked, told, (ConvertState(operator=called, state=name), drop))
         return Proposal(Open(operator=called, state=name, question="May it go?"), told, (drop,))
 
     def _reason(self, account: Account) -> Finding | None:
@@ -134,6 +138,16 @@ def _of_operator(account: Account, reason: Finding | None) -> bool:
     """Whether an account is settled with its operator alone: its state has no name of its own, or it is not about the state."""
     nameless = account.state is None or account.state.kind is StateKind.COORDINATOR
     return nameless or (reason is not None and reason.state is None)
+
+
+def _another_type(account: Account) -> bool:
+    """Whether NEW has the state, for values that another serializer writes."""
+    old = account.state
+    states = () if account.new is None or old is None or old.scope is not StateScope.KEYED else account.new.states or ()
+    return any(
+        old is not None and one.name == old.name and one.kind is old.kind and one.serializers is not None
+        for one in states
+    )
 
 
 def _said(finding: Finding) -> str:

@@ -83,6 +83,20 @@ class RenameField(_Step, frozen=True, kw_only=True, tag="rename-field"):
     to: str
 
 
+class ConvertState(_Step, frozen=True, kw_only=True, tag="convert-state"):
+    """The values of a keyed state as NEW's serializer writes them; no value is lost on the way.
+
+    Of records, ``fields`` has fields of NEW with those that they were, ``constants`` fields of NEW that OLD had not, and
+    ``without`` fields of OLD that go.
+    """
+
+    operator: str
+    state: str
+    fields: dict[str, str] = {}
+    constants: dict[str, bool | int | float | str | None] = {}
+    without: tuple[str, ...] = ()
+
+
 class Open(_Step, frozen=True, kw_only=True, tag="open"):
     """A question that nobody has answered yet: a recipe with one of these is not carried out."""
 
@@ -91,7 +105,17 @@ class Open(_Step, frozen=True, kw_only=True, tag="open"):
     state: str | None = None
 
 
-Step = RenameOperator | DropOperator | RenameState | MoveState | DropState | RenameClass | RenameField | Open
+Step = (
+    RenameOperator
+    | DropOperator
+    | RenameState
+    | MoveState
+    | DropState
+    | RenameClass
+    | RenameField
+    | ConvertState
+    | Open
+)
 STEPS: tuple[type[_Step], ...] = (
     RenameOperator,
     DropOperator,
@@ -100,6 +124,7 @@ STEPS: tuple[type[_Step], ...] = (
     DropState,
     RenameClass,
     RenameField,
+    ConvertState,
     Open,
 )
 
@@ -114,6 +139,11 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def questions(self) -> tuple[Open, ...]:
         """The questions that are open."""
         return tuple(step for step in self.steps if isinstance(step, Open))
+
+    @property
+    def converts(self) -> bool:
+        """Whether NEW has to say how it writes its values."""
+        return any(isinstance(step, ConvertState) for step in self.steps)
 
 
 def read_recipe(path: str) -> Recipe:

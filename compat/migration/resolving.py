@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from compat.migration.recipe import (
+    ConvertState,
     DropOperator,
     DropState,
     MoveState,
@@ -17,12 +18,15 @@ from compat.migration.recipe import (
     RenameOperator,
     RenameState,
 )
+from compat.plan.facts import Program
 from compat.savepoint.names import Names
 from compat.savepoint.operators import Operators, RequestError, new_id
 from compat.state.flink import NewId, OperatorState, Savepoint
 from compat.state.flink.header_parts import Field, StateKey, TypeNames
 from compat.state.flink.state_entries import StoredState, stored_states
+from compat.state.flink.transcoding import Conversion, Fields
 from compat.state.flink.transfer import StateTarget, Transfer
+from compat.state.model.states import StateScope
 from compat.state.names import PYTHON_PREFIX
 
 
@@ -33,12 +37,16 @@ class Resolved(Struct, frozen=True):
     labels: dict[str, str]
 
 
-def resolve(recipe: Recipe, savepoint: Savepoint, names: Names) -> Resolved:
-    """What a recipe means for a savepoint. Raises RequestError for what is open, not there, or said twice."""
+def resolve(recipe: Recipe, savepoint: Savepoint, names: Names, new: Program | None = None) -> Resolved:
+    """What a recipe means for a savepoint. Raises RequestError for what is open, not there, or said twice.
+
+    ``new`` is the program that says how it writes its values; only steps that convert some look at it.
+    """
     if recipe.questions:
         raise RequestError(_open(recipe.questions))
     resolving = _Resolving(savepoint, names)
-    for step in recipe.steps:
+    # What a state and its operator are called in NEW is known once all other steps are.
+    for step in sorted(recipe.steps, key=lambda one: isinstance(one, ConvertState)):
         match step:
             case RenameOperator():
                 resolving.rename_operator(step)
@@ -50,6 +58,8 @@ def resolve(recipe: Recipe, savepoint: Savepoint, names: Names) -> Resolved:
                 resolving.rename_class(step)
             case RenameField():
                 resolving.rename_field(step)
+            case ConvertState():
+                resolving.convert(step, new)
     return resolving.result()
 
 
@@ -77,18 +87,23 @@ class _Resolving:
         self._added: dict[str, NewId] = {}
         self._classes: dict[str, str] = {}
         self._fields: dict[Field, str] = {}
+        self._converted: dict[StateKey, Conversion] = {}
 
     def result(self) -> Resolved:
-        transfer = Transfer(
+        transfer = self._transfer()
+        labels = {operator.id: self._operators.label(operator) for operator in self._savepoint.operators}
+        labels |= {id: f"{new.uid!r} ({id})" if new.uid else f"operator {id}" for id, new in self._added.items()}
+        return Resolved(transfer, labels)
+
+    def _transfer(self) -> Transfer:
+        return Transfer(
             ids=self._committers | self._ids,
             dropped=frozenset(self._dropped),
             states=self._states,
             added=self._added,
             types=TypeNames(self._classes, self._fields),
+            converted=self._converted,
         )
-        labels = {operator.id: self._operators.label(operator) for operator in self._savepoint.operators}
-        labels |= {id: f"{new.uid!r} ({id})" if new.uid else f"operator {id}" for id, new in self._added.items()}
-        return Resolved(transfer, labels)
 
     def rename_operator(self, step: RenameOperator) -> None:
         operator = self._once(self._operators.one(step.operator))
@@ -137,6 +152,20 @@ class _Resolving:
         if self._fields.setdefault(Field(step.owner, step.name), step.to) != step.to:
             raise RequestError(f"The recipe gives two names to the field {step.name} of {step.owner}.")
 
+    def convert(self, step: ConvertState, new: Program | None) -> None:
+        operator = self._operators.one(step.operator)
+        fields = Fields(step.fields, step.constants, frozenset(step.without))
+        for state in self._states_called(operator, step.state):
+            key = StateKey(operator.id, state.name, state.kind.keyed)
+            becomes = self._transfer().becomes(key)
+            serializer = None if becomes is None or new is None else _serializer_of(becomes, new)
+            if serializer is None or not key.keyed or key in self._converted:
+                raise RequestError(
+                    f"The values of the state {step.state!r} of {self._operators.label(operator)} cannot be converted: "
+                    f"{_not_converted(key, becomes, twice=key in self._converted)}."
+                )
+            self._converted[key] = Conversion(serializer, fields)
+
     def _once(self, operator: OperatorState) -> OperatorState:
         if operator.id in self._ids or operator.id in self._dropped:
             raise RequestError(f"The recipe says twice what becomes of {self._operators.label(operator)}.")
@@ -150,3 +179,23 @@ class _Resolving:
             there = ", ".join(dict.fromkeys(state.declared_name for state in stored)) or "no state"
             raise RequestError(f"{self._operators.label(operator)} has no state {name!r}. It has {there}.")
         yield from found
+
+
+def _serializer_of(state: StateKey, new: Program) -> bytes | None:
+    """What NEW's serializer of a state's values says of itself; None where NEW does not tell."""
+    for operator in new.operators:
+        if state.operator in (operator.id, operator.user_hash):
+            for one in operator.states or ():
+                if one.name == state.name and (one.scope is StateScope.KEYED) is state.keyed:
+                    return None if one.serializers is None else one.serializers.value
+    return None
+
+
+def _not_converted(key: StateKey, becomes: StateKey | None, *, twice: bool) -> str:
+    if twice:
+        return "the recipe has two steps for that"
+    if becomes is None:
+        return "another step drops it"
+    if not key.keyed:
+        return "only values of keys are converted"
+    return f"NEW does not tell how it writes {becomes.name!r} of operator {becomes.operator}; jars and SQL do"

@@ -33,13 +33,14 @@ class Part(Enum):
     KEY_SERIALIZER = "key serializer"
     STATE = "state"
     STATE_NAME = "state name"
+    SERIALIZER = "serializer of a state"
     FRAME = "bytes behind their length"
     CLASS_NAME = "class name"
     FIELD_NAME = "field name"
 
 
 class Place(NamedTuple):
-    """Where in the bytes a part stands. ``owner`` is the class that a field is one of."""
+    """Where in the bytes a part stands. ``owner`` is the class that a field is one of, or what a serializer is of."""
 
     part: Part
     begin: int

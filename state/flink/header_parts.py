@@ -16,6 +16,7 @@ from compat.state.flink.binary import ByteReader, Part, Place
 from compat.state.flink.errors import NotWritten
 from compat.state.flink.headers import (
     FIRST_COMPRESSED_OPERATOR_VERSION,
+    VALUES,
     BackendHeader,
     read_keyed_header,
     read_operator_header,
@@ -56,19 +57,29 @@ class HeaderParts(Struct, frozen=True):
     met: frozenset[str | Field]
 
 
-def keyed_parts(data: bytes, path: str, types: TypeNames) -> HeaderParts:
-    """The parts of a keyed backend's header. Raises NotWritten for one that cannot be read to its end."""
+def keyed_parts(data: bytes, path: str, types: TypeNames, values: Mapping[str, bytes]) -> HeaderParts:
+    """The parts of a keyed backend's header, with other serializers for the values of some states, by their names.
+
+    Raises NotWritten for one that cannot be read to its end.
+    """
     places: list[Place] = []
-    return _parts(read_keyed_header(data, path, places=places), data, places, types, path)
+    return _parts(read_keyed_header(data, path, places=places), data, places, types, values, path)
 
 
 def operator_parts(data: bytes, path: str, types: TypeNames) -> HeaderParts:
     """The parts of an operator state's header. Raises as `keyed_parts` does."""
     places: list[Place] = []
-    return _parts(read_operator_header(data, path, places=places), data, places, types, path)
+    return _parts(read_operator_header(data, path, places=places), data, places, types, {}, path)
 
 
-def _parts(header: BackendHeader, data: bytes, places: list[Place], types: TypeNames, path: str) -> HeaderParts:
+def _parts(
+    header: BackendHeader,
+    data: bytes,
+    places: list[Place],
+    types: TypeNames,
+    values: Mapping[str, bytes],
+    path: str,
+) -> HeaderParts:
     if header.unreadable is not None:
         raise NotWritten(
             "states whose header cannot be read to its end cannot be written anew",
@@ -79,6 +90,7 @@ def _parts(header: BackendHeader, data: bytes, places: list[Place], types: TypeN
     met: set[str | Field] = set()
 
     def new(place: Place) -> bytes | None:
+        """The bytes of a state are those behind its name, and types have their other names."""
         if place.part is Part.STATE_NAME:
             return b""
         key = _key(place, data)
@@ -88,14 +100,20 @@ def _parts(header: BackendHeader, data: bytes, places: list[Place], types: TypeN
         met.add(key)
         return write_utf(name)
 
-    def within(place: Place) -> bytes:
+    def within(place: Place, value: bytes | None = None) -> bytes:
         inside = (one for one in places if place.begin <= one.begin and one.end <= place.end and one != place)
-        return splice(data[: place.end], inside, new, begin=place.begin)
+        of_values = (Part.SERIALIZER, VALUES)
+        return splice(
+            data[: place.end],
+            inside,
+            lambda one: value if value is not None and (one.part, one.owner) == of_values else new(one),
+            begin=place.begin,
+        )
 
     keys = [within(place) for place in places if place.part is Part.KEY_SERIALIZER]
     metas = (*header.states, *header.broadcast_states)
-    states = [within(place) for place in places if place.part is Part.STATE]
-    named = {meta.name: state for meta, state in zip(metas, states, strict=True)}
+    states = (place for place in places if place.part is Part.STATE)
+    named = {meta.name: within(place, values.get(meta.name)) for meta, place in zip(metas, states, strict=True)}
     return HeaderParts(header, keys[0] if keys else b"", named, frozenset(met))
 
 

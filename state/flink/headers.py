@@ -16,6 +16,9 @@ from compat.state.flink.binary import ByteReader, Part, Place
 from compat.state.flink.errors import SavepointError, TruncatedSavepoint
 from compat.state.flink.snapshots import SerializerSnapshot, read_snapshot
 
+VALUES = "VALUE_SERIALIZER"
+"""What the serializer of a state's values is called."""
+
 STATE_TYPES = ("KEY_VALUE", "OPERATOR", "BROADCAST", "PRIORITY_QUEUE", "KEY_VALUE_V2")
 
 _KEYED_VERSIONS = (6,)
@@ -177,7 +180,9 @@ def _read_state(reader: ByteReader) -> StateMeta:
     number = reader.count("serializers", 12)
     serializers: list[tuple[str, SerializerSnapshot]] = []
     for _ in range(number):
-        serializers.append((reader.utf(), read_snapshot(reader)))
+        key, at = reader.utf(), reader.position
+        serializers.append((key, read_snapshot(reader)))
+        reader.note(Part.SERIALIZER, at, key)
         if not serializers[-1][1].complete:
             break
     reader.note(Part.STATE, begin)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -13,14 +13,17 @@ from compat.state.flink.contents import Entry, Place, framed, places, stream_ent
 from compat.state.flink.errors import NotWritten
 from compat.state.flink.handles import KeyGroupRange, KeyGroups, RelativeFile
 from compat.state.flink.header_parts import HeaderParts, StateKey, TypeNames, keyed_header, keyed_parts
+from compat.state.flink.headers import StateMeta
 from compat.state.flink.keyed_entries import decompressed, is_framed
 from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
 from compat.state.flink.states import header_bytes
 from compat.state.flink.stream_readers import StreamReader, pieces
+from compat.state.flink.transcoding import Conversion, Unconvertible, converter
 
 
 class KeyedSource(Struct, frozen=True):
-    """The keyed state of a subtask: the operator's id and max parallelism, the handle, its header, where key groups are."""
+    """The keyed state of a subtask: the operator's id and max parallelism, the handle, its header, where key groups are, and
+    what writes the values of some states anew."""
 
     savepoint: Savepoint
     operator: str
@@ -28,6 +31,7 @@ class KeyedSource(Struct, frozen=True):
     handle: KeyGroups
     parts: HeaderParts
     places: Mapping[int, Place]
+    convert: Mapping[str, Callable[[bytes], bytes]]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -52,9 +56,16 @@ class Taken(NamedTuple):
 
 
 def keyed_source(
-    savepoint: Savepoint, operator: OperatorState, subtask: SubtaskState, types: TypeNames
+    savepoint: Savepoint,
+    operator: OperatorState,
+    subtask: SubtaskState,
+    types: TypeNames,
+    conversions: Mapping[str, Conversion],
 ) -> KeyedSource | None:
-    """The keyed state of a subtask; None where it has none. Raises NotWritten for a form without the lengths of its entries."""
+    """The keyed state of a subtask; None where it has none.
+
+    Raises NotWritten for a form without the lengths of its entries, and for values that do not become others.
+    """
     handle = subtask.managed_keyed
     if handle is None:
         return None
@@ -65,9 +76,33 @@ def keyed_source(
             why=f"operator {operator.id} has it",
             advice="Take a canonical savepoint of the job: flink savepoint --type canonical.",
         )
-    parts = keyed_parts(header_bytes(savepoint, handle), savepoint.path, types)
+    values = {name: conversion.written for name, conversion in conversions.items()}
+    parts = keyed_parts(header_bytes(savepoint, handle), savepoint.path, types, values)
     found = {place.number: place for place in places(handle)}
-    return KeyedSource(savepoint, operator.id, operator.max_parallelism, handle, parts, found)
+    convert = {
+        meta.name: _converter(savepoint, conversions[meta.name], meta)
+        for meta in parts.header.states
+        if meta.name in conversions
+    }
+    return KeyedSource(savepoint, operator.id, operator.max_parallelism, handle, parts, found, convert)
+
+
+def _converter(savepoint: Savepoint, conversion: Conversion, meta: StateMeta) -> Callable[[bytes], bytes]:
+    """What writes the values of a state anew, with words of its own for one that cannot be."""
+    what = f"the values of the state `{meta.name}` cannot be converted"
+    advice = "Say in the recipe what becomes of them: fields, constants and without; or drop the state."
+    try:
+        convert = converter(conversion, meta)
+    except Unconvertible as error:
+        raise NotWritten(what, path=savepoint.path, why=str(error), advice=advice) from None
+
+    def told(value: bytes) -> bytes:
+        try:
+            return convert(value)
+        except Unconvertible as error:
+            raise NotWritten(what, path=savepoint.path, why=str(error), advice=advice) from None
+
+    return told
 
 
 def write_keyed_state(taken: Sequence[Taken], groups: range, file: str, count: Counter[StateKey]) -> KeyGroups | None:
@@ -127,8 +162,10 @@ def _renumbered(
     for source, names in taken:
         keys = [StateKey(source.operator, name, keyed=True) for name in source.names]
         new = [numbers[names[name]] if name in names else None for name in source.names]
+        convert = [source.convert.get(name) for name in source.names]
         for entry in source.entries(group):
             number = new[entry.state]
             if number is not None:
                 count[keys[entry.state]] += 1
-                yield Entry(number, entry.key, entry.value)
+                write = convert[entry.state]
+                yield Entry(number, entry.key, entry.value if write is None else write(entry.value))

@@ -20,7 +20,8 @@ from compat.state.flink.snapshot_classes import COMPOSITE, GENERIC, SIMPLE, seri
 MAX_DEPTH = 48
 """Serializers within serializers; types of real programs stay below ten."""
 
-_UTIL_VERSION = 2
+LAYOUT = 2
+"""The layout in which `TypeSerializerSnapshotSerializationUtil` writes snapshots, since Flink 1.8."""
 _COMPOSITE_MAGIC = 911108
 _NESTED_MAGIC = 1333245
 _OPTIONAL_MAP_MAGIC = 0x4F2C69A3D70
@@ -55,6 +56,11 @@ class SerializerSnapshot(Struct, frozen=True):
     def __hash__(self) -> int:
         return hash(self._identity)
 
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A detail that is texts, such as a POJO's ``fields``; empty where there is none."""
+        found = dict(self.details).get(name)
+        return tuple(map(str, found)) if isinstance(found, tuple) else ()
+
     @property
     def _identity(self) -> tuple[object, ...]:
         names = "class_name", "version", "nested", "serializer", "details", "unknown", "complete"
@@ -71,7 +77,7 @@ def read_snapshot(reader: ByteReader) -> SerializerSnapshot:
     Raises a `SavepointError` if the bytes are damaged; an unknown class is no error.
     """
     util_version = reader.integer()
-    if util_version != _UTIL_VERSION:
+    if util_version != LAYOUT:
         reader.damaged(f"serializer snapshot layout {util_version}", "Flink 1.8 and later write layout 2")
     return read_versioned(reader, 0)
 

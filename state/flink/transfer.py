@@ -28,6 +28,7 @@ from compat.state.flink.operator_transfer import OperatorSource, of_subtask, ope
 from compat.state.flink.remapping import writing
 from compat.state.flink.rewriting import Changes, Handles, NewId, NewOperator
 from compat.state.flink.savepoint import OperatorState, Savepoint
+from compat.state.flink.transcoding import Conversion
 from compat.state.key_groups import key_groups_of_subtask
 
 _FIRST_WITH_SUBTASKS = 3
@@ -45,7 +46,7 @@ class Transfer(Struct, frozen=True, kw_only=True):
     """What becomes of a savepoint. Operators have the ids of the savepoint; all changes are made at once.
 
     ``states`` has None for a state that is dropped; what is not named stays. ``added`` are operators that are not there and
-    are given states, by their ids.
+    are given states, by their ids. ``converted`` are keyed states whose values another serializer is to read.
     """
 
     ids: Mapping[str, NewId] = {}
@@ -53,6 +54,7 @@ class Transfer(Struct, frozen=True, kw_only=True):
     states: Mapping[StateKey, StateTarget | None] = {}
     added: Mapping[str, NewId] = {}
     types: TypeNames = TypeNames()
+    converted: Mapping[StateKey, Conversion] = {}
 
     def becomes(self, key: StateKey) -> StateKey | None:
         """The state that one of the savepoint is in the new one; None for one that is dropped."""
@@ -86,7 +88,7 @@ def count_entries(savepoint: Savepoint, operators: Collection[str]) -> Counter[S
     found: Counter[StateKey] = Counter()
     for operator in savepoint.operators:
         if operator.id in operators:
-            owner = _Owner(savepoint, operator, TypeNames())
+            owner = _Owner(savepoint, operator, Transfer())
             for source in owner.keyed:
                 keys = [StateKey(operator.id, name, True) for name in source.names]
                 found.update(keys[entry.state] for group in source.places for entry in source.entries(group))
@@ -99,15 +101,19 @@ def count_entries(savepoint: Savepoint, operators: Collection[str]) -> Counter[S
 class _Owner:
     """An operator of the savepoint, with the states that its subtasks have; they are read when they are asked for."""
 
-    def __init__(self, savepoint: Savepoint, operator: OperatorState, types: TypeNames) -> None:
+    def __init__(self, savepoint: Savepoint, operator: OperatorState, transfer: Transfer) -> None:
         self._savepoint = savepoint
-        self._types = types
+        self._types = transfer.types
+        self._conversions = {
+            key.name: one for key, one in transfer.converted.items() if key.operator == operator.id and key.keyed
+        }
         self.operator = operator
 
     @cached_property
     def keyed(self) -> tuple[KeyedSource, ...]:
         found = (
-            keyed_source(self._savepoint, self.operator, subtask, self._types) for subtask in self.operator.subtasks
+            keyed_source(self._savepoint, self.operator, subtask, self._types, self._conversions)
+            for subtask in self.operator.subtasks
         )
         return tuple(one for one in found if one is not None)
 
@@ -150,13 +156,13 @@ class _Writing:
         self._savepoint = savepoint
         self._transfer = transfer
         self._folder = folder
-        self._owners = {operator.id: _Owner(savepoint, operator, transfer.types) for operator in savepoint.operators}
+        self._owners = {operator.id: _Owner(savepoint, operator, transfer) for operator in savepoint.operators}
         self._entries: Counter[StateKey] = Counter()
 
     def run(self) -> Transferred:
         self._require()
         types = {id: owner.met() for id, owner in self._named_owners()}
-        changed = {id for id, met in types.items() if met}
+        changed = {id for id, met in types.items() if met} | {key.operator for key in self._transfer.converted}
         for key, target in self._transfer.states.items():
             changed |= {key.operator} if target is None else {key.operator, target.operator}
         handles, added = {}, []
@@ -172,6 +178,9 @@ class _Writing:
     def _require(self) -> None:
         """Raise unless the operators that are named are there, and their metadata has a form that is written."""
         there = self._owners.keys()
+        for key in self._transfer.converted:
+            if key.operator not in there or not key.keyed:
+                raise self._refused(f"the values of the state `{key.name}` cannot be converted", "it is not of keys")
         for key, target in self._transfer.states.items():
             known = key.operator in there and (target is None or target.operator in there | self._transfer.added.keys())
             if not known:

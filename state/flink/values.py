@@ -312,20 +312,24 @@ def _row(snapshot: SerializerSnapshot) -> Decoder:
 
 
 def row_reader(names: tuple[str, ...], fields: Sequence[Read], *, kind: bool) -> Read:
-    """Reads rows as `RowSerializer` writes them: bits for the kind of change and for each null, then the other fields."""
-    bits = 2 * kind + len(fields)
-    size = -(-bits // 8)
+    """Reads rows as `RowSerializer` writes them: a mask, then the fields that are not null."""
 
     def read(reader: ByteReader) -> Any:
-        mask = int.from_bytes(reader.raw(size, "the mask of a row"), "big") >> (8 * size - bits)
-        row_kind = 0
-        if kind:
-            row_kind = (mask >> bits - 1 & 1) | (mask >> bits - 2 & 1) << 1
-        last = len(fields) - 1
-        values = [None if mask >> last - place & 1 else field(reader) for place, field in enumerate(fields)]
-        return make_row(names, row_kind, values)
+        row_kind, nulls = read_mask(reader, len(fields), kind=kind)
+        return make_row(
+            names, row_kind, [None if null else field(reader) for null, field in zip(nulls, fields, strict=True)]
+        )
 
     return read
+
+
+def read_mask(reader: ByteReader, fields: int, *, kind: bool) -> tuple[int, list[bool]]:
+    """The mask of a row (`MaskUtils`): bits for the kind of change, where it has them, and one for each field that is null."""
+    bits = 2 * kind + fields
+    size = -(-bits // 8)
+    mask = int.from_bytes(reader.raw(size, "the mask of a row"), "big") >> (8 * size - bits)
+    row_kind = (mask >> bits - 1 & 1) | (mask >> bits - 2 & 1) << 1 if kind else 0
+    return row_kind, [bool(mask >> fields - 1 - place & 1) for place in range(fields)]
 
 
 def _tuple(snapshot: SerializerSnapshot) -> Decoder:
@@ -355,7 +359,7 @@ _IS_NULL, _NAMED_SUBCLASS, _TAGGED_SUBCLASS = 1, 4, 8
 
 def _pojo(snapshot: SerializerSnapshot) -> Decoder:
     """A POJO: flags, then its fields, each behind whether it is null; of a subclass, what that one's serializer writes."""
-    names = tuple(_detail(snapshot, "fields") or ())
+    names = snapshot.texts("fields")
     fields = [decoder_of(nested) for nested in snapshot.nested]
     reads = [field.read for field in fields]
     subclasses = snapshot.subclasses
@@ -384,13 +388,13 @@ def _pojo(snapshot: SerializerSnapshot) -> Decoder:
 
 
 def _enum(snapshot: SerializerSnapshot) -> Decoder:
-    constants = tuple(_detail(snapshot, "constants") or ())
+    constants = snapshot.texts("constants")
 
     def read(reader: ByteReader) -> str:
         place = reader.integer()
         if not 0 <= place < len(constants):
             reader.damaged(f"constant {place} of an enum of {len(constants)}")
-        return str(constants[place])
+        return constants[place]
 
     return Decoder(Types.STRING(), read, 4)
 

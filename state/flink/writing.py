@@ -44,6 +44,21 @@ def write_utf(text: str) -> bytes:
     return struct.pack(">H", len(encoded)) + encoded
 
 
+def write_text(text: str) -> bytes:
+    """A text as `StringValue.writeString` writes it: its length and one, and its UTF-16 units, in groups of seven bits."""
+    data = text.encode("utf-16-be", "surrogatepass")
+    units = struct.unpack(f">{len(data) // 2}H", data)
+    return b"".join(_sevens(number) for number in (len(units) + 1, *units))
+
+
+def _sevens(number: int) -> bytes:
+    written = bytearray()
+    while number >= 0x80:
+        written.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes([*written, number])
+
+
 def write_file(file: RelativeFile | StateFile) -> bytes:
     """The handle of a file (`serializeStreamStateHandle` of `MetadataV2V3SerializerBase`)."""
     if isinstance(file, RelativeFile):

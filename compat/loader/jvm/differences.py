@@ -65,8 +65,8 @@ def between(old: SerializerSnapshot, new: SerializerSnapshot, where: str = "") -
 
 
 def _pojo(old: SerializerSnapshot, new: SerializerSnapshot, prefix: str) -> Iterator[str]:
-    before = dict(zip(_names(old, "fields"), old.nested, strict=False))
-    after = dict(zip(_names(new, "fields"), new.nested, strict=False))
+    before = dict(zip(old.texts("fields"), old.nested, strict=False))
+    after = dict(zip(new.texts("fields"), new.nested, strict=False))
     cls = _short(str(dict(old.details).get("pojo_class")))
     for name, snapshot in before.items():
         if name not in after:
@@ -79,12 +79,7 @@ def _pojo(old: SerializerSnapshot, new: SerializerSnapshot, prefix: str) -> Iter
         if owners.get(name, owner) != owner:
             was = owner or "a class that NEW does not have with it"
             yield f"{prefix}the field {name} of {cls} was declared by {was}, and is by {owners[name]}."
-    yield from _lists(_names(old, "subclasses"), _names(new, "subclasses"), "subclass", prefix)
-
-
-def _names(snapshot: SerializerSnapshot, key: str) -> tuple[str, ...]:
-    value = dict(snapshot.details).get(key)
-    return tuple(map(str, value)) if isinstance(value, tuple) else ()
+    yield from _lists(old.texts("subclasses"), new.texts("subclasses"), "subclass", prefix)
 
 
 def _lists(old: object, new: object, what: str, prefix: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ import pytest
 
 from compat.migration.recipe import (
     STEPS,
+    ConvertState,
     DropOperator,
     DropState,
     MoveState,
@@ -32,6 +33,7 @@ steps:
   - {step: drop-state, operator: a, state: s}
   - {step: rename-class, class: acme.Old, to: acme.New}
   - {step: rename-field, class: acme.Old, field: f, to: g}
+  - {step: convert-state, operator: a, state: s, fields: {n: f0}, constants: {note: "", rate: 0.5, gone: null}, without: [f1]}
   - {step: open, question: What?, operator: a, state: s}
 """
 
@@ -53,6 +55,13 @@ def test_every_step_is_read(tmp_path: Path) -> None:
         DropState(operator="a", state="s"),
         RenameClass(name="acme.Old", to="acme.New"),
         RenameField(owner="acme.Old", name="f", to="g"),
+        ConvertState(
+            operator="a",
+            state="s",
+            fields={"n": "f0"},
+            constants={"note": "", "rate": 0.5, "gone": None},
+            without=("f1",),
+        ),
         Open(question="What?", operator="a", state="s"),
     )
     assert recipe.questions == recipe.steps[-1:]

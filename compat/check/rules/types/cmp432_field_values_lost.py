@@ -64,8 +64,8 @@ def _lost(old: SerializerSnapshot, new: SerializerSnapshot, not_found: frozenset
         for one, other in zip(old.nested, new.nested, strict=False):
             yield from _lost(one, other, not_found)
         return
-    olds = dict(zip(_names(before), old.nested, strict=False))
-    news = dict(zip(_names(after), new.nested, strict=False))
+    olds = dict(zip(old.texts("fields"), old.nested, strict=False))
+    news = dict(zip(new.texts("fields"), new.nested, strict=False))
     added = {name: snapshot for name, snapshot in news.items() if name not in olds}
     for name, snapshot in olds.items():
         if name not in news:
@@ -74,11 +74,6 @@ def _lost(old: SerializerSnapshot, new: SerializerSnapshot, not_found: frozenset
             yield _Lost(str(cls), name, moved=True)
         else:
             yield from _lost(snapshot, news[name], not_found)
-
-
-def _names(details: dict[str, object]) -> tuple[str, ...]:
-    names = details.get("fields")
-    return tuple(map(str, names)) if isinstance(names, tuple) else ()
 
 
 def _finding(check: Check, pair: Pair, state: str, lost: _Lost) -> Finding:

@@ -1,0 +1,220 @@
+"""Values of one serializer in the bytes of another: the same stays, what fits becomes the other, and the rest is refused."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.snapshots import SerializerSnapshot
+from compat.state.flink.transcoding import Fields, Unconvertible, of_state, transcoder
+from compat.state.flink.values import decoder_of
+from tests.state.flink import writer as w
+
+BASE, RUNTIME = w.BASE, w.RUNTIME
+
+
+def leaf(name: str) -> SerializerSnapshot:
+    return SerializerSnapshot(
+        f"{BASE}{name}Serializer${name}SerializerSnapshot", 3, serializer=f"{BASE}{name}Serializer"
+    )
+
+
+def composite(serializer: str, *nested: SerializerSnapshot, **details: object) -> SerializerSnapshot:
+    return SerializerSnapshot(f"{serializer}Snapshot", 3, nested, serializer, tuple(details.items()))
+
+
+def tuple_of(*nested: SerializerSnapshot) -> SerializerSnapshot:
+    return composite(RUNTIME + "TupleSerializer", *nested, tuple_class="Tuple")
+
+
+def row_of(*nested: SerializerSnapshot, kind: bool = True) -> SerializerSnapshot:
+    return composite(RUNTIME + "RowSerializer", *nested, row_kind=kind)
+
+
+def pojo(**fields: SerializerSnapshot) -> SerializerSnapshot:
+    return composite(RUNTIME + "PojoSerializer", *fields.values(), pojo_class="acme.P", fields=tuple(fields))
+
+
+def enum(*constants: str) -> SerializerSnapshot:
+    return composite(BASE + "EnumSerializer", enum_class="acme.E", constants=constants)
+
+
+LONG, INT, STRING, DOUBLE, FLOAT = (leaf(name) for name in ("Long", "Int", "String", "Double", "Float"))
+BYTE, SHORT, BIG, BOOLEAN = (leaf(name) for name in ("Byte", "Short", "BigInt", "Boolean"))
+DATE, INSTANT = leaf("Date"), leaf("Instant")
+
+
+def text(value: str) -> bytes:
+    return w.byte(len(value) + 1) + value.encode()
+
+
+def converted(old: SerializerSnapshot, new: SerializerSnapshot, data: bytes, fields: Fields = Fields()) -> Any:  # noqa: B008
+    """The value that NEW's serializer reads, which takes all that was written."""
+    written = transcoder(old, new, fields)(ByteReader(data, ""))
+    reader = ByteReader(written, "")
+    value = decoder_of(new).read(reader)
+    assert reader.remaining == 0
+    return value
+
+
+@pytest.mark.parametrize(
+    ("old", "data", "new", "value"),
+    [
+        (INT, w.integer(-7), LONG, -7),
+        (LONG, w.long(-7), INT, -7),
+        (LONG, w.long(127), BYTE, 127),
+        (LONG, w.long(300), SHORT, 300),
+        (LONG, w.long(1 << 40), BIG, 1 << 40),
+        (LONG, w.long(10), BIG, 10),
+        (LONG, w.long(-129), BIG, -129),
+        (BIG, w.integer(3), INT, 10),
+        (LONG, w.long(3), DOUBLE, 3.0),
+        (DOUBLE, struct.pack(">d", 3.0), LONG, 3),
+        (FLOAT, struct.pack(">f", 0.5), DOUBLE, 0.5),
+        (LONG, w.long(42), STRING, "42"),
+        (STRING, text("-42"), INT, -42),
+        (enum("A", "B"), w.integer(1), STRING, "B"),
+        (STRING, text("B"), enum("B", "A"), "B"),
+        (enum("A", "B"), w.integer(0), enum("B", "A"), "A"),
+    ],
+    ids=lambda one: one.serializer.rpartition(".")[2] if isinstance(one, SerializerSnapshot) else None,
+)
+def test_a_value_that_fits_becomes_another(
+    old: SerializerSnapshot, data: bytes, new: SerializerSnapshot, value: Any
+) -> None:
+    found = converted(old, new, data)
+    assert (found, type(found)) == (value, type(value))
+
+
+def test_moments_become_one_another() -> None:
+    assert converted(DATE, LONG, w.long(1_500)) == 1_500
+    instant = converted(DATE, INSTANT, w.long(-1_500))
+    assert (instant.seconds, instant.nanos) == (-2, 500_000_000)
+    assert converted(INSTANT, LONG, w.long(2) + w.integer(3_000_000)) == 2_003
+    assert converted(DATE, INSTANT, w.long(-(1 << 63))) is None
+
+
+@pytest.mark.parametrize(
+    ("old", "data", "new", "told"),
+    [
+        (LONG, w.long(1 << 31), INT, "2147483648 is not between"),
+        (LONG, w.long((1 << 53) + 1), DOUBLE, "is not exact there"),
+        (DOUBLE, struct.pack(">d", 0.5), LONG, "0.5 is not a whole number"),
+        (DOUBLE, struct.pack(">d", 0.1), FLOAT, "0.1 is not exact there"),
+        (DOUBLE, struct.pack(">d", 1.0), STRING, "is not a text"),
+        (STRING, text("x"), LONG, "'x' is not a whole number"),
+        (STRING, text("C"), enum("A", "B"), "'C' is not a constant of A, B"),
+        (STRING, text("1"), DOUBLE, "is not a number"),
+        (BOOLEAN, b"\1", LONG, "is not a whole number"),
+        (INSTANT, w.long(2) + w.integer(3_000_001), DATE, "is not in whole milliseconds"),
+        (STRING, b"\0", LONG, "None is not a whole number"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_an_error(
+    old: SerializerSnapshot, data: bytes, new: SerializerSnapshot, told: str
+) -> None:
+    with pytest.raises(Unconvertible, match=told):
+        converted(old, new, data)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        (LONG, tuple_of(LONG), "Tuple is not written here"),
+        (tuple_of(LONG), LONG, "Tuple does not become Long"),
+        (leaf("Char"), STRING, "Char does not become String"),
+        (SerializerSnapshot("acme.Own", 1), LONG, "values of acme.Own cannot be read here"),
+        (tuple_of(LONG), tuple_of(LONG, LONG), "Tuple has no field f1: say which it was, or give a constant"),
+        (tuple_of(LONG, LONG), tuple_of(LONG), "Tuple has no field for f1: name it, or drop it"),
+    ],
+)
+def test_types_that_no_rule_joins_are_refused(old: SerializerSnapshot, new: SerializerSnapshot, told: str) -> None:
+    with pytest.raises(Unconvertible, match=told):
+        transcoder(old, new)
+
+
+def test_records_become_one_another_field_by_field() -> None:
+    old, new = tuple_of(STRING, LONG), pojo(n=INT, name=STRING, note=STRING)
+    fields = Fields({"n": "f1", "name": "f0"}, {"note": "new"})
+    found = converted(old, new, text("a") + w.long(3), fields)
+    assert (found.n, found.name, found.note) == (3, "a", "new")
+
+
+def test_a_field_of_old_goes_where_it_is_dropped() -> None:
+    data = b"\2" + b"\0" + w.long(1) + b"\0" + text("x")
+    found = converted(pojo(a=LONG, b=STRING), pojo(a=LONG), data, Fields(dropped=frozenset(["b"])))
+    assert found.as_dict() == {"a": 1}
+
+
+def test_a_field_that_is_null_stays_null_where_there_is_a_place_for_it() -> None:
+    data = b"\2" + b"\1" + b"\0" + w.long(5)
+    found = converted(pojo(a=LONG, b=LONG), pojo(a=STRING, b=STRING), data)
+    assert found.as_dict() == {"a": None, "b": "5"}
+    row = converted(pojo(f0=LONG, f1=LONG), row_of(LONG, INT), data)
+    assert list(row) == [None, 5]
+    with pytest.raises(Unconvertible, match="a field that is null does not go into"):
+        converted(pojo(f0=LONG, f1=LONG), tuple_of(LONG, INT), data)
+
+
+def test_an_object_that_is_null_or_of_a_subclass() -> None:
+    assert converted(pojo(a=LONG), pojo(a=INT), b"\1") is None
+    with pytest.raises(Unconvertible, match="an object of a subclass"):
+        converted(pojo(a=LONG), pojo(a=INT), b"\4")
+
+
+def test_a_row_of_a_change_is_refused() -> None:
+    with pytest.raises(Unconvertible, match="takes back or updates"):
+        converted(row_of(LONG), row_of(INT), b"\x80" + w.long(1))
+
+
+@pytest.mark.parametrize(
+    ("fields", "told"),
+    [
+        (Fields({"a": "x"}), "has no field x; it has a"),
+        (Fields(constants={"x": 1}), "has no field x; it has a"),
+        (Fields(dropped=frozenset(["x"])), "has no field x; it has a"),
+    ],
+)
+def test_fields_that_are_not_there_are_told(fields: Fields, told: str) -> None:
+    with pytest.raises(Unconvertible, match=told):
+        transcoder(pojo(a=LONG), pojo(a=INT), fields)
+
+
+def test_lists_and_maps_become_others_part_by_part() -> None:
+    lists = [composite(BASE + "ListSerializer", one) for one in (LONG, STRING)]
+    assert converted(*lists, w.integer(2) + w.long(1, 2)) == ["1", "2"]
+    maps = [composite(BASE + "MapSerializer", STRING, one) for one in (LONG, INT)]
+    data = w.integer(2) + text("a") + b"\0" + w.long(1) + text("b") + b"\1"
+    assert converted(*maps, data) == {"a": 1, "b": None}
+
+
+def test_the_values_of_states_have_their_marks() -> None:
+    lists = [composite(BASE + "ListSerializer", one) for one in (LONG, INT)]
+    assert of_state("LIST", *lists, Fields())(w.long(1) + b"," + w.long(2)) == w.integer(1) + b"," + w.integer(2)
+    maps = [composite(BASE + "MapSerializer", STRING, one) for one in (LONG, INT)]
+    of_map = of_state("MAP", *maps, Fields())
+    assert (of_map(b"\0" + w.long(1)), of_map(b"\1")) == (b"\0" + w.integer(1), b"\1")
+    assert of_state("VALUE", LONG, INT, Fields())(w.long(1)) == w.integer(1)
+    with pytest.raises(Unconvertible, match="keys of a map"):
+        of_state("MAP", composite(BASE + "MapSerializer", LONG, LONG), maps[0], Fields())
+
+
+def test_a_time_to_live_keeps_its_time() -> None:
+    ttl = "org.apache.flink.runtime.state.ttl.TtlStateFactory$TtlSerializer"
+    old, new = (composite(ttl, LONG, one) for one in (LONG, INT))
+    assert of_state("VALUE", old, new, Fields())(w.long(99, 5)) == w.long(99) + w.integer(5)
+    with pytest.raises(Unconvertible, match="a time to live came or went"):
+        of_state("VALUE", old, INT, Fields())
+
+
+@given(st.integers(-(1 << 31), (1 << 31) - 1), st.text(alphabet="abc", max_size=9), st.booleans())
+def test_there_and_back_gives_the_same_bytes(number: int, name: str, null: bool) -> None:
+    old, new = pojo(a=INT, b=STRING), pojo(a=STRING, b=STRING)
+    data = b"\2" + (b"\1" if null else b"\0" + w.integer(number)) + b"\0" + text(name)
+    there = transcoder(old, new)(ByteReader(data, ""))
+    assert transcoder(new, old)(ByteReader(there, "")) == data
