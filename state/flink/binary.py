@@ -36,6 +36,7 @@ class Part(Enum):
     SERIALIZER = "serializer of a state"
     FRAME = "bytes behind their length"
     CLASS_NAME = "class name"
+    SUBCLASS_NAME = "name of a class that values are marked with"
     FIELD_NAME = "field name"
 
 

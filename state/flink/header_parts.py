@@ -94,6 +94,13 @@ def _parts(
         if place.part is Part.STATE_NAME:
             return b""
         key = _key(place, data)
+        if place.part is Part.SUBCLASS_NAME and key in types.classes:
+            raise NotWritten(
+                f"the class {key} cannot get another name",
+                path=path,
+                why="its objects stand in states of a superclass, and each has the name of its class",
+                advice="Keep the class, or drop the states.",
+            )
         name = types.fields.get(key) if isinstance(key, Field) else types.classes.get(key or "")
         if name is None or key is None:
             return None
@@ -119,10 +126,10 @@ def _parts(
 
 def _key(place: Place, data: bytes) -> str | Field | None:
     """The class, field or constant whose name stands at a place; None where something else does."""
-    if place.part not in (Part.CLASS_NAME, Part.FIELD_NAME):
+    if place.part not in (Part.CLASS_NAME, Part.SUBCLASS_NAME, Part.FIELD_NAME):
         return None
     name = ByteReader(data, "", start=place.begin).utf()
-    return name if place.part is Part.CLASS_NAME else Field(place.owner, name)
+    return Field(place.owner, name) if place.part is Part.FIELD_NAME else name
 
 
 def keyed_header(version: int, key_serializer: bytes, states: Iterable[tuple[str, bytes]]) -> bytes:

@@ -163,7 +163,7 @@ def _read_pojo(reader: ByteReader, head: SerializerSnapshot, depth: int) -> Seri
     head = _with(head, pojo_class=pojo)
     fields = _read_optional_map(reader, Part.FIELD_NAME, pojo)
     registered = _read_optional_map(reader, Part.CLASS_NAME)
-    others = _read_optional_map(reader, Part.CLASS_NAME)
+    others = _read_optional_map(reader, Part.SUBCLASS_NAME)
     head = _with(head, fields=tuple(name for name, _, _ in fields))
     subclasses = tuple(name for name, _, _ in registered + others)
     if subclasses:
