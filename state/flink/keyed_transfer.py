@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from compat.state.flink.contents import Entry, Place, framed, places, stream_entries
 from compat.state.flink.errors import NotWritten
+from compat.state.flink.forms import Unconvertible
 from compat.state.flink.handles import KeyGroupRange, KeyGroups, RelativeFile
 from compat.state.flink.header_parts import HeaderParts, StateKey, TypeNames, keyed_header, keyed_parts
 from compat.state.flink.headers import StateMeta
@@ -18,7 +19,7 @@ from compat.state.flink.keyed_entries import decompressed, is_framed
 from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
 from compat.state.flink.states import header_bytes
 from compat.state.flink.stream_readers import StreamReader, pieces
-from compat.state.flink.transcoding import Conversion, Unconvertible, converter
+from compat.state.flink.transcoding import Conversion
 
 
 class KeyedSource(Struct, frozen=True):
@@ -76,7 +77,7 @@ def keyed_source(
             why=f"operator {operator.id} has it",
             advice="Take a canonical savepoint of the job: flink savepoint --type canonical.",
         )
-    values = {name: conversion.written for name, conversion in conversions.items()}
+    values = {name: one.header for name, one in conversions.items() if one.header is not None}
     parts = keyed_parts(header_bytes(savepoint, handle), savepoint.path, types, values)
     found = {place.number: place for place in places(handle)}
     convert = {
@@ -92,7 +93,7 @@ def _converter(savepoint: Savepoint, conversion: Conversion, meta: StateMeta) ->
     what = f"the values of the state `{meta.name}` cannot be converted"
     advice = "Say in the recipe what becomes of them: fields, constants and without; or drop the state."
     try:
-        convert = converter(conversion, meta)
+        convert = conversion.converter(meta)
     except Unconvertible as error:
         raise NotWritten(what, path=savepoint.path, why=str(error), advice=advice) from None
 

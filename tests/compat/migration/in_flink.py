@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from compat.check.findings import Report
+from compat.check.findings import Report, Verdict
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import FlinkJars, LoadOptions
 from compat.loader.jvm.warm import WarmJvms
@@ -74,7 +74,7 @@ def migrated(pair: Mapping[str, Any], out: str, jvms: WarmJvms) -> tuple[Recipe,
     """The savepoint of a pair's old version, migrated by what the check proposes; None where nothing is to be mended."""
     saved = str(JAVA / pair["version"] / pair["name"] / "savepoint")
     (report,) = compare(check_of(pair, saved), jvms=jvms).outcomes
-    if not isinstance(report, Report) or report.verdict.restores:
+    if not isinstance(report, Report) or report.verdict is not Verdict.INCOMPATIBLE:
         return None
     draft = read_draft(read_metadata(saved))
     for recipe in answered(report, pair["name"]):

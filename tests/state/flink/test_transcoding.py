@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compat.state.flink.binary import ByteReader
+from compat.state.flink.forms import Unconvertible, form_of
+from compat.state.flink.headers import read_keyed_header
 from compat.state.flink.snapshots import SerializerSnapshot
-from compat.state.flink.transcoding import Fields, Unconvertible, of_state, transcoder
+from compat.state.flink.transcoding import Conversion, Fields, in_state, transcoder
 from compat.state.flink.values import decoder_of
 from tests.state.flink import writer as w
 
@@ -55,7 +57,7 @@ def text(value: str) -> bytes:
 
 def converted(old: SerializerSnapshot, new: SerializerSnapshot, data: bytes, fields: Fields = Fields()) -> Any:  # noqa: B008
     """The value that NEW's serializer reads, which takes all that was written."""
-    written = transcoder(old, new, fields)(ByteReader(data, ""))
+    written = transcoder(form_of(old), form_of(new), fields)(ByteReader(data, ""))
     reader = ByteReader(written, "")
     value = decoder_of(new).read(reader)
     assert reader.remaining == 0
@@ -125,7 +127,7 @@ def test_a_value_that_does_not_fit_is_an_error(
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        (LONG, tuple_of(LONG), "Tuple is not written here"),
+        (LONG, tuple_of(LONG), "Long does not become Tuple"),
         (tuple_of(LONG), LONG, "Tuple does not become Long"),
         (leaf("Char"), STRING, "Char does not become String"),
         (SerializerSnapshot("acme.Own", 1), LONG, "values of acme.Own cannot be read here"),
@@ -135,7 +137,7 @@ def test_a_value_that_does_not_fit_is_an_error(
 )
 def test_types_that_no_rule_joins_are_refused(old: SerializerSnapshot, new: SerializerSnapshot, told: str) -> None:
     with pytest.raises(Unconvertible, match=told):
-        transcoder(old, new)
+        transcoder(form_of(old), form_of(new))
 
 
 def test_records_become_one_another_field_by_field() -> None:
@@ -182,7 +184,7 @@ def test_a_row_of_a_change_is_refused() -> None:
 )
 def test_fields_that_are_not_there_are_told(fields: Fields, told: str) -> None:
     with pytest.raises(Unconvertible, match=told):
-        transcoder(pojo(a=LONG), pojo(a=INT), fields)
+        transcoder(form_of(pojo(a=LONG)), form_of(pojo(a=INT)), fields)
 
 
 def test_lists_and_maps_become_others_part_by_part() -> None:
@@ -194,27 +196,70 @@ def test_lists_and_maps_become_others_part_by_part() -> None:
 
 
 def test_the_values_of_states_have_their_marks() -> None:
-    lists = [composite(BASE + "ListSerializer", one) for one in (LONG, INT)]
-    assert of_state("LIST", *lists, Fields())(w.long(1) + b"," + w.long(2)) == w.integer(1) + b"," + w.integer(2)
-    maps = [composite(BASE + "MapSerializer", STRING, one) for one in (LONG, INT)]
-    of_map = of_state("MAP", *maps, Fields())
+    convert = transcoder(form_of(LONG), form_of(INT))
+    whole = in_state("LIST", convert, timed=False)
+    assert whole(w.long(1) + b"," + w.long(2)) == w.integer(1) + b"," + w.integer(2)
+    of_map = in_state("MAP", convert, timed=False)
     assert (of_map(b"\0" + w.long(1)), of_map(b"\1")) == (b"\0" + w.integer(1), b"\1")
-    assert of_state("VALUE", LONG, INT, Fields())(w.long(1)) == w.integer(1)
-    with pytest.raises(Unconvertible, match="keys of a map"):
-        of_state("MAP", composite(BASE + "MapSerializer", LONG, LONG), maps[0], Fields())
+    assert in_state("VALUE", convert, timed=False)(w.long(1)) == w.integer(1)
+    assert in_state("VALUE", convert, timed=True)(w.long(99, 5)) == w.long(99) + w.integer(5)
 
 
-def test_a_time_to_live_keeps_its_time() -> None:
-    ttl = "org.apache.flink.runtime.state.ttl.TtlStateFactory$TtlSerializer"
-    old, new = (composite(ttl, LONG, one) for one in (LONG, INT))
-    assert of_state("VALUE", old, new, Fields())(w.long(99, 5)) == w.long(99) + w.integer(5)
+def converter(kind: str, old: bytes, new: bytes):
+    """What writes the values of a state anew whose header has one serializer, and NEW another one."""
+    header = w.keyed_header(w.state_meta("s", 0, {"KEYED_STATE_TYPE": kind}, VALUE_SERIALIZER=old))
+    (meta,) = read_keyed_header(header, "").states
+    return Conversion(new).converter(meta)
+
+
+def ttl(inner: bytes) -> bytes:
+    return w.composite(TTL, w.simple("Long"), inner)
+
+
+TTL = "org.apache.flink.runtime.state.ttl.TtlStateFactory$TtlSerializerSnapshot"
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new", "data", "written"),
+    [
+        ("VALUE", w.simple("Long"), w.simple("Int"), w.long(5), w.integer(5)),
+        ("REDUCING", w.simple("Int"), w.simple("Long"), w.integer(5), w.long(5)),
+        ("VALUE", ttl(w.simple("Long")), ttl(w.simple("Int")), w.long(99, 5), w.long(99) + w.integer(5)),
+        (
+            "LIST",
+            w.composite(w.BASE + "ListSerializerSnapshot", w.simple("Long")),
+            w.composite(w.BASE + "ListSerializerSnapshot", w.simple("Int")),
+            w.long(1) + b"," + w.long(2),
+            w.integer(1) + b"," + w.integer(2),
+        ),
+        (
+            "MAP",
+            w.composite(w.BASE + "MapSerializerSnapshot", w.simple("Long"), w.simple("Long")),
+            w.composite(w.BASE + "MapSerializerSnapshot", w.simple("Long"), w.simple("Int")),
+            b"\0" + w.long(1),
+            b"\0" + w.integer(1),
+        ),
+    ],
+)
+def test_a_state_is_converted_as_its_header_has_it(
+    kind: str, old: bytes, new: bytes, data: bytes, written: bytes
+) -> None:
+    assert converter(kind, old, new)(data) == written
+
+
+def test_states_that_no_rule_joins_are_refused() -> None:
     with pytest.raises(Unconvertible, match="a time to live came or went"):
-        of_state("VALUE", old, INT, Fields())
+        converter("VALUE", ttl(w.simple("Long")), w.simple("Long"))
+    of_text, of_long = (
+        w.composite(w.BASE + "MapSerializerSnapshot", w.simple(key), w.simple("Long")) for key in ("String", "Long")
+    )
+    with pytest.raises(Unconvertible, match="keys of a map"):
+        converter("MAP", of_text, of_long)
 
 
 @given(st.integers(-(1 << 31), (1 << 31) - 1), st.text(alphabet="abc", max_size=9), st.booleans())
 def test_there_and_back_gives_the_same_bytes(number: int, name: str, null: bool) -> None:
     old, new = pojo(a=INT, b=STRING), pojo(a=STRING, b=STRING)
     data = b"\2" + (b"\1" if null else b"\0" + w.integer(number)) + b"\0" + text(name)
-    there = transcoder(old, new)(ByteReader(data, ""))
-    assert transcoder(new, old)(ByteReader(there, "")) == data
+    there = transcoder(form_of(old), form_of(new))(ByteReader(data, ""))
+    assert transcoder(form_of(new), form_of(old))(ByteReader(there, "")) == data

@@ -1,0 +1,249 @@
+"""The forms of values in bytes: what reads them, what writes them where they are single values, and their parts.
+
+A form comes from the snapshot of a serializer of Flink's (here), or from a type that a program in PyFlink declared
+(`python_forms`).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from enum import Enum
+from typing import Any, NoReturn
+
+from msgspec import Struct
+
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.snapshots import SerializerSnapshot
+from compat.state.flink.values import Read, Undecodable, decoder_of
+from compat.state.flink.writing import write_text
+from compat.state.time import Instant
+
+Write = Callable[[Any], bytes]
+
+_BASE = "org.apache.flink.api.common.typeutils.base."
+_RUNTIME = "org.apache.flink.api.java.typeutils.runtime."
+_EPOCH = datetime(1970, 1, 1)
+
+
+class Unconvertible(Exception):
+    """A type, or a value, that cannot be written as another one; the message says which and why."""
+
+
+class Layout(Enum):
+    """How values with parts stand in bytes."""
+
+    LIST = "a count, and the elements"
+    MARKED_LIST = "a count, and the elements, each behind whether it is there"
+    MAP = "a count, and keys and values, these behind whether they are null"
+    TUPLE = "the fields"
+    ROW = "a mask of nulls, and the fields that are none"
+    ROW_OF_CHANGES = "the same, behind the kind of change"
+    POJO = "flags, and the fields, each behind whether it is null"
+
+    @property
+    def is_record(self) -> bool:
+        """Whether its parts are fields with names."""
+        return self in (Layout.TUPLE, Layout.ROW, Layout.ROW_OF_CHANGES, Layout.POJO)
+
+
+class Form(Struct, frozen=True):
+    """The form of values: ``same`` is equal for forms of which each reads the other, ``called`` is for messages.
+
+    ``write`` is there for single values, ``layout`` for those with ``parts``; ``names`` are those of a record's fields.
+    """
+
+    called: str
+    same: object
+    read: Read
+    write: Write | None = None
+    layout: Layout | None = None
+    parts: tuple[Form, ...] = ()
+    names: tuple[str, ...] = ()
+
+
+def form_of(snapshot: SerializerSnapshot) -> Form:
+    """The form in which a serializer of Flink's writes values. Raises Unconvertible for one that cannot be read here."""
+    try:
+        read = decoder_of(snapshot).read
+    except Undecodable as error:
+        raise Unconvertible(f"{error} cannot be read here") from None
+    same = (snapshot, snapshot.subclasses)
+    layout = _LAYOUTS.get(snapshot.serializer or "")
+    if layout is Layout.ROW and dict(snapshot.details).get("row_kind"):
+        layout = Layout.ROW_OF_CHANGES
+    if layout is None:
+        return Form(_short(snapshot), same, read, _writer(snapshot))
+    parts = tuple(map(form_of, snapshot.nested))
+    numbered = tuple(f"f{place}" for place in range(len(parts)))
+    names = snapshot.texts("fields") if layout is Layout.POJO else numbered
+    return Form(_short(snapshot), same, read, None, layout, parts, names if layout.is_record else ())
+
+
+_LAYOUTS = {
+    _BASE + "ListSerializer": Layout.LIST,
+    "org.apache.flink.runtime.state.ArrayListSerializer": Layout.LIST,
+    _BASE + "MapSerializer": Layout.MAP,
+    _RUNTIME + "TupleSerializer": Layout.TUPLE,
+    _RUNTIME + "RowSerializer": Layout.ROW,
+    _RUNTIME + "PojoSerializer": Layout.POJO,
+}
+
+
+def _writer(snapshot: SerializerSnapshot) -> Write | None:
+    if snapshot.serializer == _BASE + "EnumSerializer":
+        return _constant(snapshot.texts("constants"))
+    return _WRITE.get(snapshot.serializer or "")
+
+
+def _short(snapshot: SerializerSnapshot) -> str:
+    details = dict(snapshot.details)
+    named = details.get("pojo_class") or details.get("enum_class")
+    return str(named or (snapshot.serializer or snapshot.class_name).rpartition(".")[2].removesuffix("Serializer"))
+
+
+# ---- single values ----
+
+
+def unfit(value: Any, wanted: str) -> NoReturn:
+    """Raise Unconvertible for a value that is not what is wanted."""
+    raise Unconvertible(f"{value!r} is not {wanted}")
+
+
+def whole(layout: str, least: int, most: int) -> Write:
+    """What writes whole numbers within bounds."""
+    packer = struct.Struct(layout)
+
+    def write(value: Any) -> bytes:
+        number = whole_number(value)
+        return packer.pack(number) if least <= number <= most else unfit(value, f"between {least} and {most}")
+
+    return write
+
+
+BYTE, SHORT, INT, LONG = (
+    whole(layout, -(1 << bits - 1), (1 << bits - 1) - 1)
+    for layout, bits in ((">b", 8), (">h", 16), (">i", 32), (">q", 64))
+)
+
+
+def whole_number(value: Any) -> int:
+    """A value as a whole number, of whatever type it is. Raises Unconvertible for one that is none."""
+    if isinstance(value, str):
+        try:
+            return int(value)
+        except ValueError:
+            unfit(value, "a whole number")
+    if value is None or isinstance(value, bool | datetime | Instant) or not isinstance(value, int | float):
+        unfit(value, "a whole number")
+    if value != value or value in (float("inf"), float("-inf")) or value != int(value):
+        unfit(value, "a whole number")
+    return int(value)
+
+
+def floating(layout: str) -> Write:
+    """What writes floating numbers that are exact in so many bytes."""
+    packer = struct.Struct(layout)
+
+    def write(value: Any) -> bytes:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            return unfit(value, "a number")
+        try:
+            data = packer.pack(float(value))
+        except OverflowError:
+            return unfit(value, "a number of that size")
+        return data if packer.unpack(data)[0] == value or value != value else unfit(value, "exact there")
+
+    return write
+
+
+def boolean(value: Any) -> bytes:
+    """True or false as a byte."""
+    return struct.pack(">?", value) if isinstance(value, bool) else unfit(value, "true or false")
+
+
+def as_text(value: Any) -> str:
+    """A text, or a whole number as one."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int):
+        unfit(value, "a text, or a whole number that becomes one")
+    return str(value)
+
+
+def millis(value: Any) -> int:
+    """A moment in milliseconds since 1970, or a whole number that is one."""
+    if isinstance(value, Instant):
+        if value.nanos % 1_000_000:
+            unfit(value, "in whole milliseconds")
+        return value.seconds * 1000 + value.nanos // 1_000_000
+    if isinstance(value, datetime):
+        return (value - _EPOCH) // timedelta(milliseconds=1)
+    return whole_number(value)
+
+
+def long(value: Any) -> bytes:
+    """A whole number of eight bytes; of a moment its milliseconds."""
+    return LONG(millis(value))
+
+
+def instant(value: Any) -> bytes:
+    """Seconds and nanoseconds (`InstantSerializer`)."""
+    if value is None:
+        return struct.pack(">qi", -(1 << 63), 0)
+    if isinstance(value, Instant):
+        return struct.pack(">qi", value.seconds, value.nanos)
+    found = millis(value)
+    return struct.pack(">qi", found // 1000, found % 1000 * 1_000_000)
+
+
+def _date(value: Any) -> bytes:
+    return struct.pack(">q", -(1 << 63) if value is None else millis(value))
+
+
+def _big_integer(value: Any) -> bytes:
+    number = whole_number(value)
+    short = {0: 1, 1: 2, 10: 3}.get(number)
+    if short is not None:
+        return struct.pack(">i", short)
+    data = number.to_bytes((number + (number < 0)).bit_length() // 8 + 1, "big", signed=True)
+    return struct.pack(">i", len(data) + 4) + data
+
+
+def _constant(constants: tuple[str, ...]) -> Write:
+    places = {name: struct.pack(">i", place) for place, name in enumerate(constants)}
+
+    def write(value: Any) -> bytes:
+        found = places.get(value) if isinstance(value, str) else None
+        return found if found is not None else unfit(value, f"a constant of {', '.join(constants)}")
+
+    return write
+
+
+_WRITE: dict[str, Write] = {
+    f"{_BASE}{name}Serializer": write
+    for name, write in {
+        "Boolean": boolean,
+        "Byte": BYTE,
+        "Short": SHORT,
+        "Int": INT,
+        "Long": long,
+        "BigInt": _big_integer,
+        "Float": floating(">f"),
+        "Double": floating(">d"),
+        "String": lambda value: write_text(as_text(value)),
+        "Date": _date,
+        "Instant": instant,
+    }.items()
+}
+
+
+def bytes_of(form: Form, reader: ByteReader) -> bytes:
+    """The next value of a form, as it stands. Raises Unconvertible for one that only a class of the program reads."""
+    begin = reader.position
+    try:
+        form.read(reader)
+    except Undecodable as error:
+        raise Unconvertible(str(error)) from None
+    return reader.data[begin : reader.position]
