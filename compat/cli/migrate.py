@@ -111,7 +111,6 @@ def _check(out: str, new: str, options: dict[str, Any]) -> Comparison:
         load=load_options(options, new),
         new_arguments=arguments_for(new, options["args"]),
         job=options["job"],
-        names=options["names"],
         ignored=project_settings(new).ignore,
         rehearse=rehearse,
     )

@@ -16,7 +16,9 @@ from compat.loader.inputs import Input, InputKind, load, opened
 from compat.loader.jvm.warm import WarmJvms
 from compat.migration.recipe import Recipe
 from compat.migration.resolving import Resolved, resolve
+from compat.migration.telling import told_after
 from compat.plan.facts import Program, facts_of
+from compat.savepoint.load import read_old
 from compat.savepoint.names import Names
 from compat.savepoint.operators import RequestError
 from compat.state.flink import Draft, Savepoint, read_metadata, self_contained, with_references
@@ -28,6 +30,7 @@ from compat.state.model.job import Refused
 
 class Migration(Struct, frozen=True, kw_only=True):
     """What is asked for: the savepoint, the recipe, the names of its operators, and the check that the result has to pass.
+    The check is told these names as they are afterwards.
 
     ``check`` is of OUT and NEW. With ``copy`` all state files go along; ``keep`` is false for a dry run. An answer that is
     unknown passes where ``check`` lets open questions pass: ``allow_unknown``.
@@ -74,7 +77,8 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
         made = self_contained(migration.draft, changes) if migration.copy else with_references(migration.draft, changes)
         making.take(made)
         _require_counted(resolved.transfer, written, read_metadata(making.metadata))
-        outcomes = compare(_of(migration.check, making), jvms=jvms)
+        names = told_after(migration.names, resolved.transfer, new)
+        outcomes = compare(_of(migration.check, making, names), jvms=jvms)
         still = tuple(account for one in outcomes.outcomes for account in _open(one, migration.allow_unknown))
         passed = not still and all(_passes(one, migration.allow_unknown) for one in outcomes.outcomes)
         if passed and migration.keep:
@@ -93,9 +97,10 @@ def _new(migration: Migration) -> Program:
     return facts_of(plan, name=check.new, kind=given.kind)
 
 
-def _of(check: Comparison, making: Unfinished) -> Comparison:
+def _of(check: Comparison, making: Unfinished, names: Names) -> Comparison:
     """The check of what is not there yet under the name that it will have."""
-    return replace(check, known={check.old: Input(check.old, making.metadata, InputKind.SAVEPOINT)})
+    known = Input(check.old, making.metadata, InputKind.SAVEPOINT)
+    return replace(check, known={check.old: known}, read={check.old: read_old(known, names)})
 
 
 def _require_all_met(transfer: Transfer, written: Transferred) -> None:

@@ -141,12 +141,15 @@ def _of_operator(account: Account, reason: Finding | None) -> bool:
 
 
 def _another_type(account: Account) -> bool:
-    """Whether NEW has the state, for values that another serializer writes."""
+    """Whether NEW has the state, with values of another type, and both say how they write them."""
     old = account.state
-    states = () if account.new is None or old is None or old.scope is not StateScope.KEYED else account.new.states or ()
+    if account.new is None or old is None or old.scope is not StateScope.KEYED:
+        return False
     return any(
-        old is not None and one.name == old.name and one.kind is old.kind and one.serializers is not None
-        for one in states
+        one.name == old.name
+        and one.kind is old.kind
+        and (one.serializers is not None or None not in (one.type, old.type))
+        for one in account.new.states or ()
     )
 
 

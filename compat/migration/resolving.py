@@ -18,16 +18,20 @@ from compat.migration.recipe import (
     RenameOperator,
     RenameState,
 )
+from compat.migration.telling import declared
 from compat.plan.facts import Program
 from compat.savepoint.names import Names
 from compat.savepoint.operators import Operators, RequestError, new_id
 from compat.state.flink import NewId, OperatorState, Savepoint
 from compat.state.flink.header_parts import Field, StateKey, TypeNames
+from compat.state.flink.python_forms import PythonConversion
 from compat.state.flink.state_entries import StoredState, stored_states
-from compat.state.flink.transcoding import Conversion, Fields
+from compat.state.flink.transcoding import Conversion, Fields, SerializerConversion
 from compat.state.flink.transfer import StateTarget, Transfer
-from compat.state.model.states import StateScope
+from compat.state.model.states import State, StateKind
 from compat.state.names import PYTHON_PREFIX
+from compat.state.types import ListTypeInfo, TypeInformation
+from compat.state.types.spelling import parse_type
 
 
 class Resolved(Struct, frozen=True):
@@ -76,6 +80,7 @@ def _where(one: Open) -> str:
 class _Resolving:
     def __init__(self, savepoint: Savepoint, names: Names) -> None:
         self._operators = Operators(savepoint, names)
+        self._names = names
         self._savepoint = savepoint
         self._stored: dict[str, list[StoredState]] = {}
         for state in stored_states(savepoint):
@@ -157,14 +162,38 @@ class _Resolving:
         fields = Fields(step.fields, step.constants, frozenset(step.without))
         for state in self._states_called(operator, step.state):
             key = StateKey(operator.id, state.name, state.kind.keyed)
-            becomes = self._transfer().becomes(key)
-            serializer = None if becomes is None or new is None else _serializer_of(becomes, new)
-            if serializer is None or not key.keyed or key in self._converted:
+            try:
+                if key in self._converted:
+                    raise _NotTold("the recipe has two steps for that")
+                self._converted[key] = self._conversion(key, new, fields)
+            except _NotTold as error:
+                label = self._operators.label(operator)
                 raise RequestError(
-                    f"The values of the state {step.state!r} of {self._operators.label(operator)} cannot be converted: "
-                    f"{_not_converted(key, becomes, twice=key in self._converted)}."
+                    f"The values of the state {step.state!r} of {label} cannot be converted: {error}."
+                ) from None
+
+    def _conversion(self, key: StateKey, new: Program | None, fields: Fields) -> Conversion:
+        """What becomes of a state's values. Raises _NotTold where OLD or NEW does not say how it writes them."""
+        becomes = self._transfer().becomes(key)
+        if becomes is None:
+            raise _NotTold("another step drops it")
+        if not key.keyed:
+            raise _NotTold("only values of keys are converted")
+        after = declared(becomes, new)
+        if not key.name.startswith(PYTHON_PREFIX):
+            serializer = None if after is None or after.serializers is None else after.serializers.value
+            if serializer is None:
+                raise _NotTold(
+                    f"NEW does not tell how it writes {becomes.name!r} of operator {becomes.operator}; jars do"
                 )
-            self._converted[key] = Conversion(serializer, fields)
+            return SerializerConversion(serializer, fields)
+        before = declared(key, self._names.program)
+        old, now = _type_of(before), _type_of(after)
+        if old is None:
+            raise _NotTold("to Flink it is bytes: name the program that wrote it, with its types (--names OLD.py)")
+        if now is None or before is None or after is None or before.kind is not after.kind:
+            raise _NotTold("NEW does not declare its type, or another kind of state")
+        return PythonConversion(old, now, fields)
 
     def _once(self, operator: OperatorState) -> OperatorState:
         if operator.id in self._ids or operator.id in self._dropped:
@@ -181,21 +210,15 @@ class _Resolving:
         yield from found
 
 
-def _serializer_of(state: StateKey, new: Program) -> bytes | None:
-    """What NEW's serializer of a state's values says of itself; None where NEW does not tell."""
-    for operator in new.operators:
-        if state.operator in (operator.id, operator.user_hash):
-            for one in operator.states or ():
-                if one.name == state.name and (one.scope is StateScope.KEYED) is state.keyed:
-                    return None if one.serializers is None else one.serializers.value
-    return None
+class _NotTold(Exception):
+    """Why the values of a state cannot be converted."""
 
 
-def _not_converted(key: StateKey, becomes: StateKey | None, *, twice: bool) -> str:
-    if twice:
-        return "the recipe has two steps for that"
-    if becomes is None:
-        return "another step drops it"
-    if not key.keyed:
-        return "only values of keys are converted"
-    return f"NEW does not tell how it writes {becomes.name!r} of operator {becomes.operator}; jars and SQL do"
+def _type_of(state: State | None) -> TypeInformation | None:
+    """The type of what a state holds one by one: of a list its elements. None where nobody declares it."""
+    type = None if state is None or state.type is None else parse_type(state.type)
+    return (
+        type.element_type
+        if state is not None and state.kind is StateKind.LIST and isinstance(type, ListTypeInfo)
+        else type
+    )

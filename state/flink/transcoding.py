@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -37,7 +37,18 @@ class Fields(Struct, frozen=True):
     dropped: frozenset[str] = frozenset()
 
 
-class Conversion(Struct, frozen=True):
+class Conversion(Protocol):
+    """What becomes of the values of a keyed state."""
+
+    @property
+    def header(self) -> bytes | None:
+        """The snapshot of the values' serializer as the header has it from now on; None where it stays."""
+
+    def converter(self, meta: StateMeta) -> Callable[[bytes], bytes]:
+        """What writes the values of a state anew. Raises Unconvertible."""
+
+
+class SerializerConversion(Struct, frozen=True):
     """The values of a keyed state as another serializer of Flink's writes them: its snapshot as `writeVersionedSnapshot` gives
     it, and what becomes of the fields of records."""
 

@@ -152,3 +152,52 @@ def test_the_savepoint_is_as_it_was(tmp_path: Path) -> None:
     before = {path: path.read_bytes() for path in (SAVED / "state_renamed").iterdir()}
     migrate("state_renamed", tmp_path, RENAMED)
     assert {path: path.read_bytes() for path in (SAVED / "state_renamed").iterdir()} == before
+
+
+CONVERTED = "{step: convert-state, operator: count, state: count}"
+
+
+def test_values_of_pyflink_become_others_by_the_types_that_both_declare(tmp_path: Path) -> None:
+    pair = "state_value_type_changed"
+    old, file = PROGRAMS / pair / "old.py", tmp_path / "asked.yaml"
+    assert run("check", SAVED / pair, PROGRAMS / pair / "new.py", "--names", old, "--write-recipe", file).exit_code == 1
+    assert "  #   - step: convert-state\n  #     operator: count\n  #     state: count\n" in file.read_text()
+    result = migrate(pair, tmp_path, CONVERTED, options=("--names", str(old)))
+    assert result.exit_code == 0, result.output
+    assert "python-state-count converted, 4 entries" in result.stdout
+    assert values(SAVED / pair)["count"] == [[(250).to_bytes(8)]] * 4
+    assert values(tmp_path / "out")["count"] == [[b"\0\0\0\x03250"]] * 4
+
+
+@pytest.mark.parametrize(
+    ("steps", "options", "told"),
+    [
+        ((CONVERTED,), (), "name the program that wrote it, with its types (--names OLD.py)"),
+        ((CONVERTED, "{step: drop-state, operator: count, state: count}"), (), "another step drops it"),
+        ((CONVERTED, CONVERTED), ("--names",), "the recipe has two steps for that"),
+        (
+            ("{step: convert-state, operator: numbers, state: SourceReaderState}",),
+            (),
+            "only values of keys are converted",
+        ),
+        (
+            (CONVERTED, "{step: rename-state, operator: count, state: count, to: gone}"),
+            ("--names",),
+            "NEW does not declare its type",
+        ),
+    ],
+)
+def test_values_that_nobody_tells_how_to_convert(
+    steps: tuple[str, ...], options: tuple[str, ...], told: str, tmp_path: Path
+) -> None:
+    pair = "state_value_type_changed"
+    given = (*options, str(PROGRAMS / pair / "old.py")) if options else ()
+    result = migrate(pair, tmp_path, *steps, options=given)
+    assert (result.exit_code, told in result.stderr) == (2, True), result.output
+
+
+def test_names_of_old_tell_what_its_states_are_called_afterwards(tmp_path: Path) -> None:
+    """OLD's program declares the state under the name that it had, and its operator under the id."""
+    old = str(PROGRAMS / "state_renamed" / "old.py")
+    result = migrate("state_renamed", tmp_path, RENAMED, options=("--names", old))
+    assert result.exit_code == 0, result.output

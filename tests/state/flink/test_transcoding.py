@@ -13,7 +13,7 @@ from compat.state.flink.binary import ByteReader
 from compat.state.flink.forms import Unconvertible, form_of
 from compat.state.flink.headers import read_keyed_header
 from compat.state.flink.snapshots import SerializerSnapshot
-from compat.state.flink.transcoding import Conversion, Fields, in_state, transcoder
+from compat.state.flink.transcoding import Fields, SerializerConversion, in_state, transcoder
 from compat.state.flink.values import decoder_of
 from tests.state.flink import writer as w
 
@@ -209,7 +209,7 @@ def converter(kind: str, old: bytes, new: bytes):
     """What writes the values of a state anew whose header has one serializer, and NEW another one."""
     header = w.keyed_header(w.state_meta("s", 0, {"KEYED_STATE_TYPE": kind}, VALUE_SERIALIZER=old))
     (meta,) = read_keyed_header(header, "").states
-    return Conversion(new).converter(meta)
+    return SerializerConversion(new).converter(meta)
 
 
 def ttl(inner: bytes) -> bytes:

@@ -1,0 +1,63 @@
+"""What the program that wrote a savepoint tells of the one that is made of it: operators and states as they are called now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from msgspec.structs import replace
+
+from compat.plan.facts import Program
+from compat.savepoint.names import Names, of_program
+from compat.state.flink.header_parts import StateKey
+from compat.state.flink.transfer import Transfer
+from compat.state.model.operators import Operator
+from compat.state.model.states import State, StateScope
+from compat.state.names import PYTHON_PREFIX
+
+
+def told_after(names: Names, transfer: Transfer, new: Program | None) -> Names:
+    """The names for what a savepoint became. States whose values were converted have the types that ``new`` declares."""
+    if names.program is None:
+        ids = {old: target.id for old, target in transfer.ids.items()}
+        return replace(names, table={ids.get(id, id): entry for id, entry in names.table.items()})
+    states: dict[str, list[State]] = {}
+    for operator in names.program.operators:
+        for owner, state in _states(operator, transfer, new):
+            states.setdefault(owner, []).append(state)
+    operators = tuple(
+        _renamed(operator, transfer, states)
+        for operator in names.program.operators
+        if operator.id not in transfer.dropped
+    )
+    return of_program(replace(names.program, operators=operators))
+
+
+def declared(state: StateKey, program: Program | None) -> State | None:
+    """The state of a savepoint as a program has it; None where it has none."""
+    name = state.name.removeprefix(PYTHON_PREFIX)
+    for operator in () if program is None else program.operators:
+        if state.operator in (operator.id, operator.user_hash):
+            for one in operator.states or ():
+                if one.name == name and (one.scope is StateScope.KEYED) is state.keyed:
+                    return one
+    return None
+
+
+def _renamed(operator: Operator, transfer: Transfer, states: Mapping[str, list[State]]) -> Operator:
+    new = transfer.ids.get(operator.id)
+    id, uid = (operator.id, operator.uid) if new is None else (new.id, new.uid)
+    listed = None if operator.states is None else tuple(states.get(id, ()))
+    return replace(operator, id=id, uid=uid, states=listed)
+
+
+def _states(operator: Operator, transfer: Transfer, new: Program | None) -> Iterator[tuple[str, State]]:
+    """The states that an operator had, with the ids of the operators that have them now."""
+    for state in operator.states or ():
+        keyed = state.scope is StateScope.KEYED
+        stored = (StateKey(operator.id, prefix + state.name, keyed) for prefix in ("", PYTHON_PREFIX))
+        named = {*transfer.states, *transfer.converted}
+        key = next((one for one in stored if one in named), StateKey(operator.id, state.name, keyed))
+        becomes = transfer.becomes(key)
+        if becomes is not None:
+            now = declared(becomes, new) if key in transfer.converted else None
+            yield becomes.operator, now or replace(state, name=becomes.name.removeprefix(PYTHON_PREFIX))
