@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -201,3 +203,27 @@ def test_names_of_old_tell_what_its_states_are_called_afterwards(tmp_path: Path)
     old = str(PROGRAMS / "state_renamed" / "old.py")
     result = migrate("state_renamed", tmp_path, RENAMED, options=("--names", old))
     assert result.exit_code == 0, result.output
+
+
+def process(folder: Path, *before: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, behind some lines of Python."""
+    pair = SAVED / "state_renamed", PROGRAMS / "state_renamed" / "new.py"
+    arguments = ["migrate", *map(str, pair), str(folder / "out"), "--recipe", str(recipe(folder, RENAMED))]
+    lines = ["import os, resource", *before, "from compat.cli import main", f"main({arguments!r})"]
+    return subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True)
+
+
+def test_a_disk_that_is_full_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+    done = process(tmp_path, "resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))")
+    assert done.returncode == 2, done.stderr
+    assert "the folder cannot be made" in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["recipe.yaml"]
+
+
+def test_a_process_that_is_killed_leaves_nothing_that_looks_complete(tmp_path: Path) -> None:
+    kill = "import compat.migration.migrating as one; one.compare = lambda *_, **__: os.kill(os.getpid(), 9)"
+    done = process(tmp_path, kill)
+    assert done.returncode == -9, done.stderr
+    assert not (tmp_path / "out").exists()
+    assert list(tmp_path.rglob("metadata.unfinished"))
+    assert list(tmp_path.rglob("_metadata")) == []

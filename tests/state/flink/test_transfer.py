@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from compat.state.flink import (
     NewId,
     NotWritten,
     Savepoint,
+    SavepointError,
     UnknownOperator,
     entries,
     read_draft,
@@ -246,3 +248,19 @@ def test_an_operator_that_is_not_there_is_refused(tmp_path: Path) -> None:
     before = read_metadata(SAVED / CANONICAL[0])
     with pytest.raises(UnknownOperator):
         write_states(before, Transfer(states={StateKey("ef" * 16, "x", True): None}), str(tmp_path))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(CANONICAL), st.integers(0, 1 << 20), st.integers(1, 255))
+def test_damaged_bytes_are_told_in_our_own_words(name: str, place: int, change: int) -> None:
+    """Whatever byte differs, the states are written, or a `SavepointError` says why they are not."""
+    import tempfile
+
+    data = bytearray((SAVED / name / "_metadata").read_bytes())
+    data[place % len(data)] ^= change
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "_metadata").write_bytes(data)
+        with suppress(SavepointError):
+            before = read_metadata(folder)
+            states = {key: StateTarget(key.operator, f"{key.name}!") for key in keys(before)}
+            write_states(before, Transfer(states=states), folder)
