@@ -82,8 +82,14 @@ def _migration(savepoint: str, new: str, out: str, options: dict[str, Any]) -> M
     from compat.migration.migrating import Migration
     from compat.migration.recipe import read_recipe
     from compat.savepoint.load import read_names
+    from compat.savepoint.operators import RequestError
     from compat.state.flink import read_draft, read_metadata, require_free
+    from compat.state.flink.remote import is_remote
 
+    if is_remote(out):
+        raise RequestError(
+            f"{out}: OUT is written on this machine; name a folder here, and copy it to where Flink reads it."
+        )
     require_free(out)
     recipe = read_recipe(options["recipe"])
     load = load_options(options, new)

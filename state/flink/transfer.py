@@ -185,7 +185,8 @@ class _Writing:
             known = key.operator in there and (target is None or target.operator in there | self._transfer.added.keys())
             if not known:
                 raise UnknownOperator(f"no operator has the id of {key} or {target}", path=self._savepoint.path)
-        if self._savepoint.format_version < _FIRST_WITH_SUBTASKS:
+        touched = self._transfer.states or self._transfer.converted or self._transfer.types != TypeNames()
+        if touched and self._savepoint.format_version < _FIRST_WITH_SUBTASKS:
             raise self._refused(
                 "states of a savepoint of Flink before 1.11 cannot be written anew", "its metadata has an older form"
             )

@@ -142,6 +142,12 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
     assert (result.exit_code, "something is there already" in result.stderr) == (2, True)
 
 
+def test_out_is_on_this_machine(tmp_path: Path) -> None:
+    new = PROGRAMS / "state_renamed" / "new.py"
+    result = run("migrate", SAVED / "state_renamed", new, "s3://bucket/out", "--recipe", recipe(tmp_path, RENAMED))
+    assert (result.exit_code, "name a folder here" in result.stderr) == (2, True)
+
+
 def test_a_savepoint_that_is_none_is_told(tmp_path: Path) -> None:
     result = run(
         "migrate", tmp_path, PROGRAMS / "state_renamed" / "new.py", tmp_path / "out", "--recipe", recipe(tmp_path)

@@ -18,6 +18,7 @@ from compat.state.flink import (
     SavepointError,
     UnknownOperator,
     entries,
+    parse_metadata,
     read_draft,
     read_metadata,
     read_states,
@@ -26,7 +27,9 @@ from compat.state.flink import (
     with_references,
 )
 from compat.state.flink.header_parts import Field, StateKey, TypeNames
+from compat.state.flink.rewriting import rewrite
 from compat.state.flink.transfer import StateTarget, Transfer, Transferred, count_entries, write_states
+from tests.state.flink import writer as w
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 SAVED = GOLDEN / "savepoints"
@@ -110,6 +113,21 @@ def test_any_choice_of_names_drops_and_ids_gives_what_was_chosen(data: st.DataOb
     with tempfile.TemporaryDirectory() as folder:
         after, _ = made(before, transfer, Path(folder, "out"))
         assert held(after) == expected(before, transfer)
+
+
+def test_ids_alone_change_in_the_metadata_of_any_flink(tmp_path: Path) -> None:
+    """States of Flink before 1.11 are not written anew; their operators can have other ids."""
+    id, new = "ab" * 16, NewId("cd" * 16)
+    subtask = w.subtask(managed_operator=w.operator_stream(w.inline(b"x")), version=2)
+    data = w.metadata(w.operator(subtask, identity=bytes.fromhex(id), version=2), version=2)
+    (tmp_path / "_metadata").write_bytes(data)
+    before = read_metadata(tmp_path)
+    written = write_states(before, Transfer(ids={id: new}), str(tmp_path))
+    assert [
+        one.id for one in parse_metadata(rewrite(read_draft(before), written.changes, lambda file: file), "").operators
+    ] == [new.id]
+    with pytest.raises(NotWritten, match=r"Flink before 1\.11"):
+        write_states(before, Transfer(ids={id: new}, states={StateKey(id, "s", True): None}), str(tmp_path))
 
 
 def test_with_nothing_to_do_not_a_byte_is_written(tmp_path: Path) -> None:
