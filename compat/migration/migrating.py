@@ -18,7 +18,7 @@ from compat.migration.recipe import Recipe
 from compat.migration.resolving import Resolved, resolve
 from compat.migration.telling import told_after
 from compat.plan.facts import Program, facts_of
-from compat.savepoint.load import read_old
+from compat.savepoint.load import one_job, read_old
 from compat.savepoint.names import Names
 from compat.savepoint.operators import RequestError
 from compat.state.flink import Draft, Savepoint, read_metadata, self_contained, with_references
@@ -91,7 +91,7 @@ def _new(migration: Migration) -> Program:
     check = migration.check
     with opened(check.new, check.new_arguments, Side.NEW) as given:
         plans = load(given, check.load, Side.NEW)
-    plan = plans[check.job or 0 if len(plans) > 1 else 0]
+    plan = one_job(plans, check.new, check.job)
     if isinstance(plan, Refused):
         raise RequestError(f"Flink refuses {check.new}: {plan.error.told}")
     return facts_of(plan, name=check.new, kind=given.kind)

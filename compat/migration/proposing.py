@@ -9,6 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from compat.check.findings import Account, Fate, FieldHeir, Finding, Report, StateHeir
+from compat.escaping import visible
 from compat.migration.recipe import (
     FORMAT,
     ConvertState,
@@ -160,7 +161,7 @@ def _said(finding: Finding) -> str:
 def written(proposals: Iterable[Proposal], old: str, new: str) -> str:
     """The recipe as a file: each step behind the reason for it, and behind a question the steps that could answer it."""
     lines = [
-        f"# What becomes of the state of {old} that {new} cannot restore as it is.",
+        f"# What becomes of the state of {visible(old)} that {visible(new)} cannot restore as it is.",
         "# Read each step; put a step in the place of each question. Then:",
         "#   compat migrate SAVEPOINT NEW OUT --recipe FILE",
         f"recipe: {FORMAT}",
@@ -168,7 +169,8 @@ def written(proposals: Iterable[Proposal], old: str, new: str) -> str:
     proposed = list(proposals)
     lines.append("steps:" if proposed else "steps: []")
     for one in proposed:
-        lines.append(f"  # {one.because}")
+        # A savepoint gives its operators and states any names: they stay on the line of the comment.
+        lines.append(f"  # {visible(one.because)}")
         lines += [f"  #   {line}" for step in one.instead for line in _lines(step)]
         lines += [f"  {line}" for line in _lines(one.step)]
     return "\n".join(lines) + "\n"

@@ -77,10 +77,11 @@ def read_names(argument: str | None, options: LoadOptions, job: int | None, argu
                 )
             )
         plans = load(given, options, Side.OLD)
-    return of_program(_facts(_job(plans, argument, job), argument))
+    return of_program(_facts(one_job(plans, argument, job), argument))
 
 
-def _job(plans: tuple[Plan | Refused, ...], argument: str, job: int | None) -> Plan | Refused:
+def one_job(plans: tuple[Plan | Refused, ...], argument: str, job: int | None) -> Plan | Refused:
+    """The one job of a program, or the one of a number. Raises InputError where it has several and none is named."""
     if len(plans) == 1 or (job is not None and 0 <= job < len(plans)):
         return plans[0 if len(plans) == 1 else job or 0]
     raise InputError(

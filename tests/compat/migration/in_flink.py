@@ -29,7 +29,7 @@ from compat.state.flink import SavepointError, read_draft, read_metadata
 JAVA = Path(__file__).parents[2] / "golden" / "java"
 VERSIONS = ("2.3.0", "1.20.0")
 BACKENDS = ("hashmap", "rocksdb")
-SECONDS = 40
+SECONDS = 90
 ENOUGH = 150
 """The lines after which every state of a job was read: each record gives one or two."""
 
