@@ -1,0 +1,70 @@
+"""What real Flink read from savepoints that recipes made, as it was recorded; `in_flink` records it anew."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "migrations"
+RECORDS: list[dict[str, Any]] = [json.loads(line) for line in (GOLDEN / "results.jsonl").read_text().splitlines()]
+KEPT = {"rename-state", "rename-operator"}
+"""Steps behind which NEW reads what OLD had left, as it was."""
+
+CONVERTED = {
+    "date_to_instant": {"val.st 1": "1970-01-01T00:00:01Z", "val.st 2": "1970-01-01T00:00:02Z"},
+    "pojo_field_renamed": {"val.st 0": "{n=11,last=30,name=u0,points=110}"},
+    "tuple_arity": {"val.st 0": "(u0,11,5)", "val.st 1": "(u1,11,5)"},
+    "tuple_field_type": {"val.st 0": "(u0,11)", "val.st 1": "(u1,11)"},
+    "tuple_to_pojo": {"val.st 0": "{n=12,last=7,name=u0}", "val.st 1": "{n=12,last=7,name=u1}"},
+}
+"""What NEW read on 2.3.0 of values that were written in another form, by state and key."""
+
+
+def steps(record: dict[str, Any]) -> set[str]:
+    return {step["step"] for step in record["recipe"]["steps"]}
+
+
+def left(record: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The state and key of a value that OLD had left, and the value."""
+    for state, told in record["before"].items():
+        for example in (told.get("example") or {}).values():
+            if isinstance(example, dict) and example.get("old") is not None:
+                yield f"{state} {example['key']}", example["old"]
+
+
+def named(record: dict[str, Any]) -> str:
+    return f"{record['name']}-{record['version']}"
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=named)
+def test_the_new_version_ran_from_it_on_each_backend(record: dict[str, Any]) -> None:
+    assert set(record["read"]) == {"hashmap", "rocksdb"}
+    for found in record["read"].values():
+        assert "failed" not in found
+        assert found["src.offset -"] != "null"
+
+
+@pytest.mark.parametrize("record", [one for one in RECORDS if steps(one) <= KEPT], ids=named)
+def test_values_that_got_other_names_or_owners_are_read_as_they_were(record: dict[str, Any]) -> None:
+    for where, value in left(record):
+        for found in record["read"].values():
+            assert found[where] == value, where
+
+
+@pytest.mark.parametrize(
+    "record", [one for one in RECORDS if one["name"] in CONVERTED and one["version"] == "2.3.0"], ids=named
+)
+def test_values_in_another_form_are_read_as_the_recipe_says(record: dict[str, Any]) -> None:
+    assert steps(record) <= {"convert-state", "rename-field"}
+    for found in record["read"].values():
+        assert found | CONVERTED[record["name"]] == found
+
+
+def test_each_step_was_restored() -> None:
+    kinds = set().union(*map(steps, RECORDS))
+    assert kinds >= {"rename-operator", "drop-operator", "rename-state", "drop-state", "rename-field", "convert-state"}
+    assert {record["version"] for record in RECORDS} == {"2.3.0", "1.20.0"}
