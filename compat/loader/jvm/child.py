@@ -19,8 +19,9 @@ import msgspec
 
 from compat.loader.descendants import end_all_below, keep_orphans
 from compat.loader.jvm.bridge import Java, array_of, described, flink, java, user_frames
-from compat.loader.jvm.call_sites import Places, capturing_environment
+from compat.loader.jvm.call_sites import Places
 from compat.loader.jvm.capture import take_jobs
+from compat.loader.jvm.environments import Environments
 from compat.loader.jvm.jobs import NoStreamGraph, build_job
 from compat.loader.jvm.messages import (
     PRINTED,
@@ -168,8 +169,9 @@ class _Workplace:
     def __init__(self, request: Request) -> None:
         start_jvm(request)
         self.request = with_configuration(request)
+        self.environments = Environments()
         self.places = Places()
-        self.environment = capturing_environment(self.places.note)
+        self.environments.tell(self.places.note)
         self._gateway: Gateway | None = None
         self._properties = java("java.lang.System").getProperties().clone()
         self._locale = java("java.util.Locale").getDefault()
@@ -207,15 +209,16 @@ def _build(program: Program, place: _Workplace, out: _Out) -> tuple[Ended, list[
         taker.gateway = place.gateway()
         place.places.here = taker.gateway.here
     timer = _watch(place.request, out, taker.gateway)
-    crash = _crash_of_run(program, place.request, taker, place.environment)
+    crash = _crash_of_run(program, taker, place)
     timer.cancel()
     return Ended(crash=crash), taker.built
 
 
-def _crash_of_run(program: Program, request: Request, taker: _Taker, environment: Java) -> Crash | None:
+def _crash_of_run(program: Program, taker: _Taker, place: _Workplace) -> Crash | None:
     """Run a program; gives how it failed, if it did."""
+    request = place.request
     try:
-        take_jobs(taker, request.options, environment)
+        take_jobs(taker, request.options, place.environments, place.places)
         if isinstance(program, PyFlinkProgram) and taker.gateway is not None:
             crash = taker.gateway.run(program)
             frames = () if crash is None else crash.frames
