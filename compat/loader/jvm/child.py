@@ -45,6 +45,7 @@ from compat.loader.jvm.node_numbers import restart_numbers_of_tables
 from compat.loader.jvm.program import crash_of, packaged
 from compat.loader.jvm.pyflink.gateway import Gateway
 from compat.loader.jvm.restore import Built, restore
+from compat.loader.jvm.scala_api import offer_scala
 from compat.loader.jvm.sql import Session, StatementFailed, modes_of
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.metadata import METADATA_FILE, parse_metadata
@@ -238,6 +239,7 @@ def _run_program(program: Program, request: Request, taker: _Taker) -> None:
     if isinstance(program, JarProgram):
         made = packaged(program, request)
         thread.setContextClassLoader(made.getUserCodeClassLoader())
+        offer_scala(made.getUserCodeClassLoader())
         made.invokeInteractiveModeForExecution()
         return
     loader = _user_loader(request)

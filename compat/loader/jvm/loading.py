@@ -105,7 +105,7 @@ class FlinkLoading:
             plans.append(refused_of(refusal, self._setup.flink.version, self._given.argument, self._show_path))
         program = of_file(self._given.path) if self._given.kind.built_by_flink else None
         made = tuple(replace(plan, program=program) for plan in plans)
-        alone = (_ALONE,) if any(job.alone for job in outcome.jobs) else ()
+        alone = (_ALONE,) if any(isinstance(plan, Plan) and plan.alone for plan in plans) else ()
         adopted = (_ADOPTED.format(self._setup.flink.version, name) for name in self._adopted)
         return FlinkJobs(plans=made, answers=self._answers(outcome), notes=(*self._notes, *adopted, *alone))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import zipfile
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -14,6 +13,7 @@ import msgspec
 from compat.loader.failure import CLASSPATH, CONNECTOR, RUNTIME_PROPERTIES
 from compat.loader.jvm import connector_jars
 from compat.loader.jvm.bridge import (
+    FLINK,
     Java,
     array_of,
     causes,
@@ -61,8 +61,18 @@ _NO_RESOURCE = "inStream parameter is null"
 _NO_FILE = frozenset({"java.io.FileNotFoundException", "java.nio.file.NoSuchFileException"})
 _SCALA = CONNECTOR.format("scala")
 _SCALA_MISSING = "Scala API is not on the classpath"
-_OWN_SCALA = "org/apache/flink/streaming/util/typeutils/DefaultScalaProductFieldAccessorFactory.class"
-"""What Flink's ``ScalaProductFieldAccessorFactory`` looks for."""
+_OF_FLINK = tuple(
+    FLINK + package
+    for package in (
+        *("api.common.", "api.connector.", "api.dag.", "api.java.", "configuration.", "connector.base.", "core."),
+        *("runtime.", "streaming.api.", "streaming.runtime.", "streaming.util.", "types.", "util."),
+    )
+)
+"""Where classes of Flink's core stand, which every distribution has."""
+_OTHER_FLINK = (
+    "Flink {} does not have this class of Flink's own: the program, or a connector in its jar, is for another version. "
+    "Name that one with --flink-version."
+)
 _CLASS_FILES = 44  # a class file of version 61 needs Java 17
 
 
@@ -110,7 +120,7 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
         if kind == "java.lang.UnsupportedClassVersionError":
             return _too_new(found, said)
         if kind in ("java.lang.NoClassDefFoundError", "java.lang.ClassNotFoundException"):
-            return _without_class(found, kind, said.replace("/", "."), program)
+            return _without_class(found, kind, said.replace("/", "."), program, version)
         if kind == "java.lang.NoSuchMethodError":
             hint = f"The program was compiled for another version of a library; this is Flink {version}."
             return Crash(type=kind, message=said, frames=found.frames, hint=hint)
@@ -118,7 +128,8 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
             message = f"{found.message.partition(' The scheme is directly')[0]}"
             return msgspec.structs.replace(found, message=message, hint=told[0], option=told[1])
         if _SCALA_MISSING in said:
-            return _without_scala(found, program)
+            hint = f"Flink looks for the Scala API among its own jars, and its distributions have it in lib: write {_SCALA}."
+            return msgspec.structs.replace(found, hint=hint, option=_SCALA)
     if (outside := _outside(error, found, program)) is not None:
         return outside
     if not isinstance(program, JarProgram):
@@ -126,32 +137,25 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
     return _of_platform(error, found, program) or _of_own(found, program)
 
 
-def _without_class(found: Crash, kind: str, name: str, program: Program | None) -> Crash:
+def _without_class(found: Crash, kind: str, name: str, program: Program | None, version: str) -> Crash:
     """The crash of a program whose class path lacks a class."""
     message = f"The class {name} is missing."
     if name == RUNTIME:
         return _without_properties(msgspec.structs.replace(found, message=message))
     if isinstance(program, JarProgram) and name == program.main_class:
         return Crash(type=kind, message=message, without_main=True)
-    hint, option = connector_jars.advice(name) or (
-        f"Put the jar that has {name} on the class path with --classpath, or into the job's jar.",
-        CLASSPATH,
-    )
+    option: str | None
+    told = connector_jars.advice(name)
+    if told is not None:
+        hint, option = told
+    elif name.startswith(_OF_FLINK):
+        hint, option = _OTHER_FLINK.format(version), None
+    else:
+        hint, option = (
+            f"Put the jar that has {name} on the class path with --classpath, or into the job's jar.",
+            CLASSPATH,
+        )
     return Crash(type=kind, message=message, frames=found.frames, hint=hint, option=option)
-
-
-def _without_scala(found: Crash, program: Program | None) -> Crash:
-    """The crash of a job for which Flink finds no Scala API; a job may bring another one than Flink's."""
-    looks = "Flink looks for the Scala API among its own jars, not in the job's"
-    hint, option = f"{looks}, and its distributions have it in lib: write {_SCALA}.", _SCALA
-    if isinstance(program, JarProgram) and _has_entry(program.path, _OWN_SCALA):
-        hint, option = f"{looks}: put the jar of the API that the job brings there, and that of its Scala.", CLASSPATH
-    return msgspec.structs.replace(found, hint=hint, option=option)
-
-
-def _has_entry(path: str, name: str) -> bool:
-    with zipfile.ZipFile(path) as jar:
-        return name in jar.NameToInfo
 
 
 def _of_platform(error: Java, found: Crash, program: JarProgram) -> Crash | None:

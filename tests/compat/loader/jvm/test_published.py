@@ -2,6 +2,7 @@
 
 import selectors
 import time
+import zipfile
 
 import pytest
 
@@ -213,10 +214,37 @@ def test_a_part_of_flinks_distribution_is_added_where_flink_is_fetched(java):
     assert not any("was added" in note for note in checked("2.3.0", "shop.Looking").notes)
 
 
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("org.apache.flink.api.java.utils.ParameterTool", "Flink 2.3.0 does not have this class of Flink's own"),
+        ("org.apache.flink.table.api.bridge.scala.Tables", "Put the jar that has org.apache.flink.table"),
+        ("org.apache.flink.streaming.api.scala.DataStream", "Write --connector scala"),
+    ],
+    ids=["Flink's own", "a library of Flink's", "the Scala API"],
+)
+def test_a_class_that_this_version_of_flink_does_not_have_is_told_as_such(flink, java, name, told):
+    assert failure(flink, java, "shop.Looking", name).hint.startswith(told)
+
+
 def test_a_file_system_of_flinks_own_is_asked_for_by_its_name(flink, java):
     found = failure(flink, java, "shop.Looking", "s3")
     assert found.message.endswith("Could not find a file system implementation for scheme 's3a'.")
     assert found.option == "--connector flink-s3-fs-hadoop"
+
+
+def test_the_scala_api_of_a_job_is_found_and_no_other_job_s(flink, java, tmp_path):
+    without = tmp_path / "without its own.jar"
+    with zipfile.ZipFile(JAR) as given, zipfile.ZipFile(without, "w") as made:
+        for name in given.namelist():
+            if "ScalaProduct" not in name:
+                made.writestr(name, given.read(name))
+    jars = (str(without), JAR, str(without))
+    programs = [JarProgram(path=path, main_class="shop.Rows") for path in jars]
+    outcomes = build_all(programs, flink, java, OPTIONS)
+    assert [len(one.jobs) for one in outcomes] == [0, 1, 0]
+    for one, given in zip((outcomes[0], outcomes[2]), (programs[0], programs[2]), strict=True):
+        assert failed(one, given, OPTIONS, "shop.jar").option == "--connector scala"
 
 
 def test_a_connector_that_flink_does_not_bring_is_not_added(flink):

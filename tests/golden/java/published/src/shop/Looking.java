@@ -9,6 +9,8 @@ public class Looking {
     public static void main(String[] arguments) throws Exception {
         if (arguments.length > 0 && arguments[0].equals("s3")) {
             new Path("s3a://shop/orders").getFileSystem();
+        } else if (arguments.length > 0 && arguments[0].contains(".")) {
+            Class.forName(arguments[0]);
         } else if (arguments.length > 0) {
             Class.forName(arguments[0].equals("state") ? "org.apache.flink.state.api.SavepointReader"
                     : "org.apache.flink.connector.kafka.source.KafkaSource");
