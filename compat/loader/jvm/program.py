@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import zipfile
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -60,6 +61,12 @@ _NO_RESOURCE = "inStream parameter is null"
 """What Java's ``Properties`` throw for a resource that no loader found."""
 _NO_FILE = frozenset({"java.io.FileNotFoundException", "java.nio.file.NoSuchFileException"})
 _SCALA = CONNECTOR.format("scala")
+_SINCE_SCALA_2_13 = "scala/collection/immutable/LazyList.class"
+_OTHER_SCALA = "put the jar of an API for the job's Scala, such as flink-scala-api, into it."
+_MISSING = (
+    "Put the jar that has {} on the class path with --classpath, or into the job's jar. Of a project of Maven, "
+    "mvn dependency:copy-dependencies -DoutputDirectory=lib copies all that it needs: --classpath 'lib/*'."
+)
 _SCALA_MISSING = "Scala API is not on the classpath"
 _OF_FLINK = tuple(
     FLINK + package
@@ -128,8 +135,7 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
             message = f"{found.message.partition(' The scheme is directly')[0]}"
             return msgspec.structs.replace(found, message=message, hint=told[0], option=told[1])
         if _SCALA_MISSING in said:
-            hint = f"Flink looks for the Scala API among its own jars, and its distributions have it in lib: write {_SCALA}."
-            return msgspec.structs.replace(found, hint=hint, option=_SCALA)
+            return _without_scala(found, program)
     if (outside := _outside(error, found, program)) is not None:
         return outside
     if not isinstance(program, JarProgram):
@@ -146,16 +152,30 @@ def _without_class(found: Crash, kind: str, name: str, program: Program | None, 
         return Crash(type=kind, message=message, without_main=True)
     option: str | None
     told = connector_jars.advice(name)
-    if told is not None:
+    if told is not None and not (told[1] == _SCALA and _has_later_scala(program)):
         hint, option = told
     elif name.startswith(_OF_FLINK):
         hint, option = _OTHER_FLINK.format(version), None
     else:
-        hint, option = (
-            f"Put the jar that has {name} on the class path with --classpath, or into the job's jar.",
-            CLASSPATH,
-        )
+        hint, option = _MISSING.format(name), CLASSPATH
     return Crash(type=kind, message=message, frames=found.frames, hint=hint, option=option)
+
+
+def _without_scala(found: Crash, program: Program | None) -> Crash:
+    """The crash of a job for which Flink finds no Scala API; its own is for Scala 2.12."""
+    looks = "Flink looks for the Scala API among its own jars"
+    if _has_later_scala(program):
+        return msgspec.structs.replace(found, hint=f"{looks} and in the job's: {_OTHER_SCALA}", option=CLASSPATH)
+    hint = f"{looks}, and its distributions have it in lib: write {_SCALA}."
+    return msgspec.structs.replace(found, hint=hint, option=_SCALA)
+
+
+def _has_later_scala(program: Program | None) -> bool:
+    """Whether a job brings Scala 2.13 or 3, beside which Flink's API for Scala 2.12 does not work."""
+    if not isinstance(program, JarProgram):
+        return False
+    with zipfile.ZipFile(program.path) as jar:
+        return _SINCE_SCALA_2_13 in jar.NameToInfo
 
 
 def _of_platform(error: Java, found: Crash, program: JarProgram) -> Crash | None:

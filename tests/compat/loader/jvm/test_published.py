@@ -247,6 +247,22 @@ def test_the_scala_api_of_a_job_is_found_and_no_other_job_s(flink, java, tmp_pat
         assert failed(one, given, OPTIONS, "shop.jar").option == "--connector scala"
 
 
+@pytest.mark.parametrize(
+    ("main", "arguments"), [("shop.Rows", ()), ("shop.Looking", ("scala.Product",))], ids=["the API", "the language"]
+)
+def test_flinks_scala_api_is_not_offered_to_a_job_of_a_later_scala(flink, java, tmp_path, main, arguments):
+    later = tmp_path / "later.jar"
+    with zipfile.ZipFile(JAR) as given, zipfile.ZipFile(later, "w") as made:
+        for name in given.namelist():
+            if "ScalaProduct" not in name:
+                made.writestr(name, given.read(name))
+        made.writestr("scala/collection/immutable/LazyList.class", b"")
+    job = JarProgram(path=str(later), main_class=main, arguments=arguments)
+    found = failed(build(job, flink, java, OPTIONS), job, OPTIONS, "later.jar")
+    assert found.option == CLASSPATH
+    assert "--connector scala" not in found.hint
+
+
 def test_a_connector_that_flink_does_not_bring_is_not_added(flink):
     jars = FlinkJars(version="2.3.0", main_class="shop.Looking")
     with pytest.raises(InputError) as raised:
