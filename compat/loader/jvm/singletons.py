@@ -46,7 +46,7 @@ def constants_of(cls: Java) -> list[Java]:
     if companion is None:
         return []
     found = [_static(field) for field in _declared(companion) if field.getType().equals(cls)]
-    return sorted((one for one in found if one is not None), key=lambda one: int(java("java.lang.Enum").ordinal(one)))
+    return sorted((one for one in found if one is not None), key=lambda one: int(one.ordinal()))
 
 
 def enumeration(cls: Java) -> tuple[tuple[str, ...], list[Java]]:
