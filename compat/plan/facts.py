@@ -69,12 +69,11 @@ class Program(Struct, frozen=True, kw_only=True, dict=True):
     """A job, or the snapshot of one, as facts.
 
     ``name`` is what a report calls it (the file's name), ``kind`` one of ``program``, ``topology``, ``plan``, ``savepoint``,
-    ``snapshot``. ``settings`` are the options that matter for a restore,
-    ``source`` the line that submitted the job. ``all_have_state`` holds when snapshots of this
-    job contain handles for every operator (file merging), ``batch`` for a job in batch mode. ``snapshot`` is what a
-    savepoint says beside that, None for a program. ``language``, ``statements``, ``on_spark``, ``beyond``, ``assumed`` and
-    ``samples`` are those of the plan; ``sides`` tells for each input of an operator of several inputs, which of them it is (a
-    union has several edges for one).
+    ``snapshot``. ``settings`` are the options that matter for a restore, ``source`` the line that submitted the job.
+    ``all_have_state`` holds when snapshots of this job contain handles for every operator (file merging), ``batch`` for a job
+    in batch mode. ``snapshot`` is what a savepoint says beside that, None for a program. ``language``, ``statements``,
+    ``on_spark``, ``alone``, ``beyond``, ``assumed`` and ``samples`` are those of the plan; ``sides`` tells for each input of
+    an operator of several inputs, which of them it is (a union has several edges for one).
     """
 
     name: str
@@ -91,6 +90,7 @@ class Program(Struct, frozen=True, kw_only=True, dict=True):
     language: Language | None = None
     statements: tuple[Statement, ...] = ()
     on_spark: bool = False
+    alone: bool = False
     beyond: tuple[Beyond, ...] = ()
     assumed: tuple[Assumed, ...] = ()
     sides: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -133,6 +133,7 @@ def facts_of(plan: Plan, *, name: str, kind: str) -> Program:
         language=plan.language,
         statements=plan.statements,
         on_spark=plan.on_spark,
+        alone=plan.alone,
         beyond=plan.beyond,
         samples=plan.samples,
         assumed=plan.assumed,

@@ -102,8 +102,10 @@ def start(report: Report, typed: Typed | None) -> tuple[str, ...]:
     started = report.started
     arguments = [shlex.join(started.arguments)] if started.arguments else []
     flink = [*checkout, "flink run -s", snapshot, *left_behind, *(f"-D{one}" for one in typed.definitions)]
+    path, ignored = _RESTORE_OPTIONS if _since_1_20(report.new.flink) else _OLDER_RESTORE_OPTIONS
+    if report.new.alone:
+        return (f"start it as before, with {path}={snapshot} in the configuration that it gives its environment.",)
     if report.new.language == "sql":
-        path, ignored = _RESTORE_OPTIONS if _since_1_20(report.new.flink) else _OLDER_RESTORE_OPTIONS
         options = [f"{path}={snapshot}", *(f"{ignored}=true" for _ in left_behind), *typed.definitions]
         return (" ".join([*checkout, "sql-client.sh", *(f"-D {one}" for one in options), "-f", new]),)
     if report.new.language == "java":

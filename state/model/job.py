@@ -131,8 +131,9 @@ class Plan(_Job, frozen=True, kw_only=True):
     goes. ``hashes`` are operator ids by node, in the order in which Flink computes them, and ``user_hashes`` what
     setUidHash gave. ``lines`` are those of the program that the plan names, with their neighbours, by file. Of a topology
     file, ``transformations`` are ids by label, and ``stream_plan`` is Flink's JSON plan where it asks for it.
-    ``statements`` are those of a job in SQL, ``on_spark`` tells a program that is written for Spark, ``assumed`` are inputs
-    that it depends on and that were not given. ``nodes`` and what follows stand for the graphs of a very large topology.
+    ``statements`` are those of a job in SQL, ``on_spark`` tells a program that is written for Spark, ``alone`` one that makes
+    its execution environment itself, so that no client of Flink runs it. ``assumed`` are inputs that it depends on and that
+    were not given. ``nodes`` and what follows stand for the graphs of a very large topology.
     ``otherwise`` is the plan with another default parallelism, where neither the program nor an option sets one and ids or
     chains depend on it.
     ``empty_savepoint`` is the ``_metadata`` that a job that Flink built would write before its first record: with its states'
@@ -146,6 +147,7 @@ class Plan(_Job, frozen=True, kw_only=True):
     source: SourceLine | UnsetType | None = UNSET
     statements: tuple[Statement, ...] = ()
     on_spark: bool = False
+    alone: bool = False
     beyond: tuple[Beyond, ...] = ()
     assumed: tuple[Assumed, ...] = ()
     settings: Settings

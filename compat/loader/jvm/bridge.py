@@ -106,6 +106,11 @@ def class_name(value: Java) -> str | None:
     return None if value is None else str(value.getClass().getName())
 
 
+def constant_name(constant: Java) -> str:
+    """The name of an enum's constant, whose class may have a field or method of its own that is called ``name``."""
+    return str(java("java.lang.Enum").name(constant))
+
+
 def bytes_of(array: Java) -> bytes:
     """A Java ``byte[]`` as bytes."""
     return bytes(memoryview(array)) if len(array) else b""

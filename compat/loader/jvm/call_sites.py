@@ -1,7 +1,6 @@
 """Where the user's code made each operator: the line that called Flink's API.
 
-Flink does not remember it. An environment of our own does, whose methods that every operator and source goes through tell
-a listener before they do their work. Its class is written with the assembler that Flink brings along.
+Flink does not remember it. The environments of :mod:`~compat.loader.jvm.environments` tell of each operator and source.
 """
 
 from __future__ import annotations
@@ -11,17 +10,9 @@ from collections.abc import Callable, Iterable, Mapping
 import jpype
 from msgspec import Struct
 
-from compat.loader.jvm.bridge import Java, array_of, flink, java, operator_of, text_or_none, user_frames
+from compat.loader.jvm.bridge import Java, flink, java, operator_of, text_or_none, user_frames
 from compat.loader.jvm.messages import JavaFrame, MergedPart
 
-_NAME = "compat/CapturingEnvironment"
-_BASE = "org/apache/flink/streaming/api/environment/StreamExecutionEnvironment"
-_CONSTRUCTOR = (
-    "(Lorg/apache/flink/core/execution/PipelineExecutorServiceLoader;"
-    "Lorg/apache/flink/configuration/Configuration;Ljava/lang/ClassLoader;)V"
-)
-_ADD = "(Lorg/apache/flink/api/dag/Transformation;)V"
-_CONSUMER = "java/util/function/Consumer"
 _TRANSLATION = "org.apache.flink.streaming.api.graph.StreamGraphGenerator"
 _WRITER = "Writer"
 
@@ -42,12 +33,12 @@ class _Made(Struct, frozen=True):
 class Places:
     """The lines at which a program made its transformations, by their ids; ``here`` gives the one that is being run.
 
-    ``parallelism_given`` is whether it gave its environment a parallelism.
+    ``parallelism_given`` is whether it gave its environment a parallelism, ``alone`` whether it made an environment of its own.
     """
 
     def __init__(self) -> None:
         self.here: Callable[[], JavaFrame | None] = _line_of_java
-        self.parallelism_given = False
+        self.parallelism_given = self.alone = False
         self.by_id: dict[int, JavaFrame] = {}
         self._sinks: list[tuple[Java, JavaFrame]] = []
         self._functions: list[_Made] = []
@@ -60,7 +51,7 @@ class Places:
     def forget(self) -> None:
         """Begin anew, with the first id, as in a JVM that has made no transformation."""
         self.here = _line_of_java
-        self.parallelism_given = False
+        self.parallelism_given = self.alone = False
         self.by_id, self._sinks = {}, []
         self._functions = []
         self._counter.set(0)
@@ -144,70 +135,3 @@ def first_function(operator: Java) -> Java:
 def _operator_of(made: Java) -> Java:
     """The operator of a transformation or a StreamNode; None where it has none, or one that is made later."""
     return operator_of(made.getOperatorFactory()) if hasattr(made, "getOperatorFactory") else None
-
-
-def capturing_environment(listener: Callable[[Java], None]) -> Java:
-    """The class of an environment that calls ``listener`` with each transformation, and with None before each is made.
-
-    When it is given a parallelism, the listener gets the environment.
-    """
-
-    @jpype.JImplements("java.util.function.Consumer")
-    class Listener:
-        @jpype.JOverride
-        def accept(self, transformation: Java) -> None:
-            listener(transformation)
-
-    made = _define(bytes(_class_file()))
-    field = made.getDeclaredField("listener")
-    field.set(None, Listener())
-    return jpype.JClass(made)
-
-
-def _define(code: bytes) -> Java:
-    """A class in the loader of Flink's classes."""
-    loader = flink("api.common.JobID").class_.getClassLoader()
-    for method in java("java.lang.ClassLoader").class_.getDeclaredMethods():
-        types = [str(one.getSimpleName()) for one in method.getParameterTypes()]
-        if str(method.getName()) == "defineClass" and types == ["String", "byte[]", "int", "int"]:
-            method.setAccessible(True)
-            size = java("java.lang.Integer")
-            return method.invoke(
-                loader, [_NAME.replace("/", "."), array_of(jpype.JByte)(code), size(0), size(len(code))]
-            )
-    raise LookupError("java.lang.ClassLoader has no defineClass")
-
-
-def _class_file() -> Java:
-    asm = "org.apache.flink.shaded.asm9.org.objectweb.asm."
-    op = java(asm + "Opcodes")
-    writer = java(asm + "ClassWriter")(java(asm + "ClassWriter").COMPUTE_MAXS)
-    writer.visit(op.V1_8, op.ACC_PUBLIC, _NAME, None, _BASE, None)
-    writer.visitField(op.ACC_PUBLIC | op.ACC_STATIC, "listener", f"L{_CONSUMER};", None, None).visitEnd()
-
-    def method(name: str, descriptor: str, before: Callable[[Java], None], arguments: int, returns: int) -> None:
-        code = writer.visitMethod(op.ACC_PUBLIC, name, descriptor, None, None)
-        code.visitCode()
-        before(code)
-        code.visitVarInsn(op.ALOAD, 0)
-        for argument in range(1, arguments + 1):
-            code.visitVarInsn(op.ILOAD if descriptor.startswith("(I)") else op.ALOAD, argument)
-        code.visitMethodInsn(op.INVOKESPECIAL, _BASE, name, descriptor, False)
-        code.visitInsn(returns)
-        code.visitMaxs(0, 0)
-        code.visitEnd()
-
-    def tell(push: Callable[[Java], None]) -> Callable[[Java], None]:
-        def before(code: Java) -> None:
-            code.visitFieldInsn(op.GETSTATIC, _NAME, "listener", f"L{_CONSUMER};")
-            push(code)
-            code.visitMethodInsn(op.INVOKEINTERFACE, _CONSUMER, "accept", "(Ljava/lang/Object;)V", True)
-
-        return before
-
-    method("<init>", _CONSTRUCTOR, lambda code: None, 3, op.RETURN)
-    method("addOperator", _ADD, tell(lambda code: code.visitVarInsn(op.ALOAD, 1)), 1, op.RETURN)
-    method("setParallelism", f"(I)L{_BASE};", tell(lambda code: code.visitVarInsn(op.ALOAD, 0)), 1, op.ARETURN)
-    method("getParallelism", "()I", tell(lambda code: code.visitInsn(op.ACONST_NULL)), 0, op.IRETURN)
-    writer.visitEnd()
-    return writer.toByteArray()

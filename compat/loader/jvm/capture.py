@@ -9,22 +9,31 @@ from collections.abc import Callable, Mapping
 
 import jpype
 
+from compat.compiler.configuration import DEFAULT_PARALLELISM, PARALLELISM
 from compat.loader.jvm.bridge import Java, flink, is_a, java, member
+from compat.loader.jvm.call_sites import Places
+from compat.loader.jvm.environments import Environments
 
 TARGET = "compat"
 _COLLECT = "streaming.api.operators.collect."
+_NOT_GIVEN = 1 << 15
+"""What Flink takes for the parallelism of a local environment that a program gives none: no job has as much."""
 _BYTES = "api.common.typeutils.base.array.BytePrimitiveArraySerializer"
 Take = Callable[[Java, Java], None]
 """Called with the pipeline of each job, a ``StreamGraph``, and the class loader of the user's code."""
 
 
-def take_jobs(take: Take, options: Mapping[str, str], environment: Java) -> None:
-    """Have every environment that the program gets from Flink give its jobs to ``take``; it is of the class ``environment``."""
-    factory = _environment_factory(_service_loader(take), options, environment)
-    for method in flink("streaming.api.environment.StreamExecutionEnvironment").class_.getDeclaredMethods():
+def take_jobs(take: Take, options: Mapping[str, str], environments: Environments, places: Places) -> None:
+    """Have every environment of the program, from Flink or of its own, give its jobs to ``take``."""
+    executors = _service_loader(take)
+    factory = _environment_factory(executors, options, environments, places)
+    kind = flink("streaming.api.environment.StreamExecutionEnvironment")
+    for method in kind.class_.getDeclaredMethods():
         if str(method.getName()) == "initializeContextEnvironment":
             method.setAccessible(True)
             method.invoke(None, [factory])
+    kind.setDefaultLocalParallelism(_NOT_GIVEN)
+    environments.have(executors, lambda given: _of_its_own(given, options, places))
 
 
 def configuration(options: Mapping[str, str]) -> Java:
@@ -35,19 +44,38 @@ def configuration(options: Mapping[str, str]) -> Java:
     return made
 
 
-def _environment_factory(service_loader: Java, options: Mapping[str, str], environment: Java) -> Java:
+def _environment_factory(
+    executors: Java, options: Mapping[str, str], environments: Environments, places: Places
+) -> Java:
     @jpype.JImplements("org.apache.flink.streaming.api.environment.StreamExecutionEnvironmentFactory")
     class Factory:
         @jpype.JOverride
         def createExecutionEnvironment(self, given: Java) -> Java:  # noqa: N802
-            merged = configuration({"parallelism.default": "1", **options})
-            merged.addAll(given)
-            merged.setString("execution.target", TARGET)
-            merged.setString("execution.attached", "true")
-            loader = java("java.lang.Thread").currentThread().getContextClassLoader()
-            return environment(service_loader, merged, loader)
+            return environments.make(executors, _settled(given, options, places))
 
     return Factory()
+
+
+def _of_its_own(given: Java, options: Mapping[str, str], places: Places) -> Java:
+    """The configuration of an environment that the program makes for itself.
+
+    Flink puts a default parallelism there, of the machine that it runs on, where the program gives none.
+    """
+    places.alone = True
+    own = given.clone()
+    if str(own.toMap().get(PARALLELISM)) == str(_NOT_GIVEN):
+        own.removeKey(PARALLELISM)
+    return _settled(own, options, places)
+
+
+def _settled(given: Java, options: Mapping[str, str], places: Places) -> Java:
+    """The configuration of an environment: that of the program over the options of the cluster."""
+    places.parallelism_given |= bool(given.containsKey(PARALLELISM))
+    merged = configuration({PARALLELISM: str(DEFAULT_PARALLELISM), **options})
+    merged.addAll(given)
+    merged.setString("execution.target", TARGET)
+    merged.setString("execution.attached", "true")
+    return merged
 
 
 def _service_loader(take: Take) -> Java:

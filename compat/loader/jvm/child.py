@@ -19,8 +19,9 @@ import msgspec
 
 from compat.loader.descendants import end_all_below, keep_orphans
 from compat.loader.jvm.bridge import Java, array_of, described, flink, java, user_frames
-from compat.loader.jvm.call_sites import Places, capturing_environment
+from compat.loader.jvm.call_sites import Places
 from compat.loader.jvm.capture import take_jobs
+from compat.loader.jvm.environments import Environments
 from compat.loader.jvm.jobs import NoStreamGraph, build_job
 from compat.loader.jvm.messages import (
     PRINTED,
@@ -44,6 +45,7 @@ from compat.loader.jvm.node_numbers import restart_numbers_of_tables
 from compat.loader.jvm.program import crash_of, packaged
 from compat.loader.jvm.pyflink.gateway import Gateway
 from compat.loader.jvm.restore import Built, restore
+from compat.loader.jvm.scala_api import offer_scala
 from compat.loader.jvm.sql import Session, StatementFailed, modes_of
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.metadata import METADATA_FILE, parse_metadata
@@ -168,8 +170,9 @@ class _Workplace:
     def __init__(self, request: Request) -> None:
         start_jvm(request)
         self.request = with_configuration(request)
+        self.environments = Environments()
         self.places = Places()
-        self.environment = capturing_environment(self.places.note)
+        self.environments.tell(self.places.note)
         self._gateway: Gateway | None = None
         self._properties = java("java.lang.System").getProperties().clone()
         self._locale = java("java.util.Locale").getDefault()
@@ -207,15 +210,16 @@ def _build(program: Program, place: _Workplace, out: _Out) -> tuple[Ended, list[
         taker.gateway = place.gateway()
         place.places.here = taker.gateway.here
     timer = _watch(place.request, out, taker.gateway)
-    crash = _crash_of_run(program, place.request, taker, place.environment)
+    crash = _crash_of_run(program, taker, place)
     timer.cancel()
     return Ended(crash=crash), taker.built
 
 
-def _crash_of_run(program: Program, request: Request, taker: _Taker, environment: Java) -> Crash | None:
+def _crash_of_run(program: Program, taker: _Taker, place: _Workplace) -> Crash | None:
     """Run a program; gives how it failed, if it did."""
+    request = place.request
     try:
-        take_jobs(taker, request.options, environment)
+        take_jobs(taker, request.options, place.environments, place.places)
         if isinstance(program, PyFlinkProgram) and taker.gateway is not None:
             crash = taker.gateway.run(program)
             frames = () if crash is None else crash.frames
@@ -235,6 +239,7 @@ def _run_program(program: Program, request: Request, taker: _Taker) -> None:
     if isinstance(program, JarProgram):
         made = packaged(program, request)
         thread.setContextClassLoader(made.getUserCodeClassLoader())
+        offer_scala(made.getUserCodeClassLoader())
         made.invokeInteractiveModeForExecution()
         return
     loader = _user_loader(request)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import jpype
 import msgspec
 
-from compat.loader.jvm.bridge import Java, class_name, flink, is_a, java, member, members
+from compat.loader.jvm.bridge import Java, class_name, constant_name, flink, is_a, java, member, members
 from compat.loader.jvm.bytecode import Walk
 from compat.loader.jvm.singletons import (
     SCALA_ENUMERATION,
@@ -240,7 +240,7 @@ class Written:
         if constants := constants_of(enum or cls):
             names = tuple(str(java("java.lang.String").valueOf(one)) for one in constants)
             if enum is not None:
-                names = tuple(str(one.name()) for one in constants)
+                names = tuple(constant_name(one) for one in constants)
             self._add(self._class(enum or cls, "enum", None, constants=names, misread=misread(kryo, constants)))
             return
         self._directly(kryo, cls, under, depth)

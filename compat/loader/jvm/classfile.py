@@ -141,6 +141,14 @@ class Method:
         self.access = access
         self._code = code
 
+    @cached_property
+    def constants(self) -> frozenset[int]:
+        """The constants of the pool that the code uses; none of code in a form that is not known here."""
+        try:
+            return frozenset() if self._code is None else frozenset(_constants_of(self._code))
+        except (struct.error, IndexError):
+            return frozenset()
+
     @property
     def member(self) -> Member:
         """The method as calls name it."""
@@ -242,11 +250,28 @@ class ClassFile:
 
         Classes that are merely nested together do not need one another.
         """
-        texts = (self.text_at(number) for number, (tag, _) in enumerate(self._pool) if tag == 1)
-        in_types = (name for text in texts for name in _IN_DESCRIPTOR.findall(text))
-        in_code = (name for method in self.methods if method.code is not None for name in _classes_in(method.code))
-        above = (one for one in (self.parent, *self.interfaces) if one is not None)
-        return frozenset((*above, *in_types, *in_code))
+        found = {one for one in (self.parent, *self.interfaces) if one is not None}
+        for number, (tag, at) in enumerate(self._pool):
+            if tag == 1 and self._data.find(b";", at + 2, at + 2 + _u2(self._data, at)) > 0:
+                found.update(_IN_DESCRIPTOR.findall(self.text_at(number)))
+        for number in set().union(*(method.constants for method in self.methods)):
+            found.update(self._classes_at(number))
+        return frozenset(found)
+
+    def _classes_at(self, number: int) -> Iterator[str]:
+        """The classes that a constant of the pool names by itself."""
+        tag, _ = self._pool[number]
+        if tag == 7:
+            yield self.class_at(number)
+        elif tag in (9, 10, 11):
+            yield self.class_at(self._numbers(number, ">H")[0])
+        elif tag == 15:
+            yield from self._classes_at(self._numbers(number, ">BH")[1])
+        elif tag in (17, 18):
+            handle, arguments = self._bootstraps[self._numbers(number, ">H")[0]]
+            yield handle.member.owner
+            for one in arguments:
+                yield from self._classes_at(one)
 
     @cached_property
     def called(self) -> frozenset[str]:
@@ -343,22 +368,21 @@ class ClassFile:
         return {(method.name, method.descriptor): method for method in self.methods}
 
 
-def _classes_in(code: Code) -> Iterator[str]:
-    """The classes that instructions and handlers name by themselves."""
-    yield from (one.type for one in code.handlers if one.type is not None)
-    waiting: list[object] = list(code.instructions)
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, FieldUse):
-            yield one.field.owner
-        elif isinstance(one, Call):
-            yield one.method.owner
-        elif isinstance(one, Handle):
-            yield one.member.owner
-        elif isinstance(one, Type):
-            yield one.name.rpartition(" ")[2]
-        elif isinstance(one, Dynamic):
-            waiting += [one.bootstrap, *one.arguments]
+def _constants_of(data: bytes) -> Iterator[int]:
+    """The constants of the pool that the instructions and handlers of a method use, by number."""
+    (size,) = struct.unpack_from(">I", data, 4)
+    code, at = data[8 : 8 + size], 0
+    while at < size:
+        op = code[at]
+        if op == 0x12:
+            yield code[at + 1]
+        elif op in _WITH_CONSTANT:
+            yield _u2(code, at + 1)
+        at += _SIZES[op] or (_switch(code, at)[1] if op in (0xAA, 0xAB) else 6 if code[at + 1] == 0x84 else 4)
+    (count,) = struct.unpack_from(">H", data, 8 + size)
+    for number in range(count):
+        if kind := _u2(data, 16 + size + 8 * number):
+            yield kind
 
 
 def arguments(descriptor: str) -> list[str]:
@@ -401,6 +425,25 @@ def _placed(one: Instruction, places: dict[int, int]) -> Instruction:
     if isinstance(one, Switch):
         return Switch(tuple((value, places[target]) for value, target in one.cases), places[one.default])
     return one
+
+
+_WITH_CONSTANT = frozenset((0x13, 0x14, *range(0xB2, 0xBC), 0xBD, 0xC0, 0xC1, 0xC5))
+"""The instructions that are followed by two bytes with the number of a constant."""
+
+
+def _sizes() -> tuple[int, ...]:
+    """The bytes of each instruction; 0 for a switch and ``wide``, which tell by what follows, or that is unknown."""
+    sizes = [1] * 0xCA + [0] * (0x100 - 0xCA)
+    for op in (0x10, 0x12, *range(0x15, 0x1A), *range(0x36, 0x3B), 0xA9, 0xBC):
+        sizes[op] = 2
+    for op in (0x11, 0x84, *range(0x99, 0xA9), 0xC6, 0xC7, *_WITH_CONSTANT):
+        sizes[op] = 3
+    for op, size in ((0xB9, 5), (0xBA, 5), (0xC5, 4), (0xC8, 5), (0xC9, 5), (0xAA, 0), (0xAB, 0), (0xC4, 0)):
+        sizes[op] = size
+    return tuple(sizes)
+
+
+_SIZES = _sizes()
 
 
 def _instructions(code: bytes, owner: ClassFile) -> Iterator[tuple[int, Instruction]]:

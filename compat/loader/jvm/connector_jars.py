@@ -22,17 +22,21 @@ class ConnectorJar(Struct, frozen=True, kw_only=True):
     """A connector or format: the artifacts that hold it, of which the first with a fitting release is taken.
 
     ``{flink}`` in the name of an artifact is the version of Flink that it is for, so that each of its releases is.
-    ``beside`` are artifacts that are taken with it where they have the same release. ``names`` are what SQL calls it,
+    ``beside`` are artifacts that are taken with it where they have the same release, ``newer`` others that it needs in a later
+    version than it asks for. ``names`` are what SQL calls it,
     ``packages`` where its classes are. A ``whole`` jar needs no other. ``known`` are releases: of one that is released with
     Flink (``of_flink``) none, of others each with the version of Flink behind it, or for any Flink of the first API.
+    What is ``distributed`` lies in Flink's own distribution, in ``lib`` or ``opt``.
     """
 
     artifacts: tuple[str, ...]
     names: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
     beside: tuple[str, ...] = ()
+    newer: tuple[Artifact, ...] = ()
     whole: bool = True
     of_flink: bool = False
+    distributed: bool = False
     known: tuple[str, ...] = ()
     group: str = FLINK
 
@@ -44,6 +48,9 @@ def _format(artifact: str, *names: str, package: str) -> ConnectorJar:
 def _cdc(name: str) -> ConnectorJar:
     return ConnectorJar(artifacts=(f"flink-sql-connector-{name}",), names=(name,), known=("3.5.0",))
 
+
+_SCALA = Artifact(group="org.scala-lang", name="scala-library", version="2.12.20", alone=True)
+"""Scala 2.12 makes the lambdas of a job anew in Java 17 from a later release on than the one that Flink names."""
 
 CONNECTORS: Mapping[str, ConnectorJar] = {
     "kafka": ConnectorJar(
@@ -150,13 +157,22 @@ CONNECTORS: Mapping[str, ConnectorJar] = {
         group="org.apache.hadoop",
     ),
     "scala": ConnectorJar(
-        artifacts=("flink-scala_2.12",), packages=("org.apache.flink.api.scala.", "scala."), whole=False, of_flink=True
+        artifacts=("flink-scala_2.12",),
+        packages=("org.apache.flink.api.scala.", "org.apache.flink.streaming.api.scala.", "scala."),
+        beside=("flink-streaming-scala_2.12",),
+        newer=(_SCALA,),
+        whole=False,
+        of_flink=True,
+        distributed=True,
     ),
     "state-processor": ConnectorJar(
-        artifacts=("flink-state-processor-api",), packages=("org.apache.flink.state.api.",), of_flink=True
+        artifacts=("flink-state-processor-api",),
+        packages=("org.apache.flink.state.api.",),
+        of_flink=True,
+        distributed=True,
     ),
     **{
-        name: ConnectorJar(artifacts=(name,), of_flink=True)
+        name: ConnectorJar(artifacts=(name,), of_flink=True, distributed=True)
         for name in ("flink-s3-fs-hadoop", "flink-azure-fs-hadoop", "flink-gs-fs-hadoop", "flink-oss-fs-hadoop")
     },
     "avro": _format("flink-sql-avro", "avro", package="org.apache.flink.formats.avro.Avro"),
@@ -197,6 +213,20 @@ def advice(name: str) -> tuple[str, str] | None:
     return None
 
 
+def distributed(option: str | None) -> str | None:
+    """The connector that an option asks for, if Flink's distribution has it; else None."""
+    return next(
+        (name for name, jar in CONNECTORS.items() if jar.distributed and option == CONNECTOR.format(name)), None
+    )
+
+
+def advice_on_file_system(plugins: str) -> tuple[str, str] | None:
+    """What to do about a file system for which Flink names plugins of its own, ``X, Y``, and the option; None where it is
+    not known here."""
+    name = next((one for one in plugins.split(", ") if one in CONNECTORS), None)
+    return None if name is None else (FETCHED.format(name), CONNECTOR.format(name))
+
+
 def advice_on_factory(name: str) -> tuple[str, str]:
     """What to do about a connector, format or catalog of which Flink finds no factory, and the option."""
     return advice(name) or (
@@ -223,7 +253,7 @@ def _chosen(name: str, release: str, flink: str) -> tuple[list[Artifact], bool]:
             beside = [one for one in jar.beside if best in releases(jar.group, one)]
             made = [Artifact(group=jar.group, name=one, version=best, alone=jar.whole) for one in (artifact, *beside)]
             suffix = best.partition("-")[2] if artifact in jar.artifacts else artifact.rpartition("-")[2]
-            return made, bool(suffix) and not release and parsed(suffix) != parsed(flink)
+            return [*made, *jar.newer], bool(suffix) and not release and parsed(suffix) != parsed(flink)
     raise JvmError(
         f"The connector {name} has no release for Flink {flink}.",
         f"Name one that fits all the same (--connector {name}:RELEASE), or its jar: --classpath JAR.",

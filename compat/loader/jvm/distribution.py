@@ -45,13 +45,15 @@ _LOG4J_VERSION = "2.24.3"
 class FlinkDistribution(Struct, frozen=True, kw_only=True):
     """The jars of a Flink, its version, and the jars of its test harness; without these, states cannot be told.
 
-    ``configuration`` is the folder with the settings of an installation.
+    ``configuration`` is the folder with the settings of an installation, ``fetched`` tells that it is none: its jars are
+    those of a version.
     """
 
     version: str
     jars: tuple[Path, ...]
     harness_jars: tuple[Path, ...] = ()
     configuration: Path | None = None
+    fetched: bool = False
     note: str = ""
 
     @property
@@ -75,6 +77,7 @@ def find_flink(places: FlinkPlaces) -> FlinkDistribution:
     Jars of the class path come first in any case. Raises JvmError where there is none.
     """
     given = expand(places.classpath)
+    fetched = False
     home = places.home or (None if places.version else os.environ.get(HOME_VARIABLE))
     if _first_with(given, _CORE) is not None:
         jars = given
@@ -82,6 +85,7 @@ def find_flink(places: FlinkPlaces) -> FlinkDistribution:
         jars = (*given, *_home_jars(Path(home)))
     elif places.version:
         _refuse_other_releases(places.version)
+        fetched = True
         jars = (
             *given,
             *fetch(
@@ -100,7 +104,7 @@ def find_flink(places: FlinkPlaces) -> FlinkDistribution:
         )
     version = flink_version(jars)
     _refuse_old(version)
-    found = FlinkDistribution(version=version, jars=jars, configuration=_configuration(home))
+    found = FlinkDistribution(version=version, jars=jars, configuration=_configuration(home), fetched=fetched)
     if _first_with(jars, _HARNESS) is not None:
         return found
     if not places.fetch_harness:

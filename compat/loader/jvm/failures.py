@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import shlex
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
+from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -27,6 +29,7 @@ _MAIN = ("main", "([Ljava/lang/String;)V")
 _PUBLIC_STATIC = 0x0009
 _LIBRARIES = ("META-INF/", "org/apache/", "scala/", "kotlin/", "kotlinx/", "module-info")
 _LISTED = 5
+_PARSER = "SqlParserException"
 _PRINTED = re.compile(r"^(?:Caused by: )?((?:\w+\.)+\w*(?:Exception|Error)\b.*)$", re.MULTILINE)
 """The first line of an exception of Java's in what a program printed."""
 _MAIN_ATTRIBUTES = (b"\nMain-Class:", b"\nprogram-class:")
@@ -41,17 +44,36 @@ def check_jar(program: JarProgram) -> None:
             manifest = jar.read("META-INF/MANIFEST.MF") if "META-INF/MANIFEST.MF" in jar.namelist() else b""
             if any(name in b"\n" + manifest for name in _MAIN_ATTRIBUTES):
                 return
-            found = list(_classes_with_main(jar))
+            found = _classes_with_main(jar)
     except (zipfile.BadZipFile, OSError) as error:
         raise JvmError(f"{program.path} is no jar: {error}.") from None
     hint = f"Write --main-class {found[0]}." if found else "Name the class that has the method main with --main-class."
     option = f"--main-class {shlex.quote(found[0])}" if found else None
     if len(found) > 1:
-        hint = f"Name it with --main-class; these have a main: {', '.join(found[:_LISTED])}."
+        hint = f"Name it with --main-class; {_with_main(found)}"
     raise JvmError("The jar does not say which class to run: its manifest has no Main-Class.", hint, option)
 
 
-def _classes_with_main(jar: zipfile.ZipFile) -> Iterator[str]:
+def _with_main(names: Sequence[str]) -> str:
+    return f"these have a main: {', '.join(names[:_LISTED])}."
+
+
+def _nearest(program: JarProgram) -> tuple[str, str | None]:
+    """The classes with a ``main`` for one that the jar does not have, those with the most alike names first, and the option."""
+    wanted = program.main_class or ""
+    with zipfile.ZipFile(program.path) as jar:
+        found = sorted(
+            _classes_with_main(jar), key=lambda one: -SequenceMatcher(None, one.lower(), wanted.lower()).ratio()
+        )
+    hint = f"Look at --main-class: {Path(program.path).name} has no such class"
+    return (f"{hint}; {_with_main(found)}", f"--main-class {shlex.quote(found[0])}") if found else (f"{hint}.", None)
+
+
+def _classes_with_main(jar: zipfile.ZipFile) -> list[str]:
+    return list(_started(jar))
+
+
+def _started(jar: zipfile.ZipFile) -> Iterator[str]:
     """The classes that Java can start: the one of an ``object`` of Scala has a ``main`` that is not static."""
     for name in jar.namelist():
         if not name.endswith(".class") or name.startswith(_LIBRARIES):
@@ -104,7 +126,11 @@ def failed(
             option=more_time(options.timeout),
         )
     if outcome.crash is not None:
-        return _crashed(outcome.crash, name, side, show_path, outcome.said)
+        crash = outcome.crash
+        if isinstance(program, JarProgram) and crash.without_main:
+            hint, option = _nearest(program)
+            crash = replace(crash, hint=hint, option=option)
+        return _crashed(crash, name, side, show_path, outcome.said)
     if not outcome.jobs:
         what = "Call env.execute(); arguments follow --args."
         if isinstance(program, PyFlinkProgram):
@@ -141,19 +167,22 @@ def _as_said(said: str) -> list[str]:
 
 
 def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[str], str], said: str) -> Failure:
-    short = crash.type.rpartition(".")[2]
+    short, first = crash.type.rpartition(".")[2], 1 if crash.statement is None else crash.statement.line
     frame = next(iter(own_frames(crash.frames) or crash.frames), None)
     source = None if frame is None else _line(frame, show_path)
-    lines = [f"{crash.type}: {crash.message}", *(f"    at {frame}" for frame in crash.frames)]
-    message = f"The program failed: {short}: {crash.message}"
-    if crash.statement is not None:
-        source = SourceLine(name, crash.statement.line)
-        told = sql_errors.told(crash.message, crash.statement.line)
-        message = f"The statement at line {crash.statement.line} failed: {told}"
-        lines = [f"{crash.type}: {told}"]
+    of_sql = crash.statement is not None or short == _PARSER
+    told = sql_errors.told(crash.message, first) if of_sql else crash.message
+    lines = [f"{crash.type}: {told}"]
+    if crash.statement is None:
+        message = f"The program failed: {short}: {told}"
+        lines += [f"    at {one}" for one in crash.frames]
+    else:
+        source = SourceLine(name, first)
+        message = f"The statement at line {first} failed: {told}"
         lines += [f"  {line}" for line in crash.statement.text.splitlines()]
     if crash.lacks is not None and said:
         lines += _as_said(said)
+    advice = sql_errors.advice(crash.message) if of_sql else advice_on_lack(crash.lacks, side, said)
     return Failure(
         rule=Undecidable.PROGRAM_FAILED,
         message=message,
@@ -161,7 +190,7 @@ def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[st
         side=side,
         source=source,
         traceback="\n".join(lines),
-        hint=crash.hint or advice_on_lack(crash.lacks, side, said),
+        hint=crash.hint or advice,
         option=crash.option or option(crash.lacks, side),
     )
 

@@ -55,6 +55,7 @@ def build_job(pipeline: Java, request: Request, loader: Java, places: Places) ->
         savepoint=empty_savepoint(operators, found) if request.harness else b"",
         samples=tuple(sample for one in found.values() for sample in one.samples),
         parallelism_given=places.parallelism_given or PARALLELISM in request.options,
+        alone=places.alone,
     )
     return job, built
 

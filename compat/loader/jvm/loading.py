@@ -16,7 +16,7 @@ from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import FlinkJars, Input, InputError, InputKind, LoadOptions, given_properties, pyfiles_of
 from compat.loader.jvm.answers import Answers, answers_of
 from compat.loader.jvm.compiled import Disagreement
-from compat.loader.jvm.connector_jars import connector_jars
+from compat.loader.jvm.connector_jars import connector_jars, distributed
 from compat.loader.jvm.distribution import FlinkPlaces, find_flink
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import check_jar, failed, of_another_version, refused
@@ -32,6 +32,11 @@ from compat.loader.shown import show_path
 from compat.state.model.job import Plan, Refused
 
 _EXTRA = "pip install 'stream-compat[jvm]'"
+_ADOPTED = "The program needs a part of Flink {} that is not on every class path: --connector {} was added."
+_ALONE = (
+    "The program makes its execution environment itself, so that flink run refuses it: it is judged as it runs without. "
+    "StreamExecutionEnvironment.getExecutionEnvironment() gives one that both have."
+)
 
 
 class FlinkJobs(Struct, frozen=True, kw_only=True):
@@ -62,9 +67,9 @@ class FlinkLoading:
     ) -> None:
         self._given, self._program, self._notes = given, program, notes
         self._setup, self._jvms = setup, jvms
-        self._flink, self._options = setup.flink, setup.options
         self._show_path = show_path(given.path, given.argument, given.root, given.root_shown, given.folder)
         self._other_version = other_version
+        self._adopted: list[str] = []
         self._asked: list[Restore] = []
         self._building = jvms.take(setup).build(program)
         self._ended = False
@@ -83,10 +88,10 @@ class FlinkLoading:
         outcome = self._outcome()
         self._ended = True
         refusal = outcome.crash if outcome.crash is not None and outcome.crash.refused else None
-        failure = failed(outcome, self._program, self._options, self._given.argument, side, self._show_path)
+        failure = failed(outcome, self._program, self._setup.options, self._given.argument, side, self._show_path)
         if failure is not None and refusal is None:
             if isinstance(self._program, PyFlinkProgram):
-                failure = of_another_version(failure, self._flink.version, Path(self._program.path).read_bytes())
+                failure = of_another_version(failure, self._setup.flink.version, Path(self._program.path).read_bytes())
             raise InputError(failure if self._other_version else replace(failure, flink=None))
         plans: list[Plan | Refused] = []
         for job in outcome.jobs:
@@ -97,10 +102,12 @@ class FlinkLoading:
             except ProgramError as error:
                 plans.append(refused_by(error, job, self._show_path))
         if refusal is not None:
-            plans.append(refused_of(refusal, self._flink.version, self._given.argument, self._show_path))
+            plans.append(refused_of(refusal, self._setup.flink.version, self._given.argument, self._show_path))
         program = of_file(self._given.path) if self._given.kind.built_by_flink else None
         made = tuple(replace(plan, program=program) for plan in plans)
-        return FlinkJobs(plans=made, answers=self._answers(outcome), notes=self._notes)
+        alone = (_ALONE,) if any(isinstance(plan, Plan) and plan.alone for plan in plans) else ()
+        adopted = (_ADOPTED.format(self._setup.flink.version, name) for name in self._adopted)
+        return FlinkJobs(plans=made, answers=self._answers(outcome), notes=(*self._notes, *adopted, *alone))
 
     def end(self) -> None:
         """End it without waiting for what it gives; nothing happens where it has finished."""
@@ -115,7 +122,22 @@ class FlinkLoading:
             self._build_again(self._jvms.start(self._setup))
             outcome = self._building.outcome()
         assert outcome is not None
-        return outcome
+        return outcome if self._adopt(outcome) is None else self._outcome()
+
+    def _adopt(self, outcome: JvmOutcome) -> str | None:
+        """Have the program built with a part of Flink's distribution that it lacks, where Flink is fetched; its name."""
+        flink = self._setup.flink
+        name = distributed(outcome.crash.option) if outcome.crash is not None and flink.fetched else None
+        if name is None or name in self._adopted:
+            return None
+        try:
+            jars, _ = connector_jars([name], flink.version)
+        except JvmError:
+            return None
+        self._adopted.append(name)
+        self._setup = Setup(replace(flink, jars=(*flink.jars, *jars)), self._setup.java, self._setup.options)
+        self._build_again(self._jvms.start(self._setup))
+        return name
 
     def _build_again(self, jvm: JvmProcess) -> None:
         """Have the program built in another JVM, with all that was asked of it."""
@@ -132,10 +154,10 @@ class FlinkLoading:
         )
 
     def _answers(self, outcome: JvmOutcome) -> tuple[Answers, ...]:
-        late = Restored(failure=f"The restore did not end within {self._options.timeout:g} seconds.")
+        late = Restored(failure=f"The restore did not end within {self._setup.options.timeout:g} seconds.")
         jobs = [outcome.jobs[one.job].nodes if one.job < len(outcome.jobs) else () for one in self._asked]
         return tuple(
-            answers_of(one or late, {node.id: node for node in nodes}, self._flink.note)
+            answers_of(one or late, {node.id: node for node in nodes}, self._setup.flink.note)
             for nodes, one in zip_longest(jobs, outcome.restored)
         )
 

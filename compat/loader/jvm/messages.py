@@ -299,7 +299,8 @@ class Job(Struct, frozen=True, kw_only=True):
     ``savepoint`` is Flink's ``_metadata`` with every operator's states in it and not one value, ``samples`` are made-up
     values of states that code of the program writes. ``exec_plan`` is the JSON
     that ``COMPILE PLAN`` writes, of a job in SQL, and ``statements`` are those that made it. ``python`` tells of a program
-    in Python, ``parallelism_given`` that somebody set the default parallelism: the program, or an option.
+    in Python, ``parallelism_given`` that somebody set the default parallelism: the program, or an option. ``alone`` tells
+    that the program made an environment of its own.
     """
 
     name: str
@@ -311,18 +312,18 @@ class Job(Struct, frozen=True, kw_only=True):
     options: dict[str, str]
     savepoint: bytes = b""
     samples: tuple[Sample, ...] = ()
-    notes: tuple[str, ...] = ()
     exec_plan: str | None = None
     statements: tuple[SqlStatement, ...] = ()
     python: bool = False
     parallelism_given: bool = False
+    alone: bool = False
 
 
 class Crash(Struct, frozen=True, kw_only=True):
     """Why a program gave no job, or none more: an exception, with the user's own frames, innermost first.
 
     ``hint`` says what to do, ``option`` is the option to add for that; ``lacks`` is what a program in Python was not given.
-    ``refused`` tells that Flink refuses the job that the program submitted.
+    ``refused`` tells that Flink refuses the job that the program submitted, ``without_main`` that the class to run is missing.
     """
 
     type: str
@@ -333,6 +334,7 @@ class Crash(Struct, frozen=True, kw_only=True):
     lacks: Lack | None = None
     statement: SqlStatement | None = None
     refused: bool = False
+    without_main: bool = False
 
 
 class Submitted(Struct, frozen=True, kw_only=True, tag="job"):

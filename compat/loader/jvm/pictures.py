@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import jpype
 
-from compat.loader.jvm.bridge import Java, is_a, java
+from compat.loader.jvm.bridge import Java, constant_name, is_a, java
 from compat.loader.jvm.made_up import instance_fields
 
 _DEPTH, _MOST = 10, 400
@@ -72,7 +72,7 @@ def _text(value: Java) -> str | None:
         return str(value)
     cls = value.getClass()
     if isinstance(value, java("java.lang.Enum")):
-        return str(value.name())
+        return constant_name(value)
     if cls.isArray() or isinstance(
         value, (java("java.lang.Iterable"), java("java.util.Map"), java("java.util.Optional"))
     ):

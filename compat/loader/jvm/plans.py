@@ -70,6 +70,7 @@ def _plan(job: Job, made: CompiledJob, shown: str, show_path: Callable[[str], st
         flink=minor_version(job.flink),
         job_name=job.name,
         language="python" if job.python else "sql" if sql else "java",
+        alone=job.alone,
         statements=tuple(
             Statement(text=one.text, file=line.file, line=line.line)
             for one, line in zip(job.statements, lines, strict=True)

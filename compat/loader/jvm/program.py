@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from pathlib import Path
+import zipfile
+from collections.abc import Iterator
+from itertools import pairwise
 
 import jpype
 import msgspec
@@ -12,6 +14,7 @@ import msgspec
 from compat.loader.failure import CLASSPATH, CONNECTOR, RUNTIME_PROPERTIES
 from compat.loader.jvm import connector_jars
 from compat.loader.jvm.bridge import (
+    FLINK,
     Java,
     array_of,
     causes,
@@ -23,9 +26,11 @@ from compat.loader.jvm.bridge import (
     member,
     user_frames,
 )
+from compat.loader.jvm.classfile import Call, Code, Constant
 from compat.loader.jvm.libraries import own_frames
 from compat.loader.jvm.messages import Crash, JarProgram, Program, PyFlinkProgram, Request, SqlScript
 from compat.loader.jvm.runtime_properties import RUNTIME
+from compat.loader.jvm.usercode import classes_of
 
 _WRAPPERS = (
     "org.apache.flink.client.program.ProgramInvocationException",
@@ -49,30 +54,32 @@ _OUTSIDE = frozenset(
 _REQUIRED = re.compile(r"No data for required key '([^']+)'")
 """What Flink's ``ParameterTool`` throws for an argument that is not there."""
 _NO_FACTORY = re.compile(r"Could not find any factory for identifier '([^']+)' that implements '([^']+)'")
+_NO_FILE_SYSTEM = re.compile(r"directly supported by Flink through the following plugin\(s\): ([\w-]+(?:, [\w-]+)*)")
+"""What Flink's ``UnsupportedFileSystemSchemeException`` says of a scheme that a plugin of its own has."""
+_ASKS_FOR_FILE = frozenset({"getResource", "getResourceAsStream"})
 _NO_RESOURCE = "inStream parameter is null"
 """What Java's ``Properties`` throw for a resource that no loader found."""
 _NO_FILE = frozenset({"java.io.FileNotFoundException", "java.nio.file.NoSuchFileException"})
-_BY_MESSAGE: tuple[tuple[str, str, str | None], ...] = (
-    (
-        "LocalStreamEnvironment cannot be used",
-        "flink run refuses this program as well: call StreamExecutionEnvironment.getExecutionEnvironment(), which gives a "
-        "local environment where there is no cluster.",
-        None,
-    ),
-    (
-        "RemoteEnvironment cannot be",
-        "flink run refuses this program as well: call StreamExecutionEnvironment.getExecutionEnvironment(), and name the "
-        "cluster where you submit the job.",
-        None,
-    ),
-    (
-        "Scala API is not on the classpath",
-        "Flink looks for the Scala API among its own jars, not in the job's, and its distributions have it in lib: write "
-        f"{CONNECTOR.format('scala')}.",
-        CONNECTOR.format("scala"),
-    ),
+_SCALA = CONNECTOR.format("scala")
+_SINCE_SCALA_2_13 = "scala/collection/immutable/LazyList.class"
+_OTHER_SCALA = "put the jar of an API for the job's Scala, such as flink-scala-api, into it."
+_MISSING = (
+    "Put the jar that has {} on the class path with --classpath, or into the job's jar. Of a project of Maven, "
+    "mvn dependency:copy-dependencies -DoutputDirectory=lib copies all that it needs: --classpath 'lib/*'."
 )
-"""What to do by what Flink says, and the option: of what it refuses on a cluster just as here."""
+_SCALA_MISSING = "Scala API is not on the classpath"
+_OF_FLINK = tuple(
+    FLINK + package
+    for package in (
+        *("api.common.", "api.connector.", "api.dag.", "api.java.", "configuration.", "connector.base.", "core."),
+        *("runtime.", "streaming.api.", "streaming.runtime.", "streaming.util.", "types.", "util."),
+    )
+)
+"""Where classes of Flink's core stand, which every distribution has."""
+_OTHER_FLINK = (
+    "Flink {} does not have this class of Flink's own: the program, or a connector in its jar, is for another version. "
+    "Name that one with --flink-version."
+)
 _CLASS_FILES = 44  # a class file of version 61 needs Java 17
 
 
@@ -120,12 +127,15 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
         if kind == "java.lang.UnsupportedClassVersionError":
             return _too_new(found, said)
         if kind in ("java.lang.NoClassDefFoundError", "java.lang.ClassNotFoundException"):
-            return _without_class(found, kind, said.replace("/", "."), program)
+            return _without_class(found, kind, said.replace("/", "."), program, version)
         if kind == "java.lang.NoSuchMethodError":
             hint = f"The program was compiled for another version of a library; this is Flink {version}."
             return Crash(type=kind, message=said, frames=found.frames, hint=hint)
-        if told := next((one[1:] for one in _BY_MESSAGE if one[0] in said), None):
-            return msgspec.structs.replace(found, hint=told[0], option=told[1])
+        if (plugins := _NO_FILE_SYSTEM.search(said)) and (told := connector_jars.advice_on_file_system(plugins[1])):
+            message = f"{found.message.partition(' The scheme is directly')[0]}"
+            return msgspec.structs.replace(found, message=message, hint=told[0], option=told[1])
+        if _SCALA_MISSING in said:
+            return _without_scala(found, program)
     if (outside := _outside(error, found, program)) is not None:
         return outside
     if not isinstance(program, JarProgram):
@@ -133,20 +143,39 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
     return _of_platform(error, found, program) or _of_own(found, program)
 
 
-def _without_class(found: Crash, kind: str, name: str, program: Program | None) -> Crash:
+def _without_class(found: Crash, kind: str, name: str, program: Program | None, version: str) -> Crash:
     """The crash of a program whose class path lacks a class."""
     message = f"The class {name} is missing."
-    option: str | None
     if name == RUNTIME:
         return _without_properties(msgspec.structs.replace(found, message=message))
     if isinstance(program, JarProgram) and name == program.main_class:
-        hint, option = f"Look at --main-class: {Path(program.path).name} has no such class.", None
+        return Crash(type=kind, message=message, without_main=True)
+    option: str | None
+    told = connector_jars.advice(name)
+    if told is not None and not (told[1] == _SCALA and _has_later_scala(program)):
+        hint, option = told
+    elif name.startswith(_OF_FLINK):
+        hint, option = _OTHER_FLINK.format(version), None
     else:
-        hint, option = connector_jars.advice(name) or (
-            f"Put the jar that has {name} on the class path with --classpath, or into the job's jar.",
-            CLASSPATH,
-        )
+        hint, option = _MISSING.format(name), CLASSPATH
     return Crash(type=kind, message=message, frames=found.frames, hint=hint, option=option)
+
+
+def _without_scala(found: Crash, program: Program | None) -> Crash:
+    """The crash of a job for which Flink finds no Scala API; its own is for Scala 2.12."""
+    looks = "Flink looks for the Scala API among its own jars"
+    if _has_later_scala(program):
+        return msgspec.structs.replace(found, hint=f"{looks} and in the job's: {_OTHER_SCALA}", option=CLASSPATH)
+    hint = f"{looks}, and its distributions have it in lib: write {_SCALA}."
+    return msgspec.structs.replace(found, hint=hint, option=_SCALA)
+
+
+def _has_later_scala(program: Program | None) -> bool:
+    """Whether a job brings Scala 2.13 or 3, beside which Flink's API for Scala 2.12 does not work."""
+    if not isinstance(program, JarProgram):
+        return False
+    with zipfile.ZipFile(program.path) as jar:
+        return _SINCE_SCALA_2_13 in jar.NameToInfo
 
 
 def _of_platform(error: Java, found: Crash, program: JarProgram) -> Crash | None:
@@ -181,9 +210,8 @@ def _of_own(found: Crash, program: JarProgram) -> Crash:
         option = None if program.arguments else f'--args "{more} $VALUE"'
         return msgspec.structs.replace(found, hint=hint, option=option)
     if _NO_RESOURCE in found.message:
-        hint = (
-            "It reads a file on the class path that is not there: name the folder that the file is in with --classpath."
-        )
+        files = ", ".join(_resources_of(found)) or "a file that the program reads"
+        hint = f"Not on the class path: {files}. Name the folder with --classpath."
         return msgspec.structs.replace(found, hint=hint, option='--classpath "$FOLDER"')
     if found.type in _NO_FILE:
         hint = "It reads a file that is not here: put it there, or begin compat in the folder that its relative paths begin in."
@@ -193,6 +221,25 @@ def _of_own(found: Crash, program: JarProgram) -> Crash:
         return found
     hint = f"The program throws this itself, in {own[0].method}(). If it wants arguments, give them with --args 'ARGUMENTS'."
     return msgspec.structs.replace(found, hint=hint)
+
+
+def _resources_of(found: Crash) -> list[str]:
+    """The files that the method which failed asks a class loader for, and that none has."""
+    loader = java("java.lang.Thread").currentThread().getContextClassLoader()
+    asked: dict[str, None] = {}
+    for own in own_frames(found.frames)[:1]:
+        code = classes_of(loader).file_of(own.class_name.replace(".", "/"))
+        for method in () if code is None else code.methods:
+            if method.name == own.method and method.code is not None:
+                asked |= dict.fromkeys(_files_in(method.code))
+    return [name for name in asked if loader.getResource(name.lstrip("/")) is None]
+
+
+def _files_in(code: Code) -> Iterator[str]:
+    """The files that code asks a class or a class loader for by a name that stands in it."""
+    for before, call in pairwise(code.instructions):
+        if isinstance(call, Call) and call.method.name in _ASKS_FOR_FILE and isinstance(before, Constant):
+            yield str(before.value)
 
 
 def _is_loaded(name: str) -> bool:

@@ -8,6 +8,7 @@ from difflib import SequenceMatcher
 _EXPECTED = re.compile(r"\s*Was expecting(?: one of)?:?\s*\n")
 _TOKEN = re.compile(r'^\s*("[^"]+"|<[A-Z_]+>)', re.MULTILINE)
 _FOUND = re.compile(r"near the keyword '(\w+)'|Encountered \"(\w+)")
+_IN_BACKQUOTES = "<BACK_QUOTED_IDENTIFIER>"
 _PLACE = re.compile(r"\bline (\d+), column \d+")
 _TWICE = re.compile(r"^((?:[^.]+\.) )\1+")
 _MOST_EXPECTED = 5
@@ -39,6 +40,16 @@ def told(message: str, line: int) -> str:
     fault = _PLACE.sub(lambda match: match[0].replace(match[1], str(int(match[1]) + line - 1), 1), fault)
     tokens = _likeliest(expected[0], fault) if expected else []
     return f"{fault} Expected is {_listed(tokens)}." if tokens else fault
+
+
+def advice(message: str) -> str | None:
+    """What to do about a statement that has a reserved word for a name; None for other faults."""
+    fault, *expected = _EXPECTED.split(message, maxsplit=1)
+    found = _FOUND.search(fault)
+    if found is None or not expected or _IN_BACKQUOTES not in expected[0]:
+        return None
+    word = found[1] or found[2]
+    return f"Where {word} is a name, write it in backquotes: `{word}`."
 
 
 def _likeliest(expected: str, fault: str) -> list[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import jpype
 from msgspec import Struct
 
-from compat.loader.jvm.bridge import FLINK, Java, bytes_of, class_name, flink, is_a, java
+from compat.loader.jvm.bridge import FLINK, Java, bytes_of, class_name, constant_name, flink, is_a, java
 from compat.loader.jvm.bytecode import Classes, Walk
 from compat.loader.jvm.classfile import ClassFile, ClassFileError, Member
 from compat.loader.jvm.libraries import CONNECTORS, LIBRARIES, is_of_library
@@ -71,6 +71,10 @@ class UserClasses:
             return bytes_of(stream.readAllBytes())
         finally:
             stream.close()
+
+    def file_of(self, name: str) -> ClassFile | None:
+        """The file of a class, by its name with slashes."""
+        return self._all.find(name)
 
     def jars(self) -> Iterator[Path]:
         """The jars that the classes are in."""
@@ -428,7 +432,7 @@ def _plain(value: Java) -> str | None:
     if isinstance(value, java("java.lang.Class")):
         return f"class {value.getName()}"
     if isinstance(value, java("java.lang.Enum")):
-        return f"{value.getDeclaringClass().getName()} {value.name()}"
+        return f"{value.getDeclaringClass().getName()} {constant_name(value)}"
     return f"{name} {value}" if name.startswith(_TOLD) or name in _PLAIN else None
 
 

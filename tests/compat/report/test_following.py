@@ -86,6 +86,15 @@ def test_what_starts_new(old, new, allowed, typed, expected) -> None:
         assert shlex.split(command)
 
 
+def test_a_program_that_no_client_runs_is_told_where_its_savepoint_goes() -> None:
+    new = replace(program("v2.jar", language="java", flink="1.20.1"), alone=True)
+    done = report(Verdict.COMPATIBLE, old=program("v1.jar", language="java"), new=new)
+    assert next_step(done, ReportContext(sources={})) == (
+        'Next: start it as before, with execution.state-recovery.path="$SAVEPOINT" in the configuration that it gives its '
+        "environment."
+    )
+
+
 @pytest.mark.parametrize(
     ("new", "language", "expected"),
     [

@@ -7,7 +7,17 @@ from functools import cache
 import pytest
 
 from compat.loader.jvm.bytecode import Classes, Walk
-from compat.loader.jvm.classfile import ClassFile, ClassFileError, Member
+from compat.loader.jvm.classfile import (
+    Call,
+    ClassFile,
+    ClassFileError,
+    Dynamic,
+    FieldUse,
+    Handle,
+    Handler,
+    Member,
+    Type,
+)
 from tests.compat.loader.jvm.golden import CLASSES
 
 SAME = [
@@ -46,6 +56,7 @@ DIFFERENT = [
     "StringJoined",
     "Superclass",
 ]
+PRIMITIVE = {"boolean", "byte", "char", "short", "int", "long", "float", "double"}
 LIBRARY = {
     "org/apache/flink/api/common/functions/MapFunction": [("map", "(Ljava/lang/Object;)Ljava/lang/Object;")],
     "org/apache/flink/api/common/functions/ReduceFunction": [
@@ -148,3 +159,34 @@ def test_a_class_that_cannot_be_read_is_none_of_the_users_own():
     broken = Classes({"a": b"no class"}.get, lambda name: True)
     assert broken.own("a") is None
     assert list(broken.line("a")) == []
+
+
+def named_by_instructions(found):
+    """The classes that code names, instruction by instruction."""
+    for method in found.methods:
+        waiting = [] if method.code is None else [*method.code.instructions, *method.code.handlers]
+        while waiting:
+            match waiting.pop():
+                case FieldUse(field=member) | Call(method=member) | Handle(member=member):
+                    yield member.owner
+                case Type(name=name):
+                    yield name.rpartition(" ")[2]
+                case Handler(type=str(name)):
+                    yield name
+                case Dynamic(bootstrap=bootstrap, arguments=arguments):
+                    waiting += [bootstrap, *arguments]
+
+
+def test_the_classes_that_a_file_names_are_those_of_its_instructions():
+    jars = [CLASSES / "new.jar", CLASSES / "old.jar", *sorted(CLASSES.parent.glob("languages/*_same/old.jar"))]
+    seen = set()
+    for jar in jars:
+        with zipfile.ZipFile(jar) as archive:
+            files = [ClassFile(archive.read(name)) for name in archive.namelist() if name.endswith(".class")]
+        for found in files:
+            named = set(named_by_instructions(found))
+            classes = {name for name in named if name not in PRIMITIVE and not name.startswith("(")}
+            assert classes <= found.named, found.name
+            seen |= classes
+    # The bootstrap of lambdas, and an exception that is caught.
+    assert {"java/lang/invoke/LambdaMetafactory", "java/lang/IllegalStateException"} <= seen

@@ -7,11 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from compat.loader.failure import Side
+from compat.loader.failure import CLASSPATH, Side
 from compat.loader.inputs import FlinkJars, InputError, LoadOptions, load, opened
 from compat.loader.jvm import connector_jars as connectors
 from compat.loader.jvm import maven
-from compat.loader.jvm.connector_jars import CONNECTORS, advice, advice_on_factory, fitting
+from compat.loader.jvm.connector_jars import (
+    CONNECTORS,
+    advice,
+    advice_on_factory,
+    advice_on_file_system,
+    distributed,
+    fitting,
+)
 from compat.loader.jvm.errors import JvmError
 from tests import needs
 from tests.needs import Need
@@ -108,10 +115,31 @@ def test_a_format_has_the_version_of_its_flink(offline, monkeypatch):
 def test_the_scala_api_comes_with_the_scala_that_distributions_have(offline, monkeypatch):
     monkeypatch.setattr(connectors, "releases", lambda group, name: ("1.20.0", "1.20.1", "2.3.0"))
     connectors.connector_jars(["scala"], "1.20.1")
-    assert offline == ["org.apache.flink:flink-scala_2.12:1.20.1"]
+    assert offline == [
+        "org.apache.flink:flink-scala_2.12:1.20.1",
+        "org.apache.flink:flink-streaming-scala_2.12:1.20.1",
+        "org.scala-lang:scala-library:2.12.20",
+    ]
     assert not CONNECTORS["scala"].whole
-    for name in ("org.apache.flink.api.scala.typeutils.CaseClassTypeInfo", "scala.Product"):
+    names = (
+        "org.apache.flink.api.scala.typeutils.CaseClassTypeInfo",
+        "org.apache.flink.streaming.api.scala.StreamExecutionEnvironment$",
+        "scala.Product",
+    )
+    for name in names:
         assert advice(name)[1] == "--connector scala"
+
+
+def test_what_lies_in_flinks_distribution_is_told_from_other_connectors():
+    assert distributed("--connector scala") == "scala"
+    assert distributed("--connector flink-s3-fs-hadoop") == "flink-s3-fs-hadoop"
+    for other in ("--connector kafka", "--connector avro", CLASSPATH, None):
+        assert distributed(other) is None
+
+
+def test_the_first_known_of_the_file_systems_that_flink_names_is_taken():
+    assert advice_on_file_system("flink-s3-fs-presto, flink-s3-fs-hadoop")[1] == "--connector flink-s3-fs-hadoop"
+    assert advice_on_file_system("flink-none-fs") is None
 
 
 @pytest.mark.parametrize(

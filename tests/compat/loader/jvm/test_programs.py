@@ -63,7 +63,7 @@ def test_a_program_may_submit_several_jobs(outcomes):
         ("none", "CMP903", "The program submits no job.", "env.execute()"),
         ("fails", "CMP901", "IllegalArgumentException: --topic is missing", ""),
         ("missing", "CMP901", "The class Missing is missing.", "--classpath"),
-        ("local", "CMP901", "LocalStreamEnvironment cannot be used", ""),
+        ("local", "CMP901", "No operators defined in streaming topology", ""),
         ("collision", "CMP901", "Hash collision on user-specified ID", ""),
         ("exits-before", "CMP901", r"System.exit\(3\) before it submitted a job", "--args"),
     ],

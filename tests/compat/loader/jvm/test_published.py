@@ -2,6 +2,7 @@
 
 import selectors
 import time
+import zipfile
 
 import pytest
 
@@ -127,6 +128,7 @@ def test_with_its_arguments_it_is_planned(flink):
 def test_a_file_that_is_not_on_the_class_path_is_asked_for(flink, java, tmp_path):
     found = failure(flink, java, "shop.Reading")
     assert found.option == '--classpath "$FOLDER"'
+    assert found.hint == "Not on the class path: shop.properties. Name the folder with --classpath."
     (tmp_path / "shop.properties").write_text("name=from a file")
     jars = FlinkJars(version="2.3.0", main_class="shop.Reading", classpath=(str(tmp_path),))
     (plan,) = compat.plan(JAR, jars=jars)
@@ -167,11 +169,114 @@ def test_hadoop_is_asked_for_by_its_name(flink, java):
     assert found.hint.startswith("Write --connector hadoop, which fetches it by its Maven coordinates")
 
 
-@pytest.mark.parametrize("arguments", [(), ("host",)])
-def test_an_environment_that_flink_refuses_on_a_cluster_is_told_as_such(flink, java, arguments):
-    found = failure(flink, java, "shop.Elsewhere", *arguments)
-    assert found.message.startswith("The program failed: InvalidProgramException: The ")
-    assert found.hint.startswith("flink run refuses this program as well: call StreamExecutionEnvironment.get")
+@pytest.mark.parametrize(
+    ("arguments", "parallelism"), [((), 1), (("4",), 4), (("host", "8081"), 1), (("host", "8081", "3"), 3)], ids=str
+)
+def test_an_environment_that_flink_refuses_on_a_cluster_gives_its_job(flink, java, arguments, parallelism):
+    outcome = build(program("shop.Elsewhere", *arguments), flink, java, OPTIONS)
+    assert outcome.crash is None
+    (job,) = outcome.jobs
+    assert (job.name, job.graph.parallelism, job.alone) == ("elsewhere", parallelism, True)
+    assert job.parallelism_given == (parallelism != 1)
+    assert {(node.source.file, node.source.line > 0) for node in job.nodes} == {("Elsewhere.java", True)}
+
+
+def test_it_is_told_that_flink_run_refuses_it(flink):
+    reports = [checked("2.3.0", name) for name in ("shop.Elsewhere", "shop.Looking")]
+    assert ["flink run refuses it" in " ".join(report.notes) for report in reports] == [True, False]
+
+
+def test_an_option_of_the_cluster_stands_under_what_the_program_gives(flink, java):
+    options = JvmOptions(options={"parallelism.default": "7"})
+    given = [program("shop.Elsewhere"), program("shop.Elsewhere", "4")]
+    assert [one.jobs[0].graph.parallelism for one in build_all(given, flink, java, options)] == [7, 4]
+
+
+def test_a_class_to_run_that_the_jar_does_not_have_is_told_with_those_that_it_has(flink, java):
+    found = failure(flink, java, "shop.Elswere")
+    assert found.hint.startswith(
+        "Look at --main-class: published.jar has no such class; these have a main: shop.Elsewhere, "
+    )
+    assert found.option == "--main-class shop.Elsewhere"
+
+
+def test_a_part_of_flinks_distribution_is_added_where_flink_is_fetched(java):
+    """The State Processor API lies in ``opt``."""
+    wanted = Artifact(group="org.apache.flink", name="flink-state-processor-api", version="2.3.0", alone=True)
+    flink_of("2.3.0")
+    try:
+        fetch("state-processor", [wanted])
+    except JvmError as error:
+        needs.without(Need.MAVEN, error)
+    report = checked("2.3.0", "shop.Looking", "state")
+    assert report.verdict is Verdict.COMPATIBLE
+    assert any("--connector state-processor was added" in note for note in report.notes)
+    assert not any("was added" in note for note in checked("2.3.0", "shop.Looking").notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("org.apache.flink.api.java.utils.ParameterTool", "Flink 2.3.0 does not have this class of Flink's own"),
+        ("org.apache.flink.table.api.bridge.scala.Tables", "Put the jar that has org.apache.flink.table"),
+        ("org.apache.flink.streaming.api.scala.DataStream", "Write --connector scala"),
+    ],
+    ids=["Flink's own", "a library of Flink's", "the Scala API"],
+)
+def test_a_class_that_this_version_of_flink_does_not_have_is_told_as_such(flink, java, name, told):
+    assert failure(flink, java, "shop.Looking", name).hint.startswith(told)
+
+
+def test_a_file_system_of_flinks_own_is_asked_for_by_its_name(flink, java):
+    found = failure(flink, java, "shop.Looking", "s3")
+    assert found.message.endswith("Could not find a file system implementation for scheme 's3a'.")
+    assert found.option == "--connector flink-s3-fs-hadoop"
+
+
+def test_the_scala_api_of_a_job_is_found_and_no_other_job_s(flink, java, tmp_path):
+    without = tmp_path / "without its own.jar"
+    with zipfile.ZipFile(JAR) as given, zipfile.ZipFile(without, "w") as made:
+        for name in given.namelist():
+            if "ScalaProduct" not in name:
+                made.writestr(name, given.read(name))
+    jars = (str(without), JAR, str(without))
+    programs = [JarProgram(path=path, main_class="shop.Rows") for path in jars]
+    outcomes = build_all(programs, flink, java, OPTIONS)
+    assert [len(one.jobs) for one in outcomes] == [0, 1, 0]
+    for one, given in zip((outcomes[0], outcomes[2]), (programs[0], programs[2]), strict=True):
+        assert failed(one, given, OPTIONS, "shop.jar").option == "--connector scala"
+
+
+@pytest.mark.parametrize(
+    ("main", "arguments"), [("shop.Rows", ()), ("shop.Looking", ("scala.Product",))], ids=["the API", "the language"]
+)
+def test_flinks_scala_api_is_not_offered_to_a_job_of_a_later_scala(flink, java, tmp_path, main, arguments):
+    later = tmp_path / "later.jar"
+    with zipfile.ZipFile(JAR) as given, zipfile.ZipFile(later, "w") as made:
+        for name in given.namelist():
+            if "ScalaProduct" not in name:
+                made.writestr(name, given.read(name))
+        made.writestr("scala/collection/immutable/LazyList.class", b"")
+    job = JarProgram(path=str(later), main_class=main, arguments=arguments)
+    found = failed(build(job, flink, java, OPTIONS), job, OPTIONS, "later.jar")
+    assert found.option == CLASSPATH
+    assert "--connector scala" not in found.hint
+
+
+def test_a_connector_that_flink_does_not_bring_is_not_added(flink):
+    jars = FlinkJars(version="2.3.0", main_class="shop.Looking")
+    with pytest.raises(InputError) as raised:
+        compat.plan(JAR, jars=jars, args=("kafka",))
+    assert raised.value.failure.option == "--connector kafka"
+
+
+def test_a_statement_of_a_program_that_flink_cannot_read_is_told_in_one_line(flink, java):
+    found = failure(flink, java, "shop.Tables", "reserved")
+    assert found.message.startswith(
+        'The program failed: SqlParserException: SQL parse failed. Encountered "value" at line 1'
+    )
+    assert "\n" not in found.message
+    assert found.hint == "Where value is a name, write it in backquotes: `value`."
 
 
 def test_an_exception_of_the_program_s_own_is_told_as_its_own(flink, java):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from compat.loader.jvm.sql_errors import told
+from compat.loader.jvm.sql_errors import advice, told
 
 TOKENS = ["<EOF>", '"AS" ...', '"FETCH" ...', '"FROM" ...', "<IDENTIFIER> ...", '";" ...', '"," ...', '"<" ...', '"("']
 EXPECTING = "\nWas expecting one of:\n" + "".join(f"    {token}\n" for token in TOKENS)
@@ -34,3 +34,25 @@ EXPECTING = "\nWas expecting one of:\n" + "".join(f"    {token}\n" for token in 
 )
 def test_an_error_is_one_line_with_its_place_in_the_script(message, expected):
     assert told(message, 7) == expected
+
+
+@pytest.mark.parametrize(
+    ("fault", "expecting", "expected"),
+    [
+        (
+            'Encountered "user" at',
+            '<IDENTIFIER> ..."\n    <BACK_QUOTED_IDENTIFIER> ...\n',
+            "Where user is a name, write it in backquotes: `user`.",
+        ),
+        (
+            "Incorrect syntax near the keyword 'VALUE' at",
+            "<BACK_QUOTED_IDENTIFIER> ...\n",
+            "Where VALUE is a name, write it in backquotes: `VALUE`.",
+        ),
+        ('Encountered "FETHC" at', '"FETCH" ...\n', None),
+        ('Encountered "<EOF>" at', "<BACK_QUOTED_IDENTIFIER> ...\n", None),
+    ],
+    ids=["a word", "a keyword", "no name is expected", "the end"],
+)
+def test_a_reserved_word_that_is_a_name_is_to_be_quoted(fault, expecting, expected):
+    assert advice(f"SQL parse failed. {fault} line 1, column 39.\nWas expecting one of:\n    {expecting}") == expected

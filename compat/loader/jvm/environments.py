@@ -1,0 +1,176 @@
+"""The classes of the environments that a program builds its jobs in, written with the assembler that Flink brings along.
+
+One tells a listener of each operator before it does its work. Those that a program makes for itself are of it too, a
+``LocalStreamEnvironment`` or a ``RemoteStreamEnvironment``: they stand in the place of Flink's, which are not made where a
+client runs the program, and give their jobs to the executors that they are told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jpype
+
+from compat.loader.jvm.bridge import FLINK, Java, array_of, flink, java
+
+_NAME = "compat/CapturingEnvironment"
+_PACKAGE = "org/apache/flink/streaming/api/environment/"
+_BASE = f"{_PACKAGE}StreamExecutionEnvironment"
+_CONFIGURATION = "org/apache/flink/configuration/Configuration"
+_EXECUTORS = "org/apache/flink/core/execution/PipelineExecutorServiceLoader"
+_CONSTRUCTOR = f"(L{_EXECUTORS};L{_CONFIGURATION};Ljava/lang/ClassLoader;)V"
+_ADD = "(Lorg/apache/flink/api/dag/Transformation;)V"
+_CONSUMER = "java/util/function/Consumer"
+_FUNCTION = "java/util/function/Function"
+_ASM = f"{FLINK}shaded.asm9.org.objectweb.asm."
+_STRINGS, _URLS = "[Ljava/lang/String;", "[Ljava/net/URL;"
+_AT = "Ljava/lang/String;I"
+_RESTORED = "Lorg/apache/flink/runtime/jobgraph/SavepointRestoreSettings;"
+_OF_PROGRAMS = {
+    f"{_PACKAGE}LocalStreamEnvironment": ("()V", f"(L{_CONFIGURATION};)V"),
+    f"{_PACKAGE}RemoteStreamEnvironment": (
+        f"({_AT}{_STRINGS})V",
+        f"({_AT}L{_CONFIGURATION};{_STRINGS})V",
+        f"({_AT}L{_CONFIGURATION};{_STRINGS}{_URLS})V",
+        f"({_AT}L{_CONFIGURATION};{_STRINGS}{_URLS}{_RESTORED})V",
+    ),
+}
+"""The environments that a program makes for itself, with their constructors."""
+Settle = Callable[[Java], Java]
+"""Gives the ``Configuration`` of an environment that a program makes for itself, by the one that the program has for it."""
+
+
+class Environments:
+    """The classes of a JVM's environments: made before Flink's own are, of which some stand in their place."""
+
+    def __init__(self) -> None:
+        self._class = _define(_NAME, _capturing())
+        for name, constructors in _OF_PROGRAMS.items():
+            _define(name, _of_program(name, constructors))
+
+    def tell(self, listener: Callable[[Java], None]) -> None:
+        """Call ``listener`` with each transformation, and with None before each is made.
+
+        When an environment is given a parallelism, the listener gets the environment.
+        """
+
+        @jpype.JImplements("java.util.function.Consumer")
+        class Listener:
+            @jpype.JOverride
+            def accept(self, transformation: Java) -> None:
+                listener(transformation)
+
+        self._class.getDeclaredField("listener").set(None, Listener())
+
+    def have(self, executors: Java, settle: Settle) -> None:
+        """Give the jobs of environments that programs make for themselves to these executors."""
+
+        @jpype.JImplements("java.util.function.Function")
+        class Settings:
+            @jpype.JOverride
+            def apply(self, given: Java) -> Java:
+                return settle(given)
+
+        self._class.getDeclaredField("executors").set(None, executors)
+        self._class.getDeclaredField("settings").set(None, Settings())
+
+    def make(self, executors: Java, configuration: Java) -> Java:
+        """An environment for a program that asks Flink for one."""
+        loader = java("java.lang.Thread").currentThread().getContextClassLoader()
+        return jpype.JClass(self._class)(executors, configuration, loader)
+
+
+def _define(name: str, code: bytes) -> Java:
+    """A class in the loader of Flink's classes."""
+    loader = flink("api.common.JobID").class_.getClassLoader()
+    for method in java("java.lang.ClassLoader").class_.getDeclaredMethods():
+        types = [str(one.getSimpleName()) for one in method.getParameterTypes()]
+        if str(method.getName()) == "defineClass" and types == ["String", "byte[]", "int", "int"]:
+            method.setAccessible(True)
+            size = java("java.lang.Integer")
+            given = [name.replace("/", "."), array_of(jpype.JByte)(code), size(0), size(len(code))]
+            return method.invoke(loader, given)
+    raise LookupError("java.lang.ClassLoader has no defineClass")
+
+
+def _capturing() -> bytes:
+    """The class of an environment that tells its listener."""
+    op = java(f"{_ASM}Opcodes")
+    writer = _writer(_NAME, _BASE)
+    for name, kind in (("listener", _CONSUMER), ("executors", _EXECUTORS), ("settings", _FUNCTION)):
+        writer.visitField(op.ACC_PUBLIC | op.ACC_STATIC, name, f"L{kind};", None, None).visitEnd()
+
+    def method(name: str, descriptor: str, before: Callable[[Java], None], arguments: int, returns: int) -> None:
+        code = writer.visitMethod(op.ACC_PUBLIC, name, descriptor, None, None)
+        code.visitCode()
+        before(code)
+        code.visitVarInsn(op.ALOAD, 0)
+        for argument in range(1, arguments + 1):
+            code.visitVarInsn(op.ILOAD if descriptor.startswith("(I)") else op.ALOAD, argument)
+        code.visitMethodInsn(op.INVOKESPECIAL, _BASE, name, descriptor, False)
+        _end(code, returns)
+
+    def tell(push: Callable[[Java], None]) -> Callable[[Java], None]:
+        def before(code: Java) -> None:
+            code.visitFieldInsn(op.GETSTATIC, _NAME, "listener", f"L{_CONSUMER};")
+            push(code)
+            code.visitMethodInsn(op.INVOKEINTERFACE, _CONSUMER, "accept", "(Ljava/lang/Object;)V", True)
+
+        return before
+
+    method("<init>", _CONSTRUCTOR, lambda code: None, 3, op.RETURN)
+    method("addOperator", _ADD, tell(lambda code: code.visitVarInsn(op.ALOAD, 1)), 1, op.RETURN)
+    method("setParallelism", f"(I)L{_BASE};", tell(lambda code: code.visitVarInsn(op.ALOAD, 0)), 1, op.ARETURN)
+    method("getParallelism", "()I", tell(lambda code: code.visitInsn(op.ACONST_NULL)), 0, op.IRETURN)
+    return _written(writer)
+
+
+def _of_program(name: str, constructors: tuple[str, ...]) -> bytes:
+    """The class of an environment that a program makes for itself, which needs of what it is given the configuration."""
+    op = java(f"{_ASM}Opcodes")
+    writer = _writer(name, _NAME)
+    for descriptor in constructors:
+        code = writer.visitMethod(op.ACC_PUBLIC, "<init>", descriptor, None, None)
+        code.visitCode()
+        code.visitVarInsn(op.ALOAD, 0)
+        code.visitFieldInsn(op.GETSTATIC, _NAME, "executors", f"L{_EXECUTORS};")
+        code.visitFieldInsn(op.GETSTATIC, _NAME, "settings", f"L{_FUNCTION};")
+        _push_configuration(code, descriptor)
+        code.visitMethodInsn(op.INVOKEINTERFACE, _FUNCTION, "apply", "(Ljava/lang/Object;)Ljava/lang/Object;", True)
+        code.visitTypeInsn(op.CHECKCAST, _CONFIGURATION)
+        thread = "java/lang/Thread"
+        code.visitMethodInsn(op.INVOKESTATIC, thread, "currentThread", f"()L{thread};", False)
+        code.visitMethodInsn(op.INVOKEVIRTUAL, thread, "getContextClassLoader", "()Ljava/lang/ClassLoader;", False)
+        code.visitMethodInsn(op.INVOKESPECIAL, _NAME, "<init>", _CONSTRUCTOR, False)
+        _end(code, op.RETURN)
+    return _written(writer)
+
+
+def _push_configuration(code: Java, descriptor: str) -> None:
+    """The configuration among the arguments of a constructor, or an empty one."""
+    op = java(f"{_ASM}Opcodes")
+    types = [str(one.getInternalName()) for one in java(f"{_ASM}Type").getArgumentTypes(descriptor)]
+    if _CONFIGURATION in types:
+        code.visitVarInsn(op.ALOAD, types.index(_CONFIGURATION) + 1)
+        return
+    code.visitTypeInsn(op.NEW, _CONFIGURATION)
+    code.visitInsn(op.DUP)
+    code.visitMethodInsn(op.INVOKESPECIAL, _CONFIGURATION, "<init>", "()V", False)
+
+
+def _writer(name: str, base: str) -> Java:
+    op, kind = java(f"{_ASM}Opcodes"), java(f"{_ASM}ClassWriter")
+    writer = kind(kind.COMPUTE_MAXS)
+    writer.visit(op.V1_8, op.ACC_PUBLIC, name, None, base, None)
+    return writer
+
+
+def _end(code: Java, returns: int) -> None:
+    code.visitInsn(returns)
+    code.visitMaxs(0, 0)
+    code.visitEnd()
+
+
+def _written(writer: Java) -> bytes:
+    writer.visitEnd()
+    return bytes(writer.toByteArray())
