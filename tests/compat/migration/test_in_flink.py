@@ -45,7 +45,7 @@ def test_the_new_version_ran_from_it_on_each_backend(record: dict[str, Any]) -> 
     assert set(record["read"]) == {"hashmap", "rocksdb"}
     for found in record["read"].values():
         assert "failed" not in found
-        assert found["src.offset -"] != "null"
+        assert "drop-operator" in steps(record) or found["src.offset -"] != "null"
 
 
 @pytest.mark.parametrize("record", [one for one in RECORDS if steps(one) <= KEPT], ids=named)
