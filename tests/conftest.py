@@ -1,8 +1,9 @@
 """Settings of all tests."""
 
+import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from unittest.mock import patch
 
 import pytest
@@ -14,6 +15,8 @@ settings.register_profile("compat", deadline=None)  # a loaded machine is no fai
 settings.load_profile("compat")
 
 os.environ.setdefault("COMPAT_CLASS_ARCHIVE", "off")  # no run of a test leaves a process that makes one
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each of the hundreds of processes would compile all modules again
+sys.dont_write_bytecode = False
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +33,17 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
         config.option.dist = "load" if _names_files(config) else "loadfile"
         config.option.loadscopereorder = False
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected lives until the end: nobody need look for garbage in it, neither meanwhile nor later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)
