@@ -28,7 +28,8 @@ from compat.state.stores.paths import Place, place_of
 from compat.state.stores.schemes import is_remote, without_scheme
 
 if TYPE_CHECKING:
-    from compat.state.delta.log import Ended, SnapshotLog
+    from compat.state.delta.log import SnapshotLog
+    from compat.state.delta.past import Ended
 
 _NOT_ENDED = frozenset(status.value for status in JobStatus if not status.terminal)
 _TO_GO_ON = _NOT_ENDED | {JobStatus.FAILED.value}
