@@ -26,7 +26,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 _AT_ONCE = 8
-_SECONDS = 30
+_SECONDS = 10
+"""So long the repository has for an answer: Ivy, which may know a way around it, waits for that."""
 _FOLLOWED = ("", "compile", "runtime")
 """The scopes of dependencies that a job has when it runs."""
 _PROPERTY = re.compile(r"\$\{([^}]+)\}")

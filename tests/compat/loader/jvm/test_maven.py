@@ -70,3 +70,13 @@ def test_what_no_pom_told_ahead_is_asked_for_by_ivy(repository: Repository) -> N
     repository.files["/org/example/words/maven-metadata.xml"] = versions
     jars = fetch("lines", [Artifact(group="org.example", name="lines", version="1.0")])
     assert {jar.name for jar in jars} == {"lines-1.0.jar", "words-1.0.jar"}
+
+
+def test_a_jar_that_was_not_fetched_ahead_is_asked_for_by_ivy(repository: Repository) -> None:
+    """Its pom was: it is wanted by its type."""
+    named = "<groupId>org.example</groupId><artifactId>words</artifactId><version>1.0</version>"
+    repository.add("lines", f"<dependencies><dependency>{named}<type>test-jar</type></dependency></dependencies>")
+    path = "/org/example/words/1.0/words-1.0"
+    repository.files[f"{path}-tests.jar"] = repository.files.pop(f"{path}.jar")
+    jars = fetch("lines", [Artifact(group="org.example", name="lines", version="1.0")])
+    assert {jar.name for jar in jars} == {"lines-1.0.jar", "words-1.0-tests.jar"}
