@@ -1,8 +1,10 @@
 """Settings of all tests."""
 
+import gc
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -13,7 +15,12 @@ from tests import needs, sampling
 settings.register_profile("compat", deadline=None)  # a loaded machine is no failure
 settings.load_profile("compat")
 
+SHARING = ("tests/compat/pairs/",)
+"""Folders with a fixture of the session that takes long to make: the plans of all pairs."""
+
 os.environ.setdefault("COMPAT_CLASS_ARCHIVE", "off")  # no run of a test leaves a process that makes one
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each of the hundreds of processes would compile all modules again
+sys.dont_write_bytecode = False
 
 
 @pytest.fixture(autouse=True)
@@ -30,6 +37,30 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
         config.option.dist = "load" if _names_files(config) else "loadfile"
         config.option.loadscopereorder = False
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """The files of a folder whose tests share what takes long to make run in one worker, too."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class ByFileOrFolder(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return next((folder for folder in SHARING if file.startswith(folder)), file)
+
+    return ByFileOrFolder(config, log) if config.option.dist == "loadfile" else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """What is collected lives until the end: nobody need look for garbage in it, neither meanwhile nor later."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -21,7 +21,8 @@ from compat.state.delta.errors import StoreError
 
 if TYPE_CHECKING:
     from compat.cluster.client import Cluster
-    from compat.compiler.spark.driver.store import JobEntry, JobStore, ListedJob
+    from compat.compiler.spark.driver.job_entry import JobEntry, ListedJob
+    from compat.compiler.spark.driver.store import JobStore
     from compat.running.rest import Access
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -71,7 +72,8 @@ def list_jobs(
         with _cluster(cluster, token_file) as reached:
             _list_cluster(reached, everything, form)
         return
-    from compat.compiler.spark.driver.store import JobStore, ListedJob
+    from compat.compiler.spark.driver.job_entry import ListedJob
+    from compat.compiler.spark.driver.store import JobStore
 
     jobs = JobStore(store)
     entries = [(entry, jobs.alive(entry)) for entry in jobs.jobs()]
@@ -291,7 +293,9 @@ def _ask(store: str, job_id: str, action: str, **arguments: Any) -> dict[str, An
 
 
 def _request(jobs: JobStore, entry: JobEntry, action: str, **arguments: Any) -> dict[str, Any]:
-    answer = jobs.request(entry.job_id, action, **arguments)
+    from compat.compiler.spark.driver.mailbox import Mailbox
+
+    answer = Mailbox(jobs.directory(entry.job_id)).ask(action, **arguments)
     if "error" in answer:
         _end(answer["error"], FAILED)
     return answer

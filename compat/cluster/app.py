@@ -31,7 +31,7 @@ from compat.cluster.records import Action, ClusterJob
 from compat.cluster.registry import LeadershipLost, UnknownJob
 from compat.cluster.resources import NotEnoughSlots
 from compat.cluster.submission import SUBMISSION, SubmissionRefused
-from compat.compiler.spark.driver.store import JobEntry
+from compat.compiler.spark.driver.job_entry import JobEntry
 from compat.service import login
 from compat.service.access import AccessControl, require, require_deploy
 from compat.service.body import BodyRefused, read_body

@@ -28,11 +28,13 @@ from compat.compiler.errors import ProgramError
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.job import Job
 from compat.compiler.own_code import PACKAGE
+from compat.compiler.spark.driver.job_entry import JobEntry
 from compat.compiler.spark.driver.machines import refuse_lacking, yarn_nodes
+from compat.compiler.spark.driver.mailbox import Mailbox
 from compat.compiler.spark.driver.masters import YARN, in_containers, refuse_incomplete, refuse_unreachable
 from compat.compiler.spark.driver.packing import PYTHON
 from compat.compiler.spark.driver.session import Spark, find_java
-from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.plan import PhysicalPlan
 from compat.execution.failures import Refused
 from compat.execution.snapshots import Plans
@@ -167,7 +169,7 @@ class Applications:
             time.sleep(_LOOKS)
 
     def _asked(self, job: str, action: str, **arguments: Any) -> dict[str, Any]:
-        answer = self._store.request(job, action, **arguments)
+        answer = Mailbox(self._store.directory(job)).ask(action, **arguments)
         if "error" in answer:
             raise JobRefused(answer["error"])
         return answer

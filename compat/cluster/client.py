@@ -13,7 +13,7 @@ import msgspec
 
 from compat.cluster.deployments.answers import Begun, DeploymentSummary, SituationSummary
 from compat.cluster.submission import DEPLOYMENT, SUBMISSION, DeploymentRequest, Submission
-from compat.compiler.spark.driver.store import ListedJob
+from compat.compiler.spark.driver.job_entry import ListedJob
 from compat.transport import ServerError, call
 
 T = TypeVar("T")

@@ -15,8 +15,8 @@ from compat.compiler.spark.driver.directories import (
     checkpoint_directory,
     savepoint_directory,
 )
+from compat.compiler.spark.driver.job_folders import prove_conditional
 from compat.compiler.spark.driver.masters import is_elsewhere, is_standalone
-from compat.compiler.spark.driver.store import prove_conditional
 from compat.state.stores.mounts import is_mounted
 from compat.state.stores.paths import place_of
 from compat.state.stores.schemes import is_remote

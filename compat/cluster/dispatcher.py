@@ -31,8 +31,8 @@ from compat.cluster.settings import ClusterSettings
 from compat.cluster.starts import Starts, starts_of
 from compat.cluster.submission import DeploymentRequest, Submission, SubmissionRefused, decoded, refuse_other
 from compat.compiler.executiongraph.states import JobStatus
+from compat.compiler.spark.driver.job_entry import JobEntry
 from compat.compiler.spark.driver.restarts import RestartStrategy, names_strategy
-from compat.compiler.spark.driver.store import JobEntry
 from compat.execution.narration import last_line
 from compat.service.telemetry import log
 from compat.state.delta.errors import StoreError

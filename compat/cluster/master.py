@@ -22,11 +22,12 @@ from compat.compiler.job import Job
 from compat.compiler.spark.driver.caches import Caches
 from compat.compiler.spark.driver.executor import RunningJob, SparkExecutor
 from compat.compiler.spark.driver.failures import JobCancelled, JobFailed
+from compat.compiler.spark.driver.job_entry import JobEntry
+from compat.compiler.spark.driver.job_folders import caches_below
 from compat.compiler.spark.driver.master import JobMaster
 from compat.compiler.spark.driver.masters import is_standalone
 from compat.compiler.spark.driver.options import Assigned, RunOptions
 from compat.compiler.spark.driver.restore import RestoreRefused
-from compat.compiler.spark.driver.store import JobEntry, caches_below
 from compat.execution.failures import Refused
 from compat.execution.narration import last_line
 from compat.execution.snapshots import checker

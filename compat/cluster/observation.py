@@ -24,7 +24,7 @@ from compat.cluster.records import ClusterJob, JobFailure, JobRequest, Room
 from compat.cluster.registry import Jobs
 from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.executiongraph.states import JobStatus
-from compat.compiler.spark.driver.store import JobEntry
+from compat.compiler.spark.driver.job_entry import JobEntry
 from compat.compiler.spark.operators.metrics import RECORDS_IN, RECORDS_OUT
 from compat.execution.narration import last_line
 

@@ -14,6 +14,7 @@ from compat.cluster.layout import ClusterFolder
 from compat.cluster.records import Action, ClusterJob, JobRequest
 from compat.cluster.registry import Jobs, LeadershipLost
 from compat.compiler.executiongraph.states import JobStatus
+from compat.compiler.spark.driver.mailbox import Mailbox
 from compat.service.telemetry import log
 from compat.state.delta.errors import StoreError
 from compat.state.delta.savepoint import read_description
@@ -102,14 +103,14 @@ class Requests:
         raise LeadershipLost("This dispatcher ends.")
 
     def _answer(self, job: ClusterJob, request: JobRequest) -> dict[str, str]:
-        store, action = self.folder.store, request.action
+        mailbox, action = Mailbox(self.folder.store.directory(job.id)), request.action
         match action:
             case Action.CANCEL:
-                return store.request(job.id, action)
+                return mailbox.ask(action)
             case Action.SAVEPOINT:
-                return store.request(job.id, action, path=request.path)
+                return mailbox.ask(action, path=request.path)
             case Action.STOP:
-                return store.request(job.id, action, path=request.path, drain=request.drain)
+                return mailbox.ask(action, path=request.path, drain=request.drain)
 
     def _cancel_waiting(self, job: ClusterJob) -> None:
         self.jobs.end(job.id, JobStatus.CANCELED)

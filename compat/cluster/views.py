@@ -19,7 +19,7 @@ from compat.cluster.history import Checkpoint, History, SavepointWritten, Starte
 from compat.cluster.observation import ClusterSeen, Failure, VertexSeen, vertices_of
 from compat.cluster.records import ClusterJob, JobFailure, JobRequest, Room
 from compat.compiler.executiongraph.states import ExecutionState, JobStatus
-from compat.compiler.spark.driver.store import JobEntry, ListedJob
+from compat.compiler.spark.driver.job_entry import JobEntry, ListedJob
 
 Json = dict[str, Any]
 _NEVER = -1

@@ -16,7 +16,7 @@ def detach(store: str, run: Callable[[Callable[[dict[str, Any]], None]], int]) -
     ``run`` is given what to call with the event of a start. Gives 0 once a job runs, whose id is then the last line on
     stdout, else the code that ``run`` ended with, after what it said.
     """
-    from compat.compiler.spark.driver.store import logs_of
+    from compat.compiler.spark.driver.job_folders import logs_of
 
     folder = logs_of(store)
     folder.mkdir(parents=True, exist_ok=True)

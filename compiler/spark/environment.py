@@ -85,7 +85,9 @@ class Shipped(Struct, frozen=True, kw_only=True):
 
     def _found(self, place: Path) -> Environment:
         home = place / "working"
-        paths = [str(each) for each in (_path_of(place / "files" / name) for name in self.files)]
+        # Python's modules and what was unpacked are in the folder of a file
+        files = [place / "files" / name for name in self.files]
+        paths = [str(f.parent if f.name.endswith((".py", ".zip")) and not f.is_dir() else f) for f in files]
         for pattern in _PACKAGES if self.requirements is not None else ():
             paths = [*map(str, sorted((place / "requirements").glob(pattern))), *paths]
         cached = {name: str(place / "cached" / each.file) for name, each in (self.cached or {}).items()}
@@ -222,11 +224,6 @@ class _Settling:
             raise EnvironmentFailed(
                 f"The requirements of the job cannot be installed ({' '.join(command)}; exit code {done.returncode}):\n{said}"
             )
-
-
-def _path_of(file: Path) -> Path:
-    """What is searched for the modules of a file: Python's modules and what was unpacked are in its folder."""
-    return file.parent if file.name.endswith((".py", ".zip")) and not file.is_dir() else file
 
 
 def _unpack(archive: Path, target: Path) -> None:

@@ -282,7 +282,8 @@ class _Planning:
 
     def _task(self, vertex: ExecutionJobVertex) -> TaskSpec:
         configs = {config.node: config for config in vertex.job_vertex.chain}
-        ordered = self._in_order_of_data([*(pair.node for pair in vertex.job_vertex.operators), *_sources(configs)])
+        chained = [node for node, config in configs.items() if config.index == CHAINED_SOURCE_INDEX]
+        ordered = self._in_order_of_data([*(pair.node for pair in vertex.job_vertex.operators), *chained])
         gates: dict[int, list[InputGate]] = {}
         for node in ordered:
             for edge in self._graph.edges_in[node]:
@@ -373,11 +374,6 @@ def stages_of(tasks: Sequence[TaskSpec]) -> tuple[Stage, ...]:
 def _last(operator: Operator | None) -> int | None:
     """Which function object gives the records that an operator emits, of those that were merged into it."""
     return None if operator is None else id(operator.chained[-1].function if operator.chained else operator.function)
-
-
-def _sources(configs: Mapping[int, StreamConfig]) -> list[int]:
-    """The sources that run inside the head of a chain."""
-    return [node for node, config in configs.items() if config.index == CHAINED_SOURCE_INDEX]
 
 
 def _input(edge: StreamEdge) -> int:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from tests import needs
 from tests.compat.language_pairs.model import LANGUAGES, PAIRS, language_of, names, records, savepoint
-from tests.compat.loader.jvm.support import built, flink_of
+from tests.compat.loader.jvm.support import flink_of
 from tests.compat.verdicts import Pair, plan, verdict, wrong
 from tests.needs import Need
 
@@ -27,11 +27,11 @@ def case(request: pytest.FixtureRequest) -> tuple[str, str]:
 
 @pytest.fixture(scope="module")
 def pairs(case: tuple[str, str], java: Any) -> dict[str, Pair]:
-    """The pairs of a language, built by one version of Flink: the old programs in one JVM, the new ones in another."""
+    """The pairs of a language, built by one version of Flink in one JVM, as the command builds both versions of a job."""
     from compat.loader.jvm.answers import answers_of
     from compat.loader.jvm.errors import JvmError
     from compat.loader.jvm.messages import JarProgram, Restore
-    from compat.loader.jvm.process import JvmOptions, build_all
+    from compat.loader.jvm.process import JvmOptions, JvmProcess, Setup
 
     version, name = case
     language = LANGUAGES[name]
@@ -40,25 +40,23 @@ def pairs(case: tuple[str, str], java: Any) -> dict[str, Pair]:
         flink = replace(flink, jars=(*flink.jars, *language.libraries()))
     except JvmError as error:
         needs.without(Need.MAVEN, error)
-    wanted = [pair for pair in names() if language_of(pair) == language]
-    options = JvmOptions(options={})
-
-    def program(pair: str, side: str) -> Any:
-        return JarProgram(path=str(PAIRS / pair / f"{side}.jar"), main_class=language.main_class)
-
-    olds = build_all([program(pair, "old") for pair in wanted], flink, java, options)
-    asked = []
-    for pair, old in zip(wanted, olds, strict=True):
-        folder = savepoint(version, pair)
-        taken = Restore(metadata=(folder / "_metadata").read_bytes(), folder=str(folder))
-        asked.append((program(pair, "new"), (Restore(metadata=old.jobs[-1].savepoint), taken)))
     found = {}
-    for pair, old, new in zip(wanted, olds, built(asked, flink, java, options), strict=True):
-        nodes = {node.id: node for job in new.jobs for node in job.nodes}
-        answers = {
-            mode: answers_of(one, nodes) for mode, one in zip(("programs", "savepoint"), new.restored, strict=True)
-        }
-        found[pair] = Pair(plan(old, "old.jar"), plan(new, "new.jar"), answers)
+    with JvmProcess(Setup(flink, java, JvmOptions(options={}))) as jvm:
+
+        def built(pair: str, side: str) -> Any:
+            return jvm.build(JarProgram(path=str(PAIRS / pair / f"{side}.jar"), main_class=language.main_class))
+
+        for pair in [pair for pair in names() if language_of(pair) == language]:
+            folder = savepoint(version, pair)
+            old, building = built(pair, "old").outcome(), built(pair, "new")
+            building.restore(Restore(metadata=old.jobs[-1].savepoint))
+            building.restore(Restore(metadata=(folder / "_metadata").read_bytes(), folder=str(folder)))
+            new = building.outcome()
+            nodes = {node.id: node for job in new.jobs for node in job.nodes}
+            answers = {
+                mode: answers_of(one, nodes) for mode, one in zip(("programs", "savepoint"), new.restored, strict=True)
+            }
+            found[pair] = Pair(plan(old, "old.jar"), plan(new, "new.jar"), answers)
     return found
 
 

@@ -22,9 +22,9 @@ from compat.compiler.spark.connectors.kafka import source as kafka_source
 from compat.compiler.spark.connectors.kafka.sink import TransactionCommitter
 from compat.compiler.spark.driver import restore
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
+from compat.compiler.spark.driver.job_entry import JobEntry
 from compat.compiler.spark.driver.output import Output
 from compat.compiler.spark.driver.source_coordinator import SourceCoordinator
-from compat.compiler.spark.driver.store import JobEntry
 from compat.compiler.spark.runtime_api.published import Written
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import Memory

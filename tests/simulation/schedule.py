@@ -26,9 +26,10 @@ from compat.compiler.spark.connectors.kafka.clients import Pool
 from compat.compiler.spark.driver import orphan_cleanup
 from compat.compiler.spark.driver.driven import TRIES
 from compat.compiler.spark.driver.inspection import state_rows
+from compat.compiler.spark.driver.job_entry import JobEntry
 from compat.compiler.spark.driver.master import JobMaster
 from compat.compiler.spark.driver.options import RunOptions
-from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.state.memory import SAVE_AFTER
 from compat.state.delta.errors import StoreError, Superseded
 from compat.state.delta.savepoint import read_description

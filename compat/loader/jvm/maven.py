@@ -14,13 +14,16 @@ import time
 import urllib.request
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from http.client import HTTPException
 from importlib.util import find_spec
 from pathlib import Path
+from xml.etree.ElementTree import ParseError
 from xml.sax.saxutils import quoteattr
 
 from msgspec import Struct
 
 from compat.compiler.spark.driver.java import cache_folder
+from compat.loader.jvm.ahead import Coordinates, NotThere, Wanted, fetch_ahead
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.java import find_java
 
@@ -38,8 +41,10 @@ _PAUSE = 2.0
 _IVY = "2.5.3"
 _IVY_SHA256 = "9502aa5aabf0b1484924a13ef4b5d24f121f7f91aab6768f11cc9d0906c0803b"
 _SETTINGS = """<ivysettings>
+  <property name="ivy.maven.lookup.sources" value="false"/>
+  <property name="ivy.maven.lookup.javadoc" value="false"/>
   <settings defaultResolver="central"/>
-  <caches defaultCacheDir={cache} lockStrategy="artifact-lock-nio"/>
+  <caches defaultCacheDir={cache} lockStrategy="artifact-lock-nio" useOrigin="true"/>
   <resolvers><ibiblio name="central" m2compatible="true" root={root}/></resolvers>
 </ivysettings>
 """
@@ -84,34 +89,64 @@ def fetch(name: str, artifacts: Sequence[Artifact]) -> tuple[Path, ...]:
 
 
 def _fetched(name: str, artifacts: Sequence[Artifact], known: Path) -> tuple[Path, ...]:
-    """The jars, which Ivy puts into the folder of ``known``, and there a list of them. Raises JvmError."""
-    folder = known.parent
-    settings, module = folder / f"{known.stem}.settings.xml", folder / f"{known.stem}.ivy.xml"
+    """The jars, and in the file ``known`` a list of them. Raises JvmError."""
+    ivy = _Ivy(name, artifacts, known)
     root = os.environ.get(REPOSITORY_VARIABLE) or CENTRAL
-    settings.write_text(_SETTINGS.format(cache=quoteattr(str(folder / "ivy")), root=quoteattr(root)), encoding="utf-8")
-    module.write_text(_MODULE.format(name=quoteattr(name), dependencies=_dependencies(artifacts)), encoding="utf-8")
-    fresh = known.with_suffix(f".{os.getpid()}")
-    options = ["-settings", str(settings), "-ivy", str(module), "-confs", "default", "-cachepath", str(fresh)]
-    command = [find_java().command, "-jar", str(_ivy(folder)), "-warn", *options]
-    said = _resolved(command)
-    if not fresh.exists() and _UNANSWERED.search(said):
-        time.sleep(_PAUSE)  # a repository that refused once, or a connection that broke
-        said = _resolved(command)
-    if not fresh.exists():
+    said = ""
+    try:
+        if root.startswith("http"):
+            wanted = [
+                Wanted(Coordinates(one.group, one.name, one.version, one.classifier), not one.alone)
+                for one in artifacts
+            ]
+            ahead = known.parent / "repository"
+            with suppress(OSError, HTTPException, ParseError):
+                fetch_ahead(wanted, root, ahead)
+                ivy.resolve(ahead.as_uri())
+    except NotThere as error:
+        said = f"{error}: not found"
+    if not said and not ivy.fresh.exists():
+        said = ivy.resolve(root)
+        if not ivy.fresh.exists() and _UNANSWERED.search(said):
+            time.sleep(_PAUSE)  # a repository that refused once, or a connection that broke
+            said = ivy.resolve(root)
+    if not ivy.fresh.exists():
         raise JvmError(
             f"{artifacts[0]} cannot be fetched from {root}: {_why(said)}.",
             "Look at the version and the connection, or name jars on this machine with --classpath or --flink-home.",
         )
-    paths = fresh.read_text(encoding="utf-8").strip().split(os.pathsep)
-    fresh.write_text("\n".join(paths), encoding="utf-8")
-    os.replace(fresh, known)
+    paths = ivy.fresh.read_text(encoding="utf-8").strip().split(os.pathsep)
+    ivy.fresh.write_text("\n".join(paths), encoding="utf-8")
+    os.replace(ivy.fresh, known)
     return tuple(map(Path, paths))
 
 
-def _resolved(command: Sequence[str]) -> str:
-    """What Ivy says; it lists the jars where it found them all."""
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    return result.stdout + result.stderr
+class _Ivy:
+    """Apache Ivy, which lists the jars of artifacts in the file ``fresh`` where it finds them all."""
+
+    def __init__(self, name: str, artifacts: Sequence[Artifact], known: Path) -> None:
+        self.fresh = known.with_suffix(f".{os.getpid()}")
+        self._settings, self._module = (known.with_name(f"{known.stem}.{what}.xml") for what in ("settings", "ivy"))
+        self._cache = known.parent / "ivy"
+        self._module.write_text(
+            _MODULE.format(name=quoteattr(name), dependencies=_dependencies(artifacts)), encoding="utf-8"
+        )
+
+    def resolve(self, root: str) -> str:
+        """Have it look for them in a repository; gives what it says."""
+        text = _SETTINGS.format(cache=quoteattr(str(self._cache)), root=quoteattr(root))
+        self._settings.write_text(text, encoding="utf-8")
+        jvm = [
+            find_java().command,
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            "-jar",
+            str(_jar_of_ivy(self._cache.parent)),
+        ]
+        options = ["-settings", str(self._settings), "-ivy", str(self._module), "-confs", "default"]
+        command = [*jvm, "-warn", *options, "-cachepath", str(self.fresh)]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        return result.stdout + result.stderr
 
 
 def _why(said: str) -> str:
@@ -164,7 +199,7 @@ def _dependencies(artifacts: Iterable[Artifact]) -> str:
     return "\n".join(lines)
 
 
-def _ivy(folder: Path) -> Path:
+def _jar_of_ivy(folder: Path) -> Path:
     """The jar of Apache Ivy."""
     spark = find_spec("pyspark")
     for place in (spark.submodule_search_locations or []) if spark is not None else []:

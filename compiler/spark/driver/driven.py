@@ -92,7 +92,8 @@ class DrivenJob:
     ) -> DrivenJob:
         """A job that is still to be prepared."""
         specs = {spec.id: spec for _, spec in plan.operators()}
-        pulse = Pulse(_epoch_timeout(plan.options, checkpointing))
+        # an epoch is a checkpoint: Flink's execution.checkpointing.timeout
+        pulse = Pulse(parse_duration(plan.options.get(_TIMEOUT, "10 min")) / 1000 if checkpointing else math.inf)
         executions = Executions(plan.execution_graph)
         return cls(job_id, plan, store, options, listener, pulse, executions, Measured(plan), specs)
 
@@ -122,8 +123,3 @@ def insist(work: Callable[[], None]) -> None:
             work()
             return
         time.sleep(_A_MOMENT if left else 0.0)
-
-
-def _epoch_timeout(options: Mapping[str, str], checkpointing: bool) -> float:
-    """The seconds that an epoch may take: an epoch is a checkpoint. Flink: ``execution.checkpointing.timeout``."""
-    return parse_duration(options.get(_TIMEOUT, "10 min")) / 1000 if checkpointing else math.inf

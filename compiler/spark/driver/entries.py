@@ -90,7 +90,8 @@ def entries(log: SnapshotLog, states: Collection[StoredState], part: range | Non
     """
     readers = {(each.operator.id, each.name, each.kind): _reader(each) for each in states}
     operators = {each.operator.id: each.operator for each in states}
-    pickled = frozenset(id for id, each in operators.items() if _is_pickled(_key_type(each)))
+    types = {id: _key_type(each) for id, each in operators.items()}
+    pickled = frozenset(id for id, type in types.items() if type is not None and not key_codec_of(type).canonical)
     ids = pa.array(sorted(operators), pa.string())
     names = pa.array(sorted({each.name for each in states}), pa.string())
     for table in contents(
@@ -115,10 +116,6 @@ def _whole(read: Callable[[Row], Entry], chunks: list[Row]) -> Entry:
     times = [part.timestamp for part in parts if part.timestamp is not None]
     elements = [element for part in parts for element in part.value]
     return parts[0]._replace(value=elements, timestamp=max(times, default=None))
-
-
-def _is_pickled(key_type: TypeInformation | None) -> bool:
-    return key_type is not None and not key_codec_of(key_type).canonical
 
 
 def _reader(state: StoredState) -> Callable[[Row], Entry]:

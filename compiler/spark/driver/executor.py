@@ -26,7 +26,10 @@ from compat.compiler.spark.driver.caches import Caches, NotTheSame, places_read,
 from compat.compiler.spark.driver.dependencies import Ships, find_dependencies
 from compat.compiler.spark.driver.directories import without_checkpoint_directory
 from compat.compiler.spark.driver.failures import JobCancelled
+from compat.compiler.spark.driver.job_entry import JobEntry
+from compat.compiler.spark.driver.job_folders import prove_conditional, prove_not_behind
 from compat.compiler.spark.driver.machines import executors, refuse_lacking, this_machine, yarn_nodes
+from compat.compiler.spark.driver.mailbox import Mailbox
 from compat.compiler.spark.driver.master import Hearers, JobMaster, Resources
 from compat.compiler.spark.driver.masters import (
     YARN,
@@ -38,7 +41,7 @@ from compat.compiler.spark.driver.masters import (
 )
 from compat.compiler.spark.driver.notes import Notes
 from compat.compiler.spark.driver.options import Assigned, Listener, RunOptions, source_of, with_recovery
-from compat.compiler.spark.driver.store import JobEntry, JobStore, prove_not_behind
+from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.driver.support import refuse_ignored, refuse_unsupported, with_placed_sinks
 from compat.compiler.spark.plan import PhysicalPlan, plan
 from compat.compiler.spark.resources import Machines
@@ -137,7 +140,9 @@ class RunningJob(JobClient):
 
     def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture:
         def ask() -> str:
-            answer = self.master.job.store.request(self.master.job.job_id, "savepoint", path=savepoint_directory)
+            answer = Mailbox(self.master.job.store.directory(self.master.job.job_id)).ask(
+                "savepoint", path=savepoint_directory
+            )
             if "error" in answer:
                 raise RuntimeError(answer["error"])
             return str(answer["path"])
@@ -189,7 +194,7 @@ class SparkExecutor:
         self.options = options or RunOptions()
         self.clients: list[RunningJob] = []
         self._store = JobStore(store)
-        self._store.prove()
+        prove_conditional(self._store.root, "The store")
         self.caches = Caches(self._store.caches)
         self._master = master
         self._listener, self._printer = listener, printer

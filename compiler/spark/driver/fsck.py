@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from compat.compiler.spark.driver.store import prove_not_behind, read_entry, state_of
+from compat.compiler.spark.driver.job_entry import read_entry
+from compat.compiler.spark.driver.job_folders import prove_not_behind, state_of
 from compat.state.delta.errors import DamagedLog, StoreError
 from compat.state.delta.fsck import Verified, verify
 from compat.state.delta.log import SnapshotLog

@@ -185,7 +185,8 @@ def take(directory: Place, store: Place, token: int = 0, leader: Callable[[], in
             if token and seen is not None and seen.assigned > token:
                 raise LeaseLost(f"Another process drives the job of {directory}: it was chosen after this one.")
             if not token and seen is not None and not seen.over and _lives(folder, seen):
-                raise Held(directory, _told_of(seen))
+                since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seen.since))
+                raise Held(directory, f"process {seen.pid} on {seen.host}, since {since}" if seen.pid else "")
             sign = _Sign.of_this_process(max((leader() if seen is None else seen.term) + 1, token), token)
             if _place(folder, sign.term).create(_encoded(sign)):
                 for entry in folder.list():
@@ -237,12 +238,6 @@ def _seen(directory: Place) -> _Sign | None:
         return _read(directory / _FOLDER)
     except OSError:
         return None
-
-
-def _told_of(by: _Sign) -> str:
-    """Which process gave a sign, and since when it has the job; empty where it has not said."""
-    since = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(by.since))
-    return f"process {by.pid} on {by.host}, since {since}" if by.pid else ""
 
 
 def _between_signs(folder: Place) -> float:

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from compat.compiler.configuration import CHECKPOINT_RETENTION
 from compat.compiler.executiongraph.states import ExecutionState, JobStatus, next_job_status
 from compat.compiler.spark.driver.driven import DrivenJob
+from compat.compiler.spark.driver.job_entry import JobEntry
 from compat.compiler.spark.driver.options import source_of
 from compat.compiler.spark.driver.output import Output
-from compat.compiler.spark.driver.store import JobEntry
 from compat.compiler.spark.task.stream_task import TaskReport
 from compat.state.delta.errors import StoreError, Superseded, unwritable
 

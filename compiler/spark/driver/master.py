@@ -24,6 +24,7 @@ from compat.compiler.spark.driver.driven import DrivenJob, insist
 from compat.compiler.spark.driver.epoch_loop import EpochLoop
 from compat.compiler.spark.driver.epoch_sizing import FIRST, Pace
 from compat.compiler.spark.driver.failures import Abandoned, AttemptFailed, failure_of
+from compat.compiler.spark.driver.job_entry import JobEntry
 from compat.compiler.spark.driver.lease import Lease
 from compat.compiler.spark.driver.life_cycle import LifeCycle
 from compat.compiler.spark.driver.options import Listener, RunOptions
@@ -33,7 +34,7 @@ from compat.compiler.spark.driver.requests import Requests, Stop
 from compat.compiler.spark.driver.restarts import RestartStrategy
 from compat.compiler.spark.driver.restore import prepare_restore
 from compat.compiler.spark.driver.source_coordinator import SourceFailure
-from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.driver.upkeep import Upkeep
 from compat.compiler.spark.driver.watch import Watch
 from compat.compiler.spark.plan import PhysicalPlan
@@ -255,7 +256,7 @@ class JobMaster:
         self._upkeep.settle(job.coordinator)
         if self._requests.answer():
             return True
-        if self._has_ended():
+        if len(self.job.coordinator.ended) >= sum(task.parallelism for task in self.job.plan.tasks):
             self._requests.end_input()
             return True
         if job.options.epochs is not None and self._epochs.committed >= job.options.epochs:
@@ -264,10 +265,6 @@ class JobMaster:
         if self._epochs.wait_for_work():
             self._epochs.run()
         return False
-
-    def _has_ended(self) -> bool:
-        """True where all tasks have come to their end."""
-        return len(self.job.coordinator.ended) >= sum(task.parallelism for task in self.job.plan.tasks)
 
     def _look(self) -> None:
         """Hear what the job is asked for; give an epoch up that nobody waits for any more, or that has taken too long."""

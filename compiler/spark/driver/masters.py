@@ -104,7 +104,8 @@ def refuse_unreachable(master: str | None) -> None:
             "machine, or spark://HOST:PORT for workers of their own."
         )
     if master.startswith(_KUBERNETES):
-        _refuse_unanswered("Kubernetes", master, [_server_of(master)])
+        scheme, _, rest = master.removeprefix(_KUBERNETES).rpartition("://")  # https, unless it says otherwise
+        _refuse_unanswered("Kubernetes", master, [_address(rest.partition("/")[0], 80 if scheme == "http" else 443)])
         return
     hosts = re.fullmatch(r"spark://(.+)", master)
     places = [re.fullmatch(r"(.+):(\d+)", place) for place in hosts[1].split(",")] if hosts else [None]
@@ -168,12 +169,6 @@ def _refuse_without_yarn() -> None:
             f"{found} names no resource manager: it has to have yarn.resourcemanager.hostname, or .address."
         )
     _refuse_unanswered("resource manager of YARN", YARN, managers)
-
-
-def _server_of(master: str) -> tuple[str, int]:
-    """The API server of an address as Spark reads it: https, unless it says otherwise."""
-    scheme, _, rest = master.removeprefix(_KUBERNETES).rpartition("://")
-    return _address(rest.partition("/")[0], 80 if scheme == "http" else 443)
 
 
 def _address(text: str, port: int) -> tuple[str, int]:

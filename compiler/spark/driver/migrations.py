@@ -46,7 +46,9 @@ def find_migrations(
             elif answer.answer is Answer.AFTER_MIGRATION:
                 migrate = state_migration(old, new)
                 if migrate is not None:
-                    found[(id, _row_kind(old), old["name"])] = migrate
+                    broadcast = old.get("scope") == "broadcast"
+                    kind = Kind.BROADCAST if broadcast else _ROWS.get(old["kind"], Kind.VALUE)
+                    found[(id, kind, old["name"])] = migrate
             if answer.readable and old["type"] != new["type"]:
                 retyped[old["name"]] = new["type"]
         if retyped:
@@ -69,10 +71,6 @@ def _pairs(
         built_in = bool(new.get("built_in"))
         kind = old["kind"] if built_in else new["kind"].upper()
         yield old, {"name": old["name"], "kind": kind, "type": type_info.to_json(), "built_in": built_in}
-
-
-def _row_kind(state: Mapping[str, Any]) -> str:
-    return Kind.BROADCAST if state.get("scope") == "broadcast" else _ROWS.get(state["kind"], Kind.VALUE)
 
 
 def _described_anew(types: Mapping[str, Any]) -> Callable[[bytes], bytes]:

@@ -18,6 +18,8 @@ from compat.compiler.spark.driver.directories import checkpoint_directory
 from compat.compiler.spark.driver.driven import DrivenJob
 from compat.compiler.spark.driver.epoch_sizing import Pace
 from compat.compiler.spark.driver.failures import Abandoned, JobFailed, failure_of
+from compat.compiler.spark.driver.job_entry import JobEntry
+from compat.compiler.spark.driver.job_folders import prove_not_behind
 from compat.compiler.spark.driver.lease import StoreUnsure
 from compat.compiler.spark.driver.life_cycle import LifeCycle
 from compat.compiler.spark.driver.output import Output
@@ -32,7 +34,6 @@ from compat.compiler.spark.driver.restore import (
     still_claimed,
 )
 from compat.compiler.spark.driver.savepoints import with_adopted
-from compat.compiler.spark.driver.store import JobEntry, prove_not_behind
 from compat.compiler.spark.driver.upkeep import Upkeep
 from compat.compiler.spark.runtime_api.splits import Split
 from compat.compiler.spark.task.epochs import TaskFailure

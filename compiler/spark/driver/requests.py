@@ -11,6 +11,7 @@ from typing import Any
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.driven import DrivenJob
 from compat.compiler.spark.driver.life_cycle import LifeCycle
+from compat.compiler.spark.driver.mailbox import Mailbox, send
 from compat.compiler.spark.driver.savepoints import Savepoint, savepoint_of
 from compat.compiler.spark.driver.upkeep import Upkeep
 from compat.state.delta.errors import StoreError
@@ -43,13 +44,14 @@ class Requests:
     def __init__(self, job: DrivenJob, life: LifeCycle, upkeep: Upkeep) -> None:
         self._job, self._life, self._upkeep = job, life, upkeep
         self.drain = False
+        self._mailbox = Mailbox(job.store.directory(job.job_id))
         self._stopping: list[Stop] = []
         self._asked: deque[tuple[Place, dict[str, Any]]] = deque()
         self._cancels: list[Place] = []
 
     def hear(self) -> None:
         """Take what other processes ask for; it is done by the job's own thread."""
-        for answer, request in self._job.store.requests(self._job.job_id):
+        for answer, request in self._mailbox.requests():
             if request["action"] == "cancel":
                 self._cancels.append(answer)
                 self.cancel()
@@ -76,7 +78,7 @@ class Requests:
                 else:
                     self._stopping.append(Stop.requested(answer, request))
             except StoreError as error:
-                self._job.store.answer(answer, {"error": str(error)})
+                send(answer, {"error": str(error)})
         self.drain = self.drain or any(asked.drain for asked in self._stopping)
         if self.drain or not self._stopping:
             return False
@@ -95,7 +97,7 @@ class Requests:
         """End the job, which somebody cancelled."""
         self._life.end(JobStatus.CANCELED)
         for answer in self._cancels:
-            self._job.store.answer(answer, {"status": self._job.status.value})
+            send(answer, {"status": self._job.status.value})
         self._life.tell_stopped(None)
 
     def stop_now(self, asked: list[Stop]) -> bool:
@@ -111,7 +113,7 @@ class Requests:
         self._life.end(JobStatus.FINISHED, stopped_with=path)
         for each in asked:
             if each.answer is not None:
-                self._job.store.answer(each.answer, {"path": path})
+                send(each.answer, {"path": path})
         self._life.tell_stopped(path)
         return True
 
@@ -142,17 +144,17 @@ class Requests:
         for each in refused:
             each.refused = reason
             if each.answer is not None:
-                self._job.store.answer(each.answer, {"error": reason})
+                send(each.answer, {"error": reason})
 
     def _begin_savepoint(self, answer: Place, path: str | None) -> None:
         """Write a savepoint that was asked for, and answer then."""
 
         def done(result: str | StoreError) -> None:
             if isinstance(result, StoreError):
-                self._job.store.answer(answer, {"error": str(result)})
+                send(answer, {"error": str(result)})
             else:
                 self._savepoint_written(result)
-                self._job.store.answer(answer, {"path": result})
+                send(answer, {"path": result})
 
         self._upkeep.begin(self._savepoint_of(path), done)
 

@@ -8,15 +8,15 @@ import tempfile
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 
+from compat.compiler.spark.driver.job_folders import prove_not_behind, state_of
 from compat.compiler.spark.driver.lease import is_held
 from compat.compiler.spark.driver.migrations import Unreadable, find_migrations
 from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.driver.restored import Restored, restored, tally, total
-from compat.compiler.spark.driver.store import JobStore, prove_not_behind, state_of
+from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.plan import PhysicalPlan, with_max_parallelism
 from compat.compiler.spark.runtime_api.internal_states import COMMITTABLES, FEEDBACK, STATES, WATERMARK
 from compat.compiler.streamgraph.graph import Task
@@ -88,7 +88,7 @@ def saved_operators(log: SnapshotLog) -> dict[str, SavedOperator]:
         stateful.update(id for id, _ in own)
         keyed.update(id for id, of_key in own if of_key)
         for whole in batches(log.place, file, fetched=fetched) if describes else ():
-            describing = whole.filter(_describing(whole))
+            describing = whole.filter(pc.and_(pc.equal(whole["kind"], Kind.OPERATOR), pc.equal(whole["state"], STATES)))
             for epoch, row in zip(describing["epoch"].to_pylist(), read_rows(describing), strict=True):
                 if row.value is not None and epoch >= described.get(row.operator_id, (0, b""))[0]:
                     described[row.operator_id] = (epoch, row.value)
@@ -108,11 +108,6 @@ def saved_operators(log: SnapshotLog) -> dict[str, SavedOperator]:
         )
         for id, fact in ((id, json.loads(value)) for id, (_, value) in described.items())
     }
-
-
-def _describing(table: pa.Table) -> pa.ChunkedArray:
-    """Which rows tell of an operator."""
-    return pc.and_(pc.equal(table["kind"], Kind.OPERATOR), pc.equal(table["state"], STATES))
 
 
 def map_operators(

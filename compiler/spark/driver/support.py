@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from msgspec.structs import replace
 
 from compat.compiler.errors import ProgramError
@@ -100,10 +98,8 @@ def _problem(operator: Operator) -> str | None:
         return f"there is no operator of the kind {operator.kind!r}"
     if isinstance(operator, ops.LegacySink | ops.SinkWriter):
         return unsupported_sink(operator.function)
-    if not isinstance(operator, _WITHOUT_FUNCTION) and _missing(operator.function):
+    if isinstance(operator, _WITHOUT_FUNCTION):
+        return None
+    if operator.function is None or type(operator.function).__name__ == "JavaFunctionWrapper":
         return "its function is not Python's: only programs in Python can be run, not descriptions of Java jobs"
     return None
-
-
-def _missing(function: Any) -> bool:
-    return function is None or type(function).__name__ == "JavaFunctionWrapper"

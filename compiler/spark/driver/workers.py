@@ -44,7 +44,8 @@ class SparkWorkers(Workers):
         made: list[R] = []
         left = list(parts)
         while left:
-            now = left[: self._width()]
+            cores = int(self._context().defaultParallelism)
+            now = left[: max(1, cores // 2) if self._beside else cores]
             made += self._job(work, now)
             left = left[len(now) :]
         return made
@@ -56,11 +57,6 @@ class SparkWorkers(Workers):
         with suppress(Exception):  # it may be lost, or not yet there
             if spark.alive:
                 spark.context.cancelJobGroup(self._group)
-
-    def _width(self) -> int:
-        """How many parts are done at once."""
-        cores = int(self._context().defaultParallelism)
-        return max(1, cores // 2) if self._beside else cores
 
     def _context(self) -> Any:
         spark = self._spark()

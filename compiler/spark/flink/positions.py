@@ -26,20 +26,17 @@ def splits_of(source: Any, operator: OperatorState, elements: Iterable[bytes]) -
 
     ``elements`` are those of the reader's state. Raises Untranslatable.
     """
-    kind = kind_of(source) or type(source).__name__
+    kind, connector = kind_of(source) or type(source).__name__, source_connector(source)
+    found: list[Position] | None = [(NOTHING_LEFT, True)] if operator.fully_finished else None
     try:
-        found = [(NOTHING_LEFT, True)] if operator.fully_finished else _stored(source, operator, elements)
+        if found is None and connector is not None:
+            found = connector.positions(source, operator, map(_body, elements))
     except SavepointError as error:
         raise Untranslatable(f"its splits are not those of a source of the kind {kind!r}: {error.what}") from None
     if found is None:
         raise Untranslatable(f"where a source of the kind {kind!r} stands cannot be read from a savepoint")
     for split, done in found:
         yield split["id"].encode(), json.dumps((split, done)).encode()
-
-
-def _stored(source: Any, operator: OperatorState, elements: Iterable[bytes]) -> list[Position] | None:
-    connector = source_connector(source)
-    return None if connector is None else connector.positions(source, operator, map(_body, elements))
 
 
 def _body(element: bytes) -> ByteReader:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, assert_never
 
 from compat.compiler.own_code import is_our_module
 from compat.compiler.spark.operators import broadcast, keyed, sinks, stateless, waiting, watermarks, windows
 from compat.compiler.spark.operators.base import Opened, OperatorContext, Output, StreamOperator
 from compat.compiler.spark.operators.sorted_input import SortedInput
-from compat.compiler.spark.runtime_api.elements import LatencyMarker, Timestamps, Values
+from compat.compiler.spark.runtime_api.elements import Timestamps, Values
 from compat.compiler.spark.runtime_api.records import converter
 from compat.compiler.streamgraph.graph import Task
 from compat.compiler.transformations import operators as ops
@@ -130,23 +131,9 @@ class _Link:
     """Hands the records of one operator of a chain to an input of the next."""
 
     def __init__(self, operator: StreamOperator, input: int) -> None:
-        self.operator = operator
-        self.input = input
-
-    def records(self, values: Values, timestamps: Timestamps) -> None:
-        self.operator.process(self.input, values, timestamps)
-
-    def keyed(self, keys: Values, values: Values, timestamps: Timestamps) -> None:
-        self.operator.process_keyed(self.input, keys, values, timestamps)
-
-    def watermark(self, timestamp: int) -> None:
-        self.operator.process_watermark(timestamp)
-
-    def status(self, idle: bool) -> None:
-        self.operator.process_status(idle)
-
-    def latency(self, marker: LatencyMarker) -> None:
-        self.operator.process_latency(marker)
+        self.records, self.keyed = partial(operator.process, input), partial(operator.process_keyed, input)
+        self.watermark, self.status = operator.process_watermark, operator.process_status
+        self.latency = operator.process_latency
 
 
 class _Converting:
@@ -155,21 +142,13 @@ class _Converting:
     def __init__(self, output: Output, convert: Any) -> None:
         self._output = output
         self._convert = convert
+        self.watermark, self.status, self.latency = output.watermark, output.status, output.latency
 
     def records(self, values: Values, timestamps: Timestamps) -> None:
         self._output.records(self._convert(values), timestamps)
 
     def keyed(self, keys: Values, values: Values, timestamps: Timestamps) -> None:
         self.records(list(zip(keys, values, strict=True)), timestamps)
-
-    def watermark(self, timestamp: int) -> None:
-        self._output.watermark(timestamp)
-
-    def status(self, idle: bool) -> None:
-        self._output.status(idle)
-
-    def latency(self, marker: LatencyMarker) -> None:
-        self._output.latency(marker)
 
 
 class _InnerOutput(Output):

@@ -89,7 +89,8 @@ class SortedInput(StreamOperator):
         timers.begin_key()
         for input, together in groupby(held, itemgetter(1)):
             _, _, values, times = zip(*together, strict=True)
-            self._operator.process_keyed(input, [key] * len(values), list(values), _timestamps(times))
+            timestamps = None if all(time is None for time in times) else list(times)
+            self._operator.process_keyed(input, [key] * len(values), list(values), timestamps)
         timers.end_key()
 
     def _fire_by_clock(self) -> None:
@@ -107,7 +108,3 @@ class SortedInput(StreamOperator):
 
     def close(self) -> None:
         self._operator.close()
-
-
-def _timestamps(times: tuple[int | None, ...]) -> Timestamps:
-    return None if all(time is None for time in times) else list(times)

@@ -218,7 +218,7 @@ class PartitionCustomMap(FunctionOperator[ops.PartitionCustomMap]):
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         select = call_of(self.operator.key_selector, "get_key")
-        count = self._consumers()
+        count = self.context.spec.outputs[0].parallelism
         made = []
         for value in values:
             try:
@@ -229,9 +229,6 @@ class PartitionCustomMap(FunctionOperator[ops.PartitionCustomMap]):
                 self.fail(value, error)
             made.append((target, value))
         self.output.records(made, timestamps)
-
-    def _consumers(self) -> int:
-        return self.context.spec.outputs[0].parallelism
 
 
 class ProjectOperator(FunctionOperator[ops.Project]):

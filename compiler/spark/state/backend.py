@@ -27,12 +27,7 @@ from compat.state.compatibility import Answer, resolve_state
 from compat.state.delta.entries import entry_column, repeated
 from compat.state.delta.rows import BYTES
 from compat.state.descriptors import (
-    AggregatingStateDescriptor,
-    ListStateDescriptor,
-    MapStateDescriptor,
-    ReducingStateDescriptor,
     StateDescriptor,
-    ValueStateDescriptor,
 )
 from compat.state.key_groups import key_group_of_key
 from compat.state.serializers import KeyCodec
@@ -144,20 +139,10 @@ class KeyedBackend(KeyedStateStore):
         """The key group of a key."""
         return key_group_of_key(key, self.max_parallelism)
 
-    def get_state(self, state_descriptor: ValueStateDescriptor) -> Any:
+    def get_state(self, state_descriptor: StateDescriptor) -> Any:
         return self.cells(state_descriptor)
 
-    def get_list_state(self, state_descriptor: ListStateDescriptor) -> Any:
-        return self.cells(state_descriptor)
-
-    def get_map_state(self, state_descriptor: MapStateDescriptor) -> Any:
-        return self.cells(state_descriptor)
-
-    def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> Any:
-        return self.cells(state_descriptor)
-
-    def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> Any:
-        return self.cells(state_descriptor)
+    get_list_state = get_map_state = get_reducing_state = get_aggregating_state = get_state
 
     def cells(self, descriptor: StateDescriptor) -> Any:
         """The state of a descriptor. Raises StateMigrationError if the snapshot's state of that name is another."""

@@ -190,16 +190,14 @@ class TimerQueue:
         _, encoded, _, namespace = backend.encoded(backend.slot)
         return (timestamp, encoded, namespace)
 
-    def _entry(self, timer: _Timer) -> bytes:
-        timestamp, key, namespace = timer
-        return timer_key(self._prefix, timestamp, self._backend.key_codec.identity(key), namespace)
-
     def _stored(self, timer: _Timer) -> bool:
         """True if the log has a timer, as of the last commit."""
         changed = self._changed.get(timer)
         if changed is not None or self._all_here:
             return changed is True
-        return self._memory.value(self._entry(timer)) is not None
+        timestamp, key, namespace = timer
+        entry = timer_key(self._prefix, timestamp, self._backend.key_codec.identity(key), namespace)
+        return self._memory.value(entry) is not None
 
     def _read(self, until: int) -> None:
         if until <= self._read_up_to:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from operator import itemgetter
 from typing import Any
 
@@ -80,7 +81,7 @@ class RecordWriter:
         self.sent = 0
         ship = output.partitioner.ship
         self._by_key = ship is Ship.HASH
-        self._spread = self._to_only if len(self.targets) == 1 else _SPREAD[ship](self)
+        self._spread = partial(self._add, self.targets[0], None) if len(self.targets) == 1 else _SPREAD[ship](self)
         self._target_of = SubtaskOfKey.shared(output.max_parallelism, output.parallelism)
 
     def records(self, values: Values, timestamps: Timestamps) -> None:
@@ -163,9 +164,6 @@ class RecordWriter:
         output = self._output
         assert output.vertex is not None
         return Buffer(self._level, output.vertex, target, output.edge, self._subtask, number, payload)
-
-    def _to_only(self, values: Values, timestamps: Timestamps) -> None:
-        self._add(self.targets[0], None, values, timestamps)
 
     def in_turn(self) -> Callable[[Values, Timestamps], None]:
         """Records in turn to all channels."""

@@ -52,7 +52,8 @@ from compat.compiler.transformations.operators import (
 )
 from compat.state.delta.errors import StoreError
 from compat.state.delta.following import follow
-from compat.state.delta.log import SnapshotLog, as_run_of
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.past import as_run_of
 from compat.state.delta.replica import LmdbReplica, MemoryReplica, Position, Replica
 from compat.state.delta.rows import write_table
 from compat.state.key_groups import key_groups_of_subtask
@@ -358,11 +359,8 @@ def lasting_vertices(plan: PhysicalPlan) -> frozenset[int]:
 
 def stateful_vertices(plan: PhysicalPlan) -> frozenset[int]:
     """The vertices that have state."""
-    return frozenset(task.vertex for task in plan.tasks if _stateful(task))
-
-
-def _stateful(task: TaskSpec) -> bool:
-    return any(spec.operator is not None and _keeps_state(spec, spec.operator) for spec in task.operators)
+    operators = plan.operators()
+    return frozenset(task.vertex for task, spec in operators if spec.operator and _keeps_state(spec, spec.operator))
 
 
 def _keeps_state(spec: OperatorSpec, operator: Operator) -> bool:
@@ -487,7 +485,9 @@ class Subtasks:
                     open_task.close()
             return [], _failure(task, subtask, error)
         if open_task.running or open_task.memory is not None:
-            open_task.ran = (_reached(spec, report), spec.attempt)
+            # A second run of the subtask in the same epoch may have come to something else.
+            reached = Position(spec.epoch, as_run_of(spec.token, report.run))
+            open_task.ran = (reached, spec.attempt)
             self._open[(vertex, subtask)] = open_task
         return made, report
 
@@ -593,18 +593,13 @@ def _standing(spec: EpochSpec, vertex: int, subtask: int) -> Position:
     return Position(spec.committed.epoch, as_run_of(spec.committed.token, run))
 
 
-def _reached(spec: EpochSpec, report: TaskReport) -> Position:
-    """Where a subtask stands behind an epoch: a second run of it in the same epoch may have come to something else."""
-    return Position(spec.epoch, as_run_of(spec.token, report.run))
-
-
 def _caught_up(replica: Replica, task: TaskSpec, spec: EpochSpec, subtask: int) -> str:
     """Bring a replica to the last commit: ``current``, ``behind`` or ``rebuilt``, as it was found."""
     wanted = _standing(spec, task.vertex, subtask)
     if replica.position == wanted:
         return "current"
     if wanted.epoch == 0:
-        follow(replica, wanted, lambda _: iter(()), _no_identity, lambda _: None)
+        follow(replica, wanted, lambda _: iter(()), lambda _: _whole, lambda _: None)
         return "current"  # there is nothing yet that it could lack
     log = SnapshotLog.open(spec.store, spec.version)  # an attempt that comes late must not see what was committed since
     operators = {each.id: each for each in task.operators}
@@ -625,10 +620,6 @@ def _caught_up(replica: Replica, task: TaskSpec, spec: EpochSpec, subtask: int) 
 
 def _whole(data: bytes) -> bytes:
     return data
-
-
-def _no_identity(operator_id: str) -> Callable[[bytes], bytes]:
-    return _whole
 
 
 def clock_from(now: int) -> Callable[[], int]:

@@ -31,7 +31,8 @@ from compat.compiler.datastream.program import Program, start
 from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.spark.driver import classes
 from compat.compiler.spark.driver.executor import SparkExecutor
-from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.job_entry import JobEntry
+from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.task.epochs import InProcessRunner
 from compat.execution.narration import Narrator, Progress
 from compat.execution.program import Run, run_program

@@ -24,7 +24,8 @@ from compat.service.database import Database
 MASTER = """
 import sys, time
 from compat.compiler.executiongraph.states import JobStatus
-from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.job_entry import JobEntry
+from compat.compiler.spark.driver.store import JobStore
 from compat.state.delta.errors import Superseded
 store, job, fence = JobStore(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 lock = store.lock(job, fence)

@@ -28,7 +28,7 @@ from compat.cluster.settings import ClusterSettings
 from compat.cluster.submission import Submission
 from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.executiongraph.states import JobStatus
-from compat.compiler.spark.driver.store import JobEntry
+from compat.compiler.spark.driver.job_entry import JobEntry
 from compat.service.database import Database
 from compat.service.records import Role
 from compat.service.registry import Registry

@@ -14,7 +14,7 @@ from compat.cluster.deployments.api import DEPLOYMENT
 from compat.cluster.submission import DeploymentRequest
 from compat.compiler import control_group
 from compat.compiler.executiongraph.states import JobStatus
-from compat.compiler.spark.driver.store import ListedJob
+from compat.compiler.spark.driver.job_entry import ListedJob
 from compat.compiler.spark.resources import GroupNeeds
 from compat.compiler.transformations.resources import ResourceSpec
 from compat.service.records import Role

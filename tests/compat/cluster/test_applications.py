@@ -16,8 +16,9 @@ from compat.cluster.applications import Application, Applications, command_of, r
 from compat.cluster.client import JobRefused
 from compat.cluster.submission import Travelled, pickled
 from compat.compiler.errors import ProgramError
+from compat.compiler.spark.driver.job_entry import JobEntry
 from compat.compiler.spark.driver.session import Spark
-from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.environment import Shipped
 from compat.compiler.spark.resources import GroupNeeds
 from compat.compiler.transformations.resources import ResourceSpec

@@ -140,7 +140,7 @@ def test_a_job_goes_on_when_its_master_is_killed_and_when_a_paused_one_wakes_up(
 
 def test_of_two_dispatchers_that_live_only_one_acts(cluster: RunningCluster) -> None:
     """One that was paused, and whose place another has, refuses what it is asked, says who leads, and ends."""
-    job = cluster.submit(1_000, "two", *SLOWLY)
+    job = cluster.submit(500, "two", *SLOWLY)
     cluster.at(job, 2)
     paused = cluster.pause("dispatcher")
     former, url = cluster.take_over("--heartbeat-timeout", "20")
@@ -166,7 +166,7 @@ def test_of_two_dispatchers_that_live_only_one_acts(cluster: RunningCluster) -> 
     former.stdout.close()
     ended = cluster.wait(job, lambda found: found.over)
     assert (ended.state, ended.attempt) == ("FINISHED", 1), cluster.said()
-    verify_job(str(cluster.folder / "two"), 1_000, cluster.place.store, job)
+    verify_job(str(cluster.folder / "two"), 500, cluster.place.store, job)
 
 
 def test_a_life_with_kills_at_each_of_its_moments_is_exact(cluster: RunningCluster) -> None:

@@ -17,7 +17,7 @@ from compat.cluster.registry import Jobs, UnknownJob
 from compat.cluster.retention import Retention, RetentionError, keeps_checkpoint
 from compat.cluster.settings import ClusterSettings
 from compat.compiler.executiongraph.states import JobStatus
-from compat.compiler.spark.driver.store import JobEntry
+from compat.compiler.spark.driver.job_entry import JobEntry
 from compat.service.database import Database
 from compat.service.records import Role
 from compat.service.registry import Registry

@@ -14,8 +14,8 @@ from compat.cluster.master import JobProcess
 from compat.cluster.records import Action, ClusterJob
 from compat.cluster.submission import DeploymentRequest, SubmissionRefused, decoded, refuse_other
 from compat.compiler.executiongraph.states import JobStatus
+from compat.compiler.spark.driver.job_entry import JobEntry
 from compat.compiler.spark.driver.options import Assigned
-from compat.compiler.spark.driver.store import JobEntry
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import Kind, Row, write_rows
 from tests.compat.cluster.fakes import wait_for

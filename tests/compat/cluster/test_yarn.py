@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.job_entry import JobEntry
+from compat.compiler.spark.driver.store import JobStore
 from tests import hadoop
 from tests.compat.cluster.running import RunningCluster
 from tests.compiler.spark.crashes import below, verify_job, write_program

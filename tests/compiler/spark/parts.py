@@ -17,6 +17,7 @@ from compat.compiler.spark.driver.driven import DrivenJob
 from compat.compiler.spark.driver.epoch_loop import EpochLoop
 from compat.compiler.spark.driver.epoch_sizing import Pace
 from compat.compiler.spark.driver.life_cycle import LifeCycle
+from compat.compiler.spark.driver.mailbox import send
 from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.driver.output import Output
 from compat.compiler.spark.driver.recovery import Recovery
@@ -112,7 +113,7 @@ class Parts:
     def ask(self, action: str, **arguments: Any) -> Path:
         """What another process asks for, heard by the driver; gives where the answer will be."""
         box = self.store.directory(JOB_ID) / "mailbox"
-        JobStore._put(box / "1.request", {"action": action, **arguments})
+        send(box / "1.request", {"action": action, **arguments})
         self.requests.hear()
         return Path(str(box / "1.answer"))
 

@@ -26,6 +26,7 @@ from msgspec import Struct
 
 from compat.compiler.spark.driver.fsck import fsck
 from compat.compiler.spark.driver.inspection import state_rows
+from compat.compiler.spark.driver.mailbox import Mailbox
 from compat.compiler.spark.driver.restore import find_snapshot
 from compat.compiler.spark.driver.store import JobStore
 from compat.state.delta.errors import StoreError
@@ -134,7 +135,7 @@ class Life:
 
     def _request(self, action: str) -> dict[str, Any]:
         (entry,) = self._store.jobs()
-        return self._store.request(entry.job_id, action)
+        return Mailbox(self._store.directory(entry.job_id)).ask(action)
 
     def _strike(self, job: CrashingJob, kill: Kill, until: Future[Any] | None = None) -> None:
         """Kill a process once the driver stands still; the driver itself where there is none of that kind."""

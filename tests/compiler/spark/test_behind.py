@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from compat.compiler.spark.driver.failures import JobFailed
+from compat.compiler.spark.driver.job_folders import prove_not_behind
 from compat.compiler.spark.driver.restore import open_snapshot
-from compat.compiler.spark.driver.store import prove_not_behind
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.stores.paths import place_of

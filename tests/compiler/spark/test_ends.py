@@ -10,7 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from compat.compiler.spark.driver.failures import JobCancelled
-from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.job_entry import JobEntry
+from compat.compiler.spark.driver.store import JobStore
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
 

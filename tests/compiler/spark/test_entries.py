@@ -11,7 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 from compat.compiler.executiongraph.states import JobStatus
-from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.job_entry import JobEntry
+from compat.compiler.spark.driver.store import JobStore
 from compat.state.delta.errors import StoreError, Superseded
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import write_rows

@@ -14,7 +14,9 @@ from compat.compiler.datastream.functions import MapFunction
 from compat.compiler.driver import compile_job
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.executor import SparkExecutor
-from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.job_entry import JobEntry
+from compat.compiler.spark.driver.mailbox import Mailbox
+from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.plan import Channels, InputGate, PhysicalPlan, plan
 from compat.compiler.topology.build import build_job
 from compat.state.types import Types
@@ -246,7 +248,7 @@ def test_a_job_that_restarts_cannot_be_stopped_with_a_savepoint(cluster: Any, tm
     with pytest.raises(RuntimeError, match="restarts after a failure"):
         client.stop_with_savepoint(False).result()
     store = JobStore(cluster.directory / "store")
-    assert "restarts after a failure" in store.request(client.job_id, "stop")["error"]
+    assert "restarts after a failure" in Mailbox(store.directory(client.job_id)).ask("stop")["error"]
     (tmp_path / "mended").touch()
     assert Path(client.trigger_savepoint().result()).exists()
     while client.master.job.status is not JobStatus.FINISHED:

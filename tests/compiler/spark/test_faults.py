@@ -29,7 +29,9 @@ from compat.compiler.spark.connectors.files.sink import FileCommitter
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.failures import JobCancelled, JobFailed
 from compat.compiler.spark.driver.inspection import state_rows
-from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.job_entry import JobEntry
+from compat.compiler.spark.driver.mailbox import Mailbox, send
+from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.task import epochs
 from compat.compiler.spark.task.epochs import EpochLost, InProcessRunner
 from compat.compiler.spark.task.hosts import remove_forgotten
@@ -248,21 +250,21 @@ def test_a_job_has_finished_though_that_cannot_be_written_down(
 
 def test_an_answer_that_comes_after_the_end_is_waited_for(tmp_path: Path) -> None:
     store = JobStore(tmp_path)
-    lock = store.lock("job")
+    lock, mailbox = store.lock("job"), Mailbox(store.directory("job"))
 
     def driver() -> None:
-        while not (asked := list(store.requests("job"))):
+        while not (asked := list(mailbox.requests())):
             time.sleep(0.01)
         store.write(JobEntry(job_id="job", name="", status="CANCELED", pid=0))
         time.sleep(0.3)
-        store.answer(asked[0][0], {"status": "CANCELED"})
+        send(asked[0][0], {"status": "CANCELED"})
         lock.close()
 
     thread = threading.Thread(target=driver)
     thread.start()
-    assert store.request("job", "cancel") == {"status": "CANCELED"}
+    assert mailbox.ask("cancel") == {"status": "CANCELED"}
     thread.join()
-    assert "not running" in store.request("job", "cancel")["error"]
+    assert "not running" in mailbox.ask("cancel")["error"]
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -14,7 +14,8 @@ from click.testing import CliRunner
 from compat.cli import main
 from compat.compiler.spark.driver.fsck import fsck
 from compat.compiler.spark.driver.inspection import state_rows
-from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.job_entry import JobEntry
+from compat.compiler.spark.driver.store import JobStore
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.savepoint import read_description, remove_savepoint
 from compat.state.stores.paths import place_of

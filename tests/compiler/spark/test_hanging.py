@@ -22,6 +22,7 @@ from compat.compiler.datastream.functions import MapFunction
 from compat.compiler.datastream.program import Program, start
 from compat.compiler.spark.driver.executor import SparkExecutor
 from compat.compiler.spark.driver.failures import JobFailed
+from compat.compiler.spark.driver.mailbox import Mailbox
 from compat.compiler.spark.task.epochs import EpochSpec, PackedPlan
 from compat.compiler.spark.task.hosts import HostLoad, _folder, _Request
 from compat.state.delta.replica import Position
@@ -79,7 +80,7 @@ def test_a_job_that_hangs_is_cancelled_within_seconds(spark: Cluster, tmp_path: 
     host = int((tmp_path / "hangs").read_text())
     answers: list[Any] = []
     store, job = spark.last.master.job.store, str(client.get_job_id())
-    asking = threading.Thread(target=lambda: answers.append(store.request(job, "cancel")))
+    asking = threading.Thread(target=lambda: answers.append(Mailbox(store.directory(job)).ask("cancel")))
     asking.start()
     asking.join(60)
     assert answers == [{"status": "CANCELED"}]

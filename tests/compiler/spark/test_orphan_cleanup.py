@@ -15,8 +15,9 @@ from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.connectors.files.sink import FileCommitter
 from compat.compiler.spark.connectors.sinks import SinkFolder
 from compat.compiler.spark.driver import orphan_cleanup
+from compat.compiler.spark.driver.job_entry import JobEntry
 from compat.compiler.spark.driver.orphan_cleanup import PATIENCE, Remains
-from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.store import JobStore
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import write_rows

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from compat.compiler.executiongraph.states import JobStatus
-from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.job_entry import JobEntry
+from compat.compiler.spark.driver.store import JobStore
 from compat.state.stores.local import LocalFiles
 
 LONG_AFTER = 4000

@@ -31,14 +31,16 @@ from compat.compiler.spark.connectors.delta.sink import DeltaCommitter
 from compat.compiler.spark.connectors.files.sink import FileCommitter
 from compat.compiler.spark.connectors.kafka import sink
 from compat.compiler.spark.connectors.kafka.sink import PendingWriter, Publication
-from compat.compiler.spark.driver import checkpoints, lease, life_cycle, store
+from compat.compiler.spark.driver import checkpoints, job_folders, lease, life_cycle, mailbox
 from compat.compiler.spark.driver.checkpoints import CheckpointCoordinator
 from compat.compiler.spark.driver.driven import DrivenJob
 from compat.compiler.spark.driver.executor import InProcessExecutor
 from compat.compiler.spark.driver.inspection import state_rows
+from compat.compiler.spark.driver.job_entry import JobEntry
 from compat.compiler.spark.driver.lease import LeaseLost
+from compat.compiler.spark.driver.mailbox import Mailbox, send
 from compat.compiler.spark.driver.output import Output
-from compat.compiler.spark.driver.store import JobEntry, JobStore
+from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.runtime_api.sinks import WriterContext
 from compat.compiler.spark.task import epochs
 from compat.state.delta.errors import StoreError
@@ -259,7 +261,7 @@ def test_what_tasks_need_lies_beside_the_state_and_goes_with_it(bucket: Place, t
         jobs.lock("1a2b").close()
         jobs.place_state("1a2b", str(given))
         assert str(jobs.shipped("1a2b")) == f"{given}/1a2b/shipped"
-        kept = store.caches_below(given) / "1a2b" / "0" / "part"
+        kept = job_folders.caches_below(given) / "1a2b" / "0" / "part"
         kept.write(b"records")
         jobs.discard("1a2b")
         assert not kept.exists()
@@ -267,23 +269,23 @@ def test_what_tasks_need_lies_beside_the_state_and_goes_with_it(bucket: Place, t
 
 def test_a_driver_answers_through_the_store(bucket: Place, monkeypatch: Any) -> None:
     monkeypatch.setattr(lease, "LEASE_SECONDS", 1.0)
-    monkeypatch.setattr(store, "_SLOW", 0.05)
+    monkeypatch.setattr(mailbox, "_SLOW", 0.05)
     jobs = JobStore(str(bucket))
-    held = jobs.lock("1a2b")
+    held, box = jobs.lock("1a2b"), Mailbox(jobs.directory("1a2b"))
     done = threading.Event()
 
     def answering() -> None:
         while not done.wait(0.02):
-            for answer, request in jobs.requests("1a2b"):
-                jobs.answer(answer, {"path": request["path"] * 2})
+            for answer, request in box.requests():
+                send(answer, {"path": request["path"] * 2})
 
     thread = threading.Thread(target=answering)
     thread.start()
-    assert jobs.request("1a2b", "savepoint", path="x") == {"path": "xx"}
+    assert box.ask("savepoint", path="x") == {"path": "xx"}
     done.set()
     thread.join()
     held.close()
-    assert jobs.request("1a2b", "savepoint", path="x") == {"error": "Job 1a2b is not running any more."}
+    assert box.ask("savepoint", path="x") == {"error": "Job 1a2b is not running any more."}
 
 
 def test_a_job_that_was_interrupted_is_given_up(bucket: Place, monkeypatch: Any) -> None:

@@ -17,6 +17,7 @@ from compat.compiler.datastream.connectors.number_seq import NumberSequenceSourc
 from compat.compiler.datastream.functions import MapFunction
 from compat.compiler.errors import ProgramError
 from compat.compiler.spark.driver.failures import JobCancelled, JobFailed
+from compat.compiler.spark.driver.mailbox import Mailbox
 from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.types import Types
@@ -60,7 +61,7 @@ def test_a_cancelled_job_is_no_finished_one(cluster: Any) -> None:
         while not cluster.events:
             time.sleep(0.01)
         master = cluster.last.master
-        assert master.job.store.request(master.job.job_id, "cancel") == {"status": "CANCELED"}
+        assert Mailbox(master.job.store.directory(master.job.job_id)).ask("cancel") == {"status": "CANCELED"}
 
     thread = threading.Thread(target=cancel)
     thread.start()

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from compat.compiler.spark.connectors.delta import sink as delta_sink
 from compat.compiler.spark.connectors.files import sink as file_sink
-from compat.state.delta import files, log, rows
+from compat.state.delta import files, log, rows, table
 from compat.state.stores import local
 from tests.simulation.doubles.columns import ColumnFiles
 from tests.simulation.doubles.delta import Tables
@@ -34,7 +34,7 @@ def doubled() -> Iterator[None]:
     tables, columns = Tables(), ColumnFiles()
     patches = [
         patch.object(deltalake, "DeltaTable", tables.table),
-        patch.object(log, "DeltaTable", tables.table),
+        *(patch.object(module, "DeltaTable", tables.table) for module in (log, table)),
         patch.object(pq, "write_table", columns.write_table),
         patch.object(pq, "ParquetFile", columns.opened),
         patch.object(lmdb, "open", Environments().open),

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from compat.state.delta.errors import StoreError, Superseded
-from compat.state.delta.log import Ended, SnapshotLog
+from compat.state.delta.log import SnapshotLog
+from compat.state.delta.past import Ended
 
 
 def opened(path: Path, fence: int = 0) -> SnapshotLog:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compat.state.delta import compaction, rows
-from compat.state.delta import log as logs
+from compat.state.delta import table as tables
 from compat.state.delta.compaction import latest
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import FEW, Kind, Row, counted, table_of, together, write_rows
@@ -38,7 +38,7 @@ EPOCHS = st.lists(ROWS, min_size=1, max_size=5)
 @contextmanager
 def at_most(few: int) -> Iterator[None]:
     """While this is entered, so many rows are few."""
-    with patch.object(rows, "FEW", few), patch.object(logs, "FEW", few), patch.object(compaction, "FEW", few):
+    with patch.object(rows, "FEW", few), patch.object(tables, "FEW", few), patch.object(compaction, "FEW", few):
         yield
 
 

@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable
 
 from compat.compiler.spark.driver.restore import saved_operators
-from compat.state.delta import log as of_log
+from compat.state.delta import table as of_table
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import NO_KEY_GROUP, Kind, Row, write_rows
 from compat.state.delta.slices import Source, cut, read_slice
@@ -59,7 +59,7 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Elsewher
         assert log.commit(epoch, [write_rows(log.path, rows, epoch)], {"token": f"t{epoch}"})
     system = Elsewhere()
     place = Place(system, log.path)
-    monkeypatch.setattr(of_log, "place_of", lambda path, *_: place)
+    monkeypatch.setattr(of_table, "place_of", lambda path, *_: place)
     return system, SnapshotLog(place, DeltaTable(log.path))
 
 

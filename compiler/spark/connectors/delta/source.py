@@ -71,16 +71,13 @@ class DeltaEnumerator(SplitEnumerator):
         table = self._table(self._settings.get("version_as_of"))
         if "timestamp_as_of" in self._settings:
             table.load_as_version(self._settings["timestamp_as_of"])
-        self._check(table)
+        features = set(table.protocol().reader_features or ()) & _FEATURES
+        if features:
+            raise ValueError(f"The Delta table {self._path} uses {sorted(features)}, which the source cannot read.")
         version = int(table.version())
         actions = table.get_add_actions()
         paths = [str(each) for each in actions.column(actions.schema.names.index("path")).to_pylist()]
         return version, [self._split(version, unquote(path)) for path in sorted(paths)]
-
-    def _check(self, table: Any) -> None:
-        features = set(table.protocol().reader_features or ()) & _FEATURES
-        if features:
-            raise ValueError(f"The Delta table {self._path} uses {sorted(features)}, which the source cannot read.")
 
     def _versions(self, after: int, last: int | None) -> list[int]:
         names = (entry.name.removesuffix(".json") for entry in (self._place / "_delta_log").list())

@@ -5,6 +5,7 @@ A position is a number that the format understands: bytes where a record can be 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
@@ -29,7 +30,7 @@ def reader_of_format(format: Any) -> ReadFile | None:
     if name == "text":
         return _lines(lambda line: line, format.settings.get("charset", "UTF-8"))
     if name == "json":
-        return _lines(_of_json(row_type), "UTF-8")
+        return _lines(lambda line: from_plain(json.loads(line), row_type), "UTF-8")
     if name == "csv":
         return _csv(format.settings["schema"])
     if name in ("parquet", "avro-parquet"):
@@ -46,12 +47,6 @@ def _lines(record_of: Callable[[str], Any], charset: str) -> ReadFile:
         return values, position + sum(map(len, lines)), len(lines) < limit
 
     return read
-
-
-def _of_json(row_type: Any) -> Callable[[str], Any]:
-    import json
-
-    return lambda line: from_plain(json.loads(line), row_type)
 
 
 def _csv(schema: Any) -> ReadFile:
@@ -134,7 +129,8 @@ def _parquet(row_type: RowTypeInfo | None) -> ReadFile:
         import pyarrow.parquet as pq
 
         rows: list[Any] = []
-        with pq.ParquetFile(_seekable(path)) as file:
+        place = place_of(path)
+        with pq.ParquetFile(place.path if place.local else place.open()) as file:
             start = 0
             for number in range(file.num_row_groups):
                 count = file.metadata.row_group(number).num_rows
@@ -146,12 +142,6 @@ def _parquet(row_type: RowTypeInfo | None) -> ReadFile:
         return convert(rows) if convert is not None else rows, end, end >= start
 
     return read
-
-
-def _seekable(path: str) -> Any:
-    """What pyarrow reads parts of a file from."""
-    place = place_of(path)
-    return place.path if place.local else place.open()
 
 
 def read_avro(path: str, position: int, limit: int) -> Part:

@@ -85,7 +85,7 @@ class KafkaCluster:
 
     def _offsets(self, partitions: Sequence[Partition], wanted: Any) -> dict[Partition, int]:
         """The offsets that the partitions' leaders tell; one without a leader for now, as after a crash, is asked again."""
-        from confluent_kafka import TopicPartition
+        from confluent_kafka import KafkaError, TopicPartition
 
         found: dict[Partition, int] = {}
         waiting = {TopicPartition(*each): wanted for each in partitions}
@@ -93,7 +93,7 @@ class KafkaCluster:
         while waiting:
             problem = self._ask(waiting, found)
             passed = time.monotonic() - began
-            if problem is None or (passed > _SETTLES and problem.args[0].code() == _unknown_topic()):
+            if problem is None or (passed > _SETTLES and problem.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART):
                 break
             if passed > self._timeout:
                 raise KafkaUnavailable.of(self._properties, problem)
@@ -154,12 +154,6 @@ class KafkaCluster:
         if "consumer" not in self._made:
             self._made["consumer"] = Consumer(consumer_settings(self._properties))
         return self._made["consumer"]
-
-
-def _unknown_topic() -> int:
-    from confluent_kafka import KafkaError
-
-    return KafkaError.UNKNOWN_TOPIC_OR_PART  # type: ignore[no-any-return]
 
 
 _clusters: WeakSet[KafkaCluster] = WeakSet()

@@ -24,7 +24,7 @@ from compat.cluster.registry import Jobs
 from compat.cluster.submission import DeploymentRequest
 from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.executiongraph.states import JobStatus
-from compat.compiler.spark.driver.store import JobEntry
+from compat.compiler.spark.driver.job_entry import JobEntry
 from compat.service import database
 from compat.service.database import Database
 from compat.state.delta.log import SnapshotLog

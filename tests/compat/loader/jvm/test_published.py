@@ -21,6 +21,8 @@ from tests.compat.loader.jvm.support import flink_of
 from tests.compat.loader.jvm.test_surroundings import JAR as UNCONNECTED
 from tests.needs import Need
 
+pytestmark = pytest.mark.usefixtures("shared_jvms")
+
 JAR = str(JAVA / "published" / "published.jar")
 OPTIONS = JvmOptions(options={})
 
@@ -69,8 +71,10 @@ def test_what_a_program_caught_and_printed_is_told(flink, java):
 @pytest.mark.parametrize("late", [False, True], ids=["at once", "when both have ended"])
 def test_what_another_program_printed_in_the_same_jvm_is_not(flink, java, monkeypatch, late):
     if late:
-        select = selectors.DefaultSelector.select
-        monkeypatch.setattr(selectors.DefaultSelector, "select", lambda *given: time.sleep(6) or select(*given))
+        select, pauses = selectors.DefaultSelector.select, iter([6.0])
+        monkeypatch.setattr(
+            selectors.DefaultSelector, "select", lambda *given: time.sleep(next(pauses, 0.0)) or select(*given)
+        )
     programs = [program("shop.Catching"), program("shop.Catching", "quiet")]
     outcomes = build_all(programs, flink, java, OPTIONS)
     assert "No topic is named" in outcomes[0].said

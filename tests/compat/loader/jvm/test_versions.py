@@ -16,6 +16,8 @@ from tests import needs
 from tests.compat.loader.jvm.golden import JAVA
 from tests.needs import Need
 
+pytestmark = pytest.mark.usefixtures("shared_jvms")
+
 VERSIONS = ("1.17.2", "1.18.1", "1.19.3", "1.20.0", "2.0.0", "2.1.1", "2.2.0", "2.3.0")
 """A version of each minor."""
 ALWAYS = ("1.20.0", "2.3.0")
@@ -69,7 +71,17 @@ def savepoint(tmp_path_factory, java):
         folder = tmp_path_factory.mktemp(version)
         opens = [f"--add-opens=java.base/java.{one}=ALL-UNNAMED" for one in _OPENED]
         classes = ":".join((*map(str, flink_of(version).jars), JAR))
-        command = [java.command, *opens, "-cp", classes, "Versions", "same", str(folder)]
+        command = [
+            java.command,
+            "-XX:TieredStopAtLevel=1",
+            "-XX:+UseSerialGC",
+            *opens,
+            "-cp",
+            classes,
+            "Versions",
+            "same",
+            str(folder),
+        ]
         subprocess.run(command, check=True, capture_output=True, timeout=120)
         (found,) = (folder / "late").iterdir()
         return str(found)

@@ -7,6 +7,8 @@ from compat.check.findings import Level, Verdict
 from compat.loader.inputs import FlinkJars
 from tests.compat.loader.jvm.support import flink_of
 
+pytestmark = pytest.mark.usefixtures("shared_jvms")
+
 SCRIPT = """
 CREATE CATALOG shop WITH ('type' = 'generic_in_memory', 'default-database' = 'sales');
 USE CATALOG shop;

@@ -48,11 +48,16 @@ public class Versions {
         public void flatMap(Long value, Collector<Long> out) throws Exception {
             Account found = account.value();
             found = found == null ? new Account() : found;
-            Thread.sleep(1);
             found.visits++;
             account.update(found);
             out.collect(found.visits);
         }
+    }
+
+    /** The key of a record. What waits here waits before the exchange, too: no barrier stands behind a queue of records. */
+    static long slowly(long value) throws InterruptedException {
+        Thread.sleep(1);
+        return value % 100;
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -62,7 +67,7 @@ public class Versions {
         NumberSequenceSource numbers = new NumberSequenceSource(0, Long.MAX_VALUE);
         KeyedStream<Long, Long> keyed = environment
                 .fromSource(numbers, WatermarkStrategy.noWatermarks(), "numbers").uid("numbers")
-                .keyBy(value -> value % 100);
+                .keyBy(value -> slowly(value));
         keyed.flatMap(new Visits(arguments[0].equals("retyped")))
                 .uid("visits").keyBy(value -> value % 10)
                 .reduce((one, other) -> Math.max(one, other)).uid("most").print().uid("print");
