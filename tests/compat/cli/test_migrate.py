@@ -212,11 +212,11 @@ def test_names_of_old_tell_what_its_states_are_called_afterwards(tmp_path: Path)
 
 
 def process(folder: Path, *before: str) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own, behind some lines of Python."""
+    """The command in a process of its own, behind some lines of Python. It leaves no bytecode, which a full disk cuts short."""
     pair = SAVED / "state_renamed", PROGRAMS / "state_renamed" / "new.py"
     arguments = ["migrate", *map(str, pair), str(folder / "out"), "--recipe", str(recipe(folder, RENAMED))]
     lines = ["import os, resource", *before, "from compat.cli import main", f"main({arguments!r})"]
-    return subprocess.run([sys.executable, "-c", "\n".join(lines)], capture_output=True, text=True)
+    return subprocess.run([sys.executable, "-B", "-c", "\n".join(lines)], capture_output=True, text=True)
 
 
 def test_a_disk_that_is_full_is_told_and_leaves_nothing(tmp_path: Path) -> None:
