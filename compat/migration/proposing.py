@@ -98,6 +98,10 @@ class _Proposing:
         """A question about all that an operator keeps."""
         called = self._called(account.old)
         gone = account.new is None or account.fate is Fate.WRONG_HANDS
+        if account.new is None and reason is not None and reason.new is not None:
+            guess = RenameOperator(operator=called, to=reason.new.uid or reason.new.id)
+            asked = Open(operator=called, question=f"Is it {reason.new.label} now, or may its state go?")
+            return Proposal(asked, _said(reason), (guess, DropOperator(operator=called)))
         question = "Which operator of NEW has its state now, or may it go?" if gone else "May all of its state go?"
         told = f"{account.old.label}: {account.gap or account.fate.value}." if reason is None or gone else _said(reason)
         return Proposal(Open(operator=called, question=question), told, (DropOperator(operator=called),))

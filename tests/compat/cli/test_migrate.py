@@ -84,6 +84,16 @@ def test_what_a_check_cannot_tell_is_a_question_that_is_refused(tmp_path: Path) 
     assert run("migrate", SAVED / "state_renamed", new, tmp_path / "out", "--recipe", file).exit_code == 0
 
 
+def test_a_guess_is_a_question_with_the_step_that_it_would_be(tmp_path: Path) -> None:
+    """Without the program that wrote it, a savepoint does not tell which operator went on under another id."""
+    file = tmp_path / "recipe.yaml"
+    run("check", SAVED / "uids_added", PROGRAMS / "uids_added" / "new.py", "--write-recipe", file)
+    asked = file.read_text().partition("  # CMP102: ")[2]
+    assert "may be the same operator." in asked
+    assert "  #   - step: rename-operator\n  #     operator: KEYED PROCESS\n  #     to: count\n" in asked
+    assert "question: Is it 'KEYED PROCESS' (uid 'count') now, or may its state go?" in asked
+
+
 def test_the_name_of_a_recipe_is_not_written_over(tmp_path: Path) -> None:
     file = recipe(tmp_path, RENAMED)
     before = file.read_text()
