@@ -405,7 +405,9 @@ def _write_recipe(results: list[Outcomes], path: Path) -> None:
         raise click.UsageError(f"{path}: the recipe cannot be written: {error.strerror or error}.") from error
     questions = sum(isinstance(one.step, Open) for one in steps)
     click.echo(
-        f"{path}: {len(steps) - questions} steps, {questions} open questions. Read it before compat migrate.", err=True
+        f"{path}: {len(steps) - questions} steps, {questions} open question{'' if questions == 1 else 's'}. "
+        "Read it before compat migrate.",
+        err=True,
     )
 
 

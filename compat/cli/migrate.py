@@ -18,6 +18,7 @@ from compat.loader.inputs import InputError
 if TYPE_CHECKING:
     from compat.comparison import Comparison
     from compat.migration.migrating import Migrated, Migration
+    from compat.state.flink.header_parts import StateKey
 
 _REFUSED = 2
 
@@ -51,9 +52,9 @@ _REFUSED = 2
 def migrate(savepoint: str, new: str, out: str, **options: Any) -> None:
     """Write OUT: Flink's SAVEPOINT, with its state where NEW looks for it.
 
-    States are renamed, moved to other operators, or dropped by name; classes, fields and constants are called what they are
-    called now. OUT is read back, counted and checked against NEW before it is there; jars and SQL restore it here. SAVEPOINT is
-    never changed, and its files stay in use by OUT without --copy.
+    States are renamed, moved to other operators, or dropped by name; classes, fields and constants get the names that they have
+    now, and values are written as NEW writes them. OUT is read back, counted and checked against NEW before it is there; jars
+    and SQL restore it here. SAVEPOINT is never changed, and its files stay in use by OUT without --copy.
 
     Exit codes: 0 written, 1 NEW would not restore all of it, 2 refused or undecided; nothing is written then.
 
@@ -166,7 +167,7 @@ def _states(done: Migrated) -> Iterator[str]:
     """What became of each state that a step names."""
     transfer, labels = done.resolved.transfer, done.resolved.labels
     for key, target in transfer.states.items():
-        entries = f"{done.entries.get(key, 0):,} entries"
+        entries = _entries(done, key)
         if target is None:
             yield f"{labels[key.operator]}: {key.name} dropped"
         elif target.operator == key.operator:
@@ -174,11 +175,16 @@ def _states(done: Migrated) -> Iterator[str]:
         else:
             yield f"{labels[key.operator]}: {key.name} -> {target.name} of {labels[target.operator]}, {entries}"
     for key in transfer.converted:
-        yield f"{labels[key.operator]}: {key.name} converted, {done.entries.get(key, 0):,} entries"
+        yield f"{labels[key.operator]}: {key.name} converted, {_entries(done, key)}"
     for name, now in transfer.types.classes.items():
         yield f"class {name} -> {now}"
     for field, now in transfer.types.fields.items():
         yield f"{field.owner}: {field.name} -> {now}"
+
+
+def _entries(done: Migrated, key: StateKey) -> str:
+    number = done.entries.get(key, 0)
+    return f"{number:,} {'entry' if number == 1 else 'entries'}"
 
 
 def _operators(done: Migrated) -> Iterator[str]:

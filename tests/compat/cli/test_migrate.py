@@ -75,7 +75,7 @@ def test_what_a_check_can_tell_is_a_recipe_without_questions(pair: str, tmp_path
 def test_what_a_check_cannot_tell_is_a_question_that_is_refused(tmp_path: Path) -> None:
     new, file = PROGRAMS / "state_renamed" / "new.py", tmp_path / "recipe.yaml"
     checked = run("check", SAVED / "state_renamed", new, "--write-recipe", file)
-    assert checked.stderr == f"{file}: 0 steps, 1 open questions. Read it before compat migrate.\n"
+    assert checked.stderr == f"{file}: 0 steps, 1 open question. Read it before compat migrate.\n"
     result = run("migrate", SAVED / "state_renamed", new, tmp_path / "out", "--recipe", file)
     assert (result.exit_code, (tmp_path / "out").exists()) == (2, False)
     assert "count of count: Is it 'total' now, or may it go?" in result.stderr
