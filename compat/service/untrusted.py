@@ -111,8 +111,10 @@ def nesting(body: bytes) -> int:
 
 
 def _not_json(body: bytes, error: ValueError) -> RefusedBody:
-    if isinstance(error, UnicodeDecodeError):
-        return RefusedBody(f"The body is not UTF-8 text: {error.reason}.")
+    try:
+        body.decode("utf-8")  # what the reader of JSON raises for that differs from version to version
+    except UnicodeDecodeError as wrong:
+        return RefusedBody(f"The body is not UTF-8 text: {wrong.reason}.")
     if _ODD_ESCAPE.search(body) and "surrogate" in f"{error} {_told(body)}":
         return RefusedBody("A text of the body is not Unicode: it holds half of a surrogate pair.")
     return RefusedBody(f"The body is not JSON: {_told(body) or error}.")
