@@ -16,7 +16,10 @@ from compat.state.names import PYTHON_PREFIX
 
 
 def told_after(names: Names, transfer: Transfer, new: Program | None) -> Names:
-    """The names for what a savepoint became. States whose values were converted have the types that ``new`` declares."""
+    """The names for what a savepoint became. States whose values were converted have the types that ``new`` declares.
+
+    Where types have other names, what the program says of its states holds for none of them: the savepoint itself tells.
+    """
     if names.program is None:
         ids = {old: target.id for old, target in transfer.ids.items()}
         return replace(names, table={ids.get(id, id): entry for id, entry in names.table.items()})
@@ -24,8 +27,9 @@ def told_after(names: Names, transfer: Transfer, new: Program | None) -> Names:
     for operator in names.program.operators:
         for owner, state in _states(operator, transfer, new):
             states.setdefault(owner, []).append(state)
+    known = None if transfer.types.named else states
     operators = tuple(
-        _renamed(operator, transfer, states)
+        _renamed(operator, transfer, known)
         for operator in names.program.operators
         if operator.id not in transfer.dropped
     )
@@ -43,10 +47,10 @@ def declared(state: StateKey, program: Program | None) -> State | None:
     return None
 
 
-def _renamed(operator: Operator, transfer: Transfer, states: Mapping[str, list[State]]) -> Operator:
+def _renamed(operator: Operator, transfer: Transfer, states: Mapping[str, list[State]] | None) -> Operator:
     new = transfer.ids.get(operator.id)
     id, uid = (operator.id, operator.uid) if new is None else (new.id, new.uid)
-    listed = None if operator.states is None else tuple(states.get(id, ()))
+    listed = None if operator.states is None or states is None else tuple(states.get(id, ()))
     return replace(operator, id=id, uid=uid, states=listed)
 
 

@@ -46,6 +46,11 @@ class TypeNames(Struct, frozen=True):
     classes: Mapping[str, str] = {}
     fields: Mapping[Field, str] = {}
 
+    @property
+    def named(self) -> bool:
+        """Whether any has another name."""
+        return bool(self.classes or self.fields)
+
 
 class HeaderParts(Struct, frozen=True):
     """A header that was read to its end, in the bytes of its parts: the key serializer's snapshot, and each state behind its

@@ -185,7 +185,7 @@ class _Writing:
             known = key.operator in there and (target is None or target.operator in there | self._transfer.added.keys())
             if not known:
                 raise UnknownOperator(f"no operator has the id of {key} or {target}", path=self._savepoint.path)
-        touched = self._transfer.states or self._transfer.converted or self._transfer.types != TypeNames()
+        touched = self._transfer.states or self._transfer.converted or self._transfer.types.named
         if touched and self._savepoint.format_version < _FIRST_WITH_SUBTASKS:
             raise self._refused(
                 "states of a savepoint of Flink before 1.11 cannot be written anew", "its metadata has an older form"
@@ -193,16 +193,16 @@ class _Writing:
 
     def _named_owners(self) -> Iterator[tuple[str, _Owner]]:
         """The operators whose headers are looked through for names of types: all, where any type is named."""
-        if self._transfer.types.classes or self._transfer.types.fields:
+        if self._transfer.types.named:
             yield from ((id, owner) for id, owner in self._owners.items() if id not in self._transfer.dropped)
 
     def _moved(self, changed: Iterable[str]) -> dict[str, _Moved]:
         """The states that each of the changed operators has afterwards. Raises where two would have one name."""
         found = {id: _Moved({}, {}) for id in self._in_order(changed)}
+        concerned = found.keys() | {key.operator for key in self._transfer.states}
         owners: dict[tuple[StateTarget, bool], StateKey] = {}
         for id, owner in self._owners.items():
-            concerned = id in found or any(key.operator == id for key in self._transfer.states)
-            for key in owner.states() if concerned else ():
+            for key in owner.states() if id in concerned else ():
                 stays = None if id in self._transfer.dropped else StateTarget(id, key.name)
                 target = self._transfer.states.get(key, stays)
                 if target is None:

@@ -70,3 +70,12 @@ def test_a_recipe_that_does_not_fit_writes_nothing(pair: str, step: str, told: s
     result = run("migrate", pair, flink, tmp_path / "out", "--recipe", recipe)
     assert (result.exit_code, told in result.stderr) == (2, True), result.output
     assert [path.name for path in tmp_path.iterdir()] == ["recipe.yaml"]
+
+
+def test_the_program_that_wrote_it_tells_nothing_wrong_of_renamed_fields(flink, tmp_path: Path) -> None:
+    """OLD's program says how its serializers call the fields, which those of OUT do not any more."""
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text("steps: [{step: rename-field, class: PojoFieldRenamed$P, field: score, to: points}]")
+    old = JAVA / "pojo_field_renamed" / "old.jar"
+    result = run("migrate", "pojo_field_renamed", flink, tmp_path / "out", "--recipe", recipe, "--names", old)
+    assert result.exit_code == 0, result.output
