@@ -11,16 +11,12 @@ import click
 
 from compat.cli.options import arguments_for, color_option, colored, load_options, loading, paths, project_settings
 from compat.cli.rehearsal import limit_of
-from compat.cli.spelled import job_number
-from compat.escaping import no_command, visible
-from compat.loader.inputs import InputError
+from compat.cli.rewritten import REFUSED, refusals, rewriting_options, say, say_files
 
 if TYPE_CHECKING:
     from compat.comparison import Comparison
     from compat.migration.migrating import Migrated, Migration
     from compat.state.flink.header_parts import StateKey
-
-_REFUSED = 2
 
 
 @click.command("migrate")
@@ -33,12 +29,8 @@ _REFUSED = 2
     metavar="FILE",
     help="What becomes of the state, step by step: from compat check SAVEPOINT NEW --write-recipe FILE.",
 )
-@click.option(
-    "--names", metavar="FILE", help="Names and uids of the operators: the program that wrote the savepoint, or a table."
-)
+@rewriting_options
 @click.option("--args", help="Arguments of the program NEW.")
-@job_number
-@click.option("--copy", is_flag=True, help="Copy the state files too, so that OUT needs nothing else and can be moved.")
 @click.option("--dry-run", is_flag=True, help="Do all of it, and keep nothing.")
 @click.option("--allow-unknown", is_flag=True, help="Keep OUT although the check of it has open questions.")
 @click.option(
@@ -60,20 +52,11 @@ def migrate(savepoint: str, new: str, out: str, **options: Any) -> None:
 
     Example: compat migrate savepoint-1a2b3c/ new.py savepoint-migrated/ --recipe recipe.yaml
     """
-    from compat.loader.failure import Undecidable
     from compat.migration.migrating import migrate as migrated
-    from compat.savepoint.operators import RequestError
-    from compat.state.flink import NotWritten, SavepointError
 
-    try:
+    with refusals():
         migration = _migration(savepoint, new, out, options)
         done = migrated(migration)
-    except (NotWritten, RequestError) as error:
-        _refuse(str(error))
-    except SavepointError as error:
-        _refuse(f"{Undecidable.SAVEPOINT_UNREADABLE}: {error}")
-    except InputError as error:
-        _refuse(error.line)
     _show(savepoint, migration, done, options["color"])
     sys.exit(_code(done))
 
@@ -108,10 +91,10 @@ def _migration(savepoint: str, new: str, out: str, options: dict[str, Any]) -> M
 def _check(out: str, new: str, options: dict[str, Any]) -> Comparison:
     """The check of OUT and NEW; what Flink builds is rehearsed."""
     from compat.comparison import Comparison
-    from compat.loader.inputs import InputKind, opened
+    from compat.loader.inputs import opened
 
     with opened(new) as given:
-        rehearse = limit_of(given.kind.built_by_flink and given.kind is not InputKind.SAVEPOINT, options["limit"])
+        rehearse = limit_of(given.kind.built_by_flink, options["limit"])
     return Comparison(
         old=out,
         new=new,
@@ -129,29 +112,29 @@ def _code(done: Migrated) -> int:
     if done.passed:
         return 0
     undecided = any(outcome.verdict is Verdict.UNKNOWN for outcome in done.outcomes.outcomes)
-    return _REFUSED if undecided else 1
+    return REFUSED if undecided else 1
 
 
 def _show(path: str, migration: Migration, done: Migrated, color: str) -> None:
     """Print what became of the state; where NEW does not take it, the report."""
     out, new = migration.check.old, migration.check.new
     begun = f"{out} holds {path}" if done.kept else f"{out} would hold {path}"
-    _say(f"{begun} for {new}:")
+    say(f"{begun} for {new}:")
     for line in (*_states(done), *_operators(done)):
-        _say(f"  {line}")
+        say(f"  {line}")
     if not done.passed:
         _say_why_not(done, color)
         return
-    if done.made.copies:
-        total = sum(copy.size for copy in done.made.copies)
-        _say(f"{len(done.made.copies)} state files {'were' if done.kept else 'would be'} copied, {total:,} bytes.")
-    elif done.made.references:
-        _say(f"It refers to state files of {path}: keep that as long as this is used, and do not restore with --claim.")
-    _say(f"It was read back and checked: {new} restores all of it.")
-    if not done.kept:
-        _say("Nothing was kept. Next: the same command without --dry-run")
+    say_files(done.made, path, written=done.kept)
+    if all(outcome.verdict.restores for outcome in done.outcomes.outcomes):
+        say(f"It was read back and checked: {new} restores all of it.")
     else:
-        _say(f"Next: {' or '.join(_starts(done)) or f'flink run -s {shlex.quote(out)}'}")
+        _say_report(done, color)
+        say(f"It was read back. Whether {new} restores all of it is not known, and was let pass.")
+    if not done.kept:
+        say("Nothing was kept. Next: the same command without --dry-run")
+    else:
+        say(f"Next: {' or '.join(_starts(done)) or f'flink run -s {shlex.quote(out)}'}")
 
 
 def _starts(done: Migrated) -> tuple[str, ...]:
@@ -196,22 +179,17 @@ def _operators(done: Migrated) -> Iterator[str]:
         yield f"{labels[id]} dropped"
 
 
-def _say_why_not(done: Migrated, color: str) -> None:
+def _say_report(done: Migrated, color: str) -> None:
     from compat.report import ReportContext, render
 
     outcomes = done.outcomes
     context = ReportContext(sources=outcomes.sources, color=colored(color))
     click.echo(render("text", list(outcomes.outcomes), context), nl=False, color=True)
+
+
+def _say_why_not(done: Migrated, color: str) -> None:
+    _say_report(done, color)
     for account in done.open:
         state = "what it may keep besides" if account.state is None else f"state {account.state.name!r}"
-        _say(f"The recipe has no step for the {state} of {account.old.name!r}: {account.fate.value}.")
-    _say("Nothing was written. Change the recipe, or NEW.")
-
-
-def _say(line: str) -> None:
-    click.echo(no_command(visible(line)))
-
-
-def _refuse(message: str) -> None:
-    click.echo(no_command(visible(message)), err=True)
-    sys.exit(_REFUSED)
+        say(f"The recipe has no step for the {state} of {account.old.name!r}: {account.fate.value}.")
+    say("Nothing was written. Change the recipe, or NEW.")

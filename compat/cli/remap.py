@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from compat.cli.options import load_options, loading
-from compat.cli.spelled import job_number
-from compat.escaping import no_command, visible
-from compat.loader.inputs import InputError
+from compat.cli.rewritten import refusals, rewriting_options, say, say_files
 
 if TYPE_CHECKING:
     from compat.savepoint.remap import Advice, Move
     from compat.state.flink import Remapped, Savepoint
-
-_REFUSED = 2
 
 
 @click.command("remap")
@@ -32,11 +27,7 @@ _REFUSED = 2
     metavar="REPORT",
     help="The map for each operator whose state finds nobody: from compat check SAVEPOINT NEW --output json=REPORT.",
 )
-@click.option(
-    "--names", metavar="FILE", help="Names and uids of the operators: the program that wrote the savepoint, or a table."
-)
-@job_number
-@click.option("--copy", is_flag=True, help="Copy the state files too, so that OUT needs nothing else and can be moved.")
+@rewriting_options
 @click.option(
     "--location", metavar="URI", help="The savepoint's folder as Flink reaches it, where that is not its path here."
 )
@@ -53,26 +44,14 @@ def remap(savepoint: str, out: str, **options: Any) -> None:
 
     Example: compat remap savepoint-1a2b3c/ savepoint-remapped/ --map cbc357ccb763df2852fee8c4fc7d55f2=counter
     """
-    from compat.loader.failure import Undecidable
-    from compat.savepoint.operators import RequestError
-    from compat.state.flink import NotWritten, SavepointError
-
     if not options["written"] and not options["from_check"]:
         raise click.UsageError("Say which operators: --map OLD=NEW, or --from-check REPORT.")
     if options["copy"] and options["location"] is not None:
         raise click.UsageError("--location says where state files stay; with --copy they go along.")
     if options["location"] is not None and not (options["location"].startswith("/") or ":/" in options["location"]):
         raise click.UsageError(f"--location {options['location']!r} is no URI and no absolute path.")
-    try:
+    with refusals():
         _remap(savepoint, out, options)
-    except NotWritten as error:
-        _refuse(str(error))
-    except SavepointError as error:
-        _refuse(f"{Undecidable.SAVEPOINT_UNREADABLE}: {error}")
-    except InputError as error:
-        _refuse(error.line)
-    except RequestError as error:
-        _refuse(str(error))
 
 
 def _remap(path: str, out: str, options: dict[str, Any]) -> None:
@@ -107,30 +86,15 @@ def _show(
     """Print what was mapped, what became of the state files, and what to run next."""
     all_operators = len(savepoint.operators)
     begun = f"{out} would hold" if dry_run else f"{out} holds"
-    _say(f"{begun} {path} with other ids for {len(changed)} of {all_operators} operators; all else is the same.")
+    say(f"{begun} {path} with other ids for {len(changed)} of {all_operators} operators; all else is the same.")
     for move in changed:
         uid = "" if move.new.uid is None else f" (uid {move.new.uid!r})"
-        _say(f"  {move.label} -> {move.new.id}{uid}")
+        say(f"  {move.label} -> {move.new.id}{uid}")
     for left in () if advice is None else advice.left:
-        _say(f"  not mapped, as the report knows no operator of NEW for it: {left}")
-    if made.copies:
-        total = sum(copy.size for copy in made.copies)
-        _say(f"{len(made.copies)} state files {'would be' if dry_run else 'were'} copied, {total:,} bytes.")
-    elif made.references:
-        _say(
-            f"It refers to the state files of {path}: keep that as long as this is used, and do not restore with --claim."
-        )
+        say(f"  not mapped, as the report knows no operator of NEW for it: {left}")
+    say_files(made, path, written=not dry_run)
     new = "new.py" if advice is None or advice.new_program is None else advice.new_program
     if dry_run:
-        _say("Nothing was written. Next: the same command without --dry-run")
+        say("Nothing was written. Next: the same command without --dry-run")
     else:
-        _say(f"Next: compat check {shlex.quote(out)} {shlex.quote(new)}, then: flink run -s {shlex.quote(out)}")
-
-
-def _say(line: str) -> None:
-    click.echo(no_command(visible(line)))
-
-
-def _refuse(message: str) -> None:
-    click.echo(no_command(visible(message)), err=True)
-    sys.exit(_REFUSED)
+        say(f"Next: compat check {shlex.quote(out)} {shlex.quote(new)}, then: flink run -s {shlex.quote(out)}")

@@ -131,6 +131,19 @@ def test_a_dry_run_does_it_all_and_keeps_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["recipe.yaml"]
 
 
+def test_what_is_let_pass_is_not_called_restored(tmp_path: Path) -> None:
+    new = tmp_path / "new.py"
+    new.write_text("raise SystemExit('no broker')\n")
+    given = ("migrate", SAVED / "state_renamed", new, tmp_path / "out", "--recipe", recipe(tmp_path, RENAMED))
+    refused = run(*given)
+    assert (refused.exit_code, (tmp_path / "out").exists()) == (2, False)
+    result = run(*given, "--allow-unknown")
+    assert (result.exit_code, (tmp_path / "out").exists()) == (0, True)
+    assert "no broker" in result.stdout
+    assert f"Whether {new} restores all of it is not known, and was let pass." in result.stdout
+    assert "restores all of it.\n" not in result.stdout
+
+
 def test_with_copy_it_can_be_moved(tmp_path: Path) -> None:
     assert migrate("state_renamed", tmp_path, RENAMED, options=("--copy",)).exit_code == 0
     before = values(tmp_path / "out")
