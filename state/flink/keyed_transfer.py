@@ -17,7 +17,7 @@ from compat.state.flink.header_parts import HeaderParts, StateKey, TypeNames, ke
 from compat.state.flink.headers import StateMeta
 from compat.state.flink.keyed_entries import decompressed, is_framed
 from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
-from compat.state.flink.states import header_bytes
+from compat.state.flink.states import HeaderReader
 from compat.state.flink.stream_readers import StreamReader, pieces
 from compat.state.flink.transcoding import Conversion
 
@@ -57,7 +57,7 @@ class Taken(NamedTuple):
 
 
 def keyed_source(
-    savepoint: Savepoint,
+    headers: HeaderReader,
     operator: OperatorState,
     subtask: SubtaskState,
     types: TypeNames,
@@ -67,7 +67,7 @@ def keyed_source(
 
     Raises NotWritten for a form without the lengths of its entries, and for values that do not become others.
     """
-    handle = subtask.managed_keyed
+    savepoint, handle = headers.savepoint, subtask.managed_keyed
     if handle is None:
         return None
     if not isinstance(handle, KeyGroups) or not is_framed(savepoint, handle):
@@ -78,7 +78,7 @@ def keyed_source(
             advice="Take a canonical savepoint of the job: flink savepoint --type canonical.",
         )
     values = {name: one.header for name, one in conversions.items() if one.header is not None}
-    parts = keyed_parts(header_bytes(savepoint, handle), savepoint.path, types, values)
+    parts = keyed_parts(headers.written(handle), savepoint.path, types, values)
     found = {place.number: place for place in places(handle)}
     convert = {
         meta.name: _converter(savepoint, conversions[meta.name], meta)

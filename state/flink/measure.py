@@ -76,12 +76,17 @@ def measure_operator(handle: OperatorStream, header: BackendHeader | None) -> di
     """The bytes of each operator state, from where its parts begin; None if compression hides that."""
     if header is None or header.compressed:
         return None
-    starts = sorted({offset for partition in handle.partitions for offset in partition.offsets})
-    ends = dict(zip(starts, [*starts, handle.size][1:], strict=True))
+    ends = ends_of_parts(handle)
     return {
         partition.name: sum(max(0, ends[offset] - offset) for offset in partition.offsets)
         for partition in handle.partitions
     }
+
+
+def ends_of_parts(handle: OperatorStream) -> dict[int, int]:
+    """Where each part of an operator state ends, by where it begins: where the next one does, whosever it is, or at the end."""
+    starts = sorted({offset for partition in handle.partitions for offset in partition.offsets})
+    return dict(zip(starts, [*starts, handle.size][1:], strict=True))
 
 
 def _entry_bytes(

@@ -9,35 +9,31 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from compat.state.flink.errors import NotWritten
+from compat.state.flink.errors import DamagedSavepoint, NotWritten
 from compat.state.flink.handles import OperatorStream, Partition, RelativeFile
 from compat.state.flink.header_parts import HeaderParts, StateKey, TypeNames, operator_header, operator_parts
+from compat.state.flink.measure import ends_of_parts
 from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
-from compat.state.flink.states import header_bytes
+from compat.state.flink.states import HeaderReader
 from compat.state.flink.stream_readers import pieces
 
 _BROADCAST = "BROADCAST"
 
 
 class OperatorSource(Struct, frozen=True):
-    """The operator state of a subtask: the operator's id, the handle, its header."""
+    """The operator state of a subtask: the operator's id, the handle, its header, and where its parts end."""
 
     savepoint: Savepoint
     operator: str
     subtask: int
     handle: OperatorStream
     parts: HeaderParts
+    ends: Mapping[int, int]
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of its states."""
         return tuple(partition.name for partition in self.handle.partitions)
-
-    def parts_of(self, partition: Partition) -> Iterator[tuple[int, int]]:
-        """Where the parts of a state begin and end: where the next one begins, whosever it is, or the stream ends."""
-        starts = sorted({offset for one in self.handle.partitions for offset in one.offsets})
-        ends = dict(zip(starts, [*starts, self.handle.size][1:], strict=True))
-        return ((offset, ends[offset]) for offset in partition.offsets)
 
 
 class Taken(NamedTuple):
@@ -48,13 +44,16 @@ class Taken(NamedTuple):
 
 
 def operator_source(
-    savepoint: Savepoint, operator: OperatorState, subtask: SubtaskState, types: TypeNames
+    headers: HeaderReader, operator: OperatorState, subtask: SubtaskState, types: TypeNames
 ) -> OperatorSource | None:
-    """The operator state of a subtask; None where it has none. Raises NotWritten where it cannot be written anew."""
-    handle = subtask.managed_operator
+    """The operator state of a subtask; None where it has none.
+
+    Raises NotWritten where it cannot be written anew, DamagedSavepoint for parts of a state that its header does not have.
+    """
+    savepoint, handle = headers.savepoint, subtask.managed_operator
     if handle is None:
         return None
-    data = header_bytes(savepoint, handle.stream)
+    data = headers.written(handle)
     if handle.merged is not None or not data:
         raise NotWritten(
             "operator state in files that subtasks share cannot be written anew",
@@ -62,7 +61,15 @@ def operator_source(
             why=f"operator {operator.id} has it",
             advice="Take a savepoint of the job.",
         )
-    return OperatorSource(savepoint, operator.id, subtask.index, handle, operator_parts(data, savepoint.path, types))
+    parts = operator_parts(data, savepoint.path, types)
+    for partition in handle.partitions:
+        if partition.name not in parts.states:
+            raise DamagedSavepoint(
+                f"parts of a state `{partition.name}`",
+                path=savepoint.path,
+                why="the header of the state names no such one",
+            )
+    return OperatorSource(savepoint, operator.id, subtask.index, handle, parts, ends_of_parts(handle))
 
 
 def of_subtask(taken: Sequence[Taken], index: int, parallelism: int) -> Iterator[tuple[Taken, Partition]]:
@@ -105,9 +112,9 @@ def write_operator_state(
         out.write(operator_header(*_header(taken[0][0]), lists.items(), broadcast.items()))
         for one, partition in taken:
             places = offsets.setdefault((one.names[partition.name], partition.mode), [])
-            for begin, end in one.source.parts_of(partition):
+            for begin in partition.offsets:
                 places.append(out.tell())
-                out.writelines(pieces(one.source.savepoint, one.source.handle.stream, begin, end))
+                out.writelines(pieces(one.source.savepoint, one.source.handle.stream, begin, one.source.ends[begin]))
                 count[StateKey(one.source.operator, partition.name, keyed=False)] += 1
         size = out.tell()
     partitions = tuple(Partition(name, mode, tuple(places)) for (name, mode), places in offsets.items())

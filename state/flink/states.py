@@ -38,11 +38,6 @@ _READERS: dict[str, Callable[..., BackendHeader]] = {
 }
 
 
-def header_bytes(savepoint: Savepoint, stream: Stream) -> bytes:
-    """The beginning of a stream that has its whole header, which may be all of it. Raises a `SavepointError`."""
-    return read_window(savepoint, stream, 0, min(stream.size, LONGEST_HEADER))
-
-
 class OperatorStates(Struct, frozen=True):
     """The states of one operator, each once although every subtask has it.
 
@@ -83,6 +78,12 @@ class HeaderReader:
     def operator(self, handle: OperatorStream) -> BackendHeader | None:
         """The header of an operator state handle; None if it has no bytes. Raises a `SavepointError`."""
         return self._read("operator", handle.stream)
+
+    def written(self, handle: KeyGroups | OperatorStream) -> bytes:
+        """The bytes of a handle's header; of one that cannot be read to its end, as many as headers have at most."""
+        header = self.keyed(handle) if isinstance(handle, KeyGroups) else self.operator(handle)
+        length = LONGEST_HEADER if header is None or header.length is None else header.length
+        return read_window(self.savepoint, handle.stream, 0, min(handle.size, length))
 
     def _read(self, kind: str, stream: Stream) -> BackendHeader | None:
         while isinstance(stream, KeyGroups):

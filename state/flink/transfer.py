@@ -28,6 +28,7 @@ from compat.state.flink.operator_transfer import OperatorSource, of_subtask, ope
 from compat.state.flink.remapping import writing
 from compat.state.flink.rewriting import Changes, Handles, NewId, NewOperator
 from compat.state.flink.savepoint import OperatorState, Savepoint
+from compat.state.flink.states import HeaderReader
 from compat.state.flink.transcoding import Conversion
 from compat.state.key_groups import key_groups_of_subtask
 
@@ -85,10 +86,11 @@ def write_states(savepoint: Savepoint, transfer: Transfer, folder: str) -> Trans
 
 def count_entries(savepoint: Savepoint, operators: Collection[str]) -> Counter[StateKey]:
     """The entries of the managed states of some operators, read one by one. Raises as `write_states` does."""
+    headers = HeaderReader(savepoint)
     found: Counter[StateKey] = Counter()
     for operator in savepoint.operators:
         if operator.id in operators:
-            owner = _Owner(savepoint, operator, Transfer())
+            owner = _Owner(headers, operator, Transfer())
             for source in owner.keyed:
                 keys = [StateKey(operator.id, name, True) for name in source.names]
                 found.update(keys[entry.state] for group in source.places for entry in source.entries(group))
@@ -101,8 +103,8 @@ def count_entries(savepoint: Savepoint, operators: Collection[str]) -> Counter[S
 class _Owner:
     """An operator of the savepoint, with the states that its subtasks have; they are read when they are asked for."""
 
-    def __init__(self, savepoint: Savepoint, operator: OperatorState, transfer: Transfer) -> None:
-        self._savepoint = savepoint
+    def __init__(self, headers: HeaderReader, operator: OperatorState, transfer: Transfer) -> None:
+        self._headers = headers
         self._types = transfer.types
         self._conversions = {
             key.name: one for key, one in transfer.converted.items() if key.operator == operator.id and key.keyed
@@ -112,7 +114,7 @@ class _Owner:
     @cached_property
     def keyed(self) -> tuple[KeyedSource, ...]:
         found = (
-            keyed_source(self._savepoint, self.operator, subtask, self._types, self._conversions)
+            keyed_source(self._headers, self.operator, subtask, self._types, self._conversions)
             for subtask in self.operator.subtasks
         )
         return tuple(one for one in found if one is not None)
@@ -120,7 +122,7 @@ class _Owner:
     @cached_property
     def managed(self) -> tuple[OperatorSource, ...]:
         found = (
-            operator_source(self._savepoint, self.operator, subtask, self._types) for subtask in self.operator.subtasks
+            operator_source(self._headers, self.operator, subtask, self._types) for subtask in self.operator.subtasks
         )
         return tuple(one for one in found if one is not None)
 
@@ -156,7 +158,8 @@ class _Writing:
         self._savepoint = savepoint
         self._transfer = transfer
         self._folder = folder
-        self._owners = {operator.id: _Owner(savepoint, operator, transfer) for operator in savepoint.operators}
+        headers = HeaderReader(savepoint)
+        self._owners = {operator.id: _Owner(headers, operator, transfer) for operator in savepoint.operators}
         self._entries: Counter[StateKey] = Counter()
 
     def run(self) -> Transferred:

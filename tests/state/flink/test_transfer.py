@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compat.state.flink import (
+    DamagedSavepoint,
     NewId,
     NotWritten,
     Savepoint,
@@ -262,13 +263,24 @@ def test_a_backends_own_form_is_refused_with_what_to_do(name: str, tmp_path: Pat
         write_states(before, Transfer(states={key: None}), str(tmp_path))
 
 
+def test_parts_of_a_state_that_no_header_names_are_told(tmp_path: Path) -> None:
+    header = w.operator_header([w.state_meta("s", 1, VALUE_SERIALIZER=w.simple("Long"))])
+    handle = w.operator_stream(w.inline(header + w.long(1)), w.partition("other", 0, [len(header)]))
+    id = "ab" * 16
+    (tmp_path / "_metadata").write_bytes(
+        w.metadata(w.operator(w.subtask(managed_operator=handle), identity=bytes.fromhex(id)))
+    )
+    with pytest.raises(DamagedSavepoint, match="parts of a state `other`"):
+        write_states(read_metadata(tmp_path), Transfer(states={StateKey(id, "s", False): None}), str(tmp_path))
+
+
 def test_an_operator_that_is_not_there_is_refused(tmp_path: Path) -> None:
     before = read_metadata(SAVED / CANONICAL[0])
     with pytest.raises(UnknownOperator):
         write_states(before, Transfer(states={StateKey("ef" * 16, "x", True): None}), str(tmp_path))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(st.sampled_from(CANONICAL), st.integers(0, 1 << 20), st.integers(1, 255))
 def test_damaged_bytes_are_told_in_our_own_words(name: str, place: int, change: int) -> None:
     """Whatever byte differs, the states are written, or a `SavepointError` says why they are not."""
