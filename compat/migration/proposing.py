@@ -67,7 +67,7 @@ class _Proposing:
             if account.fate in _FINE or account.old.id in moved or (account.old.id, state) in asked:
                 continue
             reason = self._reason(account)
-            if account.new is None or account.fate is Fate.WRONG_HANDS or _of_operator(account, reason):
+            if account.new is None or account.fate is Fate.WRONG_HANDS or _as_a_whole(account, reason):
                 asked |= {(account.old.id, one.name) for one in account.old.states or ()} | {(account.old.id, None)}
                 yield self._of_operator(account, reason)
             else:
@@ -139,7 +139,7 @@ class _Proposing:
         return operator.name if self._names[operator.name] == 1 and not operator.detail.get("unnamed") else operator.id
 
 
-def _of_operator(account: Account, reason: Finding | None) -> bool:
+def _as_a_whole(account: Account, reason: Finding | None) -> bool:
     """Whether an account is settled with its operator alone: its state has no name of its own, or it is not about the state."""
     nameless = account.state is None or account.state.kind is StateKind.COORDINATOR
     return nameless or (reason is not None and reason.state is None)

@@ -13,6 +13,7 @@ All names are those of the savepoint, and all steps are done at once: nothing is
 from __future__ import annotations
 
 from difflib import get_close_matches
+from typing import get_args
 
 import msgspec
 from msgspec import Struct, field
@@ -116,17 +117,7 @@ Step = (
     | ConvertState
     | Open
 )
-STEPS: tuple[type[_Step], ...] = (
-    RenameOperator,
-    DropOperator,
-    RenameState,
-    MoveState,
-    DropState,
-    RenameClass,
-    RenameField,
-    ConvertState,
-    Open,
-)
+STEPS: tuple[type[_Step], ...] = get_args(Step)
 
 
 class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
