@@ -57,7 +57,7 @@ def migrate(savepoint: str, new: str, out: str, **options: Any) -> None:
     with refusals():
         migration = _migration(savepoint, new, out, options)
         done = migrated(migration)
-    _show(savepoint, migration, done, options["color"])
+    _show(savepoint, migration, done, options)
     sys.exit(_code(done))
 
 
@@ -115,7 +115,7 @@ def _code(done: Migrated) -> int:
     return REFUSED if undecided else 1
 
 
-def _show(path: str, migration: Migration, done: Migrated, color: str) -> None:
+def _show(path: str, migration: Migration, done: Migrated, options: dict[str, Any]) -> None:
     """Print what became of the state; where NEW does not take it, the report."""
     out, new = migration.check.old, migration.check.new
     begun = f"{out} holds {path}" if done.kept else f"{out} would hold {path}"
@@ -123,27 +123,28 @@ def _show(path: str, migration: Migration, done: Migrated, color: str) -> None:
     for line in (*_states(done), *_operators(done)):
         say(f"  {line}")
     if not done.passed:
-        _say_why_not(done, color)
+        _say_why_not(done, options["color"])
         return
     say_files(done.made, path, written=done.kept)
     if all(outcome.verdict.restores for outcome in done.outcomes.outcomes):
         say(f"It was read back and checked: {new} restores all of it.")
     else:
-        _say_report(done, color)
+        _say_report(done, options["color"])
         say(f"It was read back. Whether {new} restores all of it is not known, and was let pass.")
     if not done.kept:
         say("Nothing was kept. Next: the same command without --dry-run")
     else:
-        say(f"Next: {' or '.join(_starts(done)) or f'flink run -s {shlex.quote(out)}'}")
+        say(f"Next: {' or '.join(_starts(done, options['definitions'])) or f'flink run -s {shlex.quote(out)}'}")
 
 
-def _starts(done: Migrated) -> tuple[str, ...]:
-    """The commands that start NEW from OUT."""
+def _starts(done: Migrated, definitions: tuple[str, ...]) -> tuple[str, ...]:
+    """The commands that start NEW from OUT, with the options of Flink that were given."""
     from compat.check.findings import Report
+    from compat.report.context import Typed
     from compat.report.following import start
 
     reports = [one for one in done.outcomes.outcomes if isinstance(one, Report)]
-    return start(reports[0], None) if len(reports) == 1 else ()
+    return start(reports[0], Typed(definitions=tuple(map(shlex.quote, definitions)))) if len(reports) == 1 else ()
 
 
 def _states(done: Migrated) -> Iterator[str]:

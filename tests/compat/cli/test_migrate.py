@@ -131,6 +131,12 @@ def test_a_dry_run_does_it_all_and_keeps_nothing(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["recipe.yaml"]
 
 
+def test_what_is_to_run_next_has_the_options_that_were_given(tmp_path: Path) -> None:
+    result = migrate("state_renamed", tmp_path, RENAMED, options=("-D", "pipeline.name=orders of today"))
+    assert result.exit_code == 0, result.output
+    assert "-D'pipeline.name=orders of today' -py " in result.stdout.splitlines()[-1]
+
+
 def test_what_is_let_pass_is_not_called_restored(tmp_path: Path) -> None:
     new = tmp_path / "new.py"
     new.write_text("raise SystemExit('no broker')\n")
