@@ -130,7 +130,7 @@ def _show(path: str, migration: Migration, done: Migrated, options: dict[str, An
         say(f"It was read back and checked: {new} restores all of it.")
     else:
         _say_report(done, options["color"])
-        say(f"It was read back. Whether {new} restores all of it is not known, and was let pass.")
+        say(f"It was read back. Whether {new} restores all of it is not known; --allow-unknown allowed that.")
     if not done.kept:
         say("Nothing was kept. Next: the same command without --dry-run")
     else:
