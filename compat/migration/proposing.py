@@ -146,16 +146,20 @@ def _as_a_whole(account: Account, reason: Finding | None) -> bool:
 
 
 def _another_type(account: Account) -> bool:
-    """Whether NEW has the state, with values of another type, and both say how they write them."""
+    """Whether NEW has the state, with other values or as another kind, and both say how they write them."""
     old = account.state
-    if account.new is None or old is None or old.scope is not StateScope.KEYED:
+    if account.new is None or old is None or old.kind in _UNCONVERTED:
         return False
     return any(
         one.name == old.name
-        and one.kind is old.kind
-        and (one.serializers is not None or None not in (one.type, old.type))
+        and one.kind not in _UNCONVERTED
+        and (one.scope is StateScope.KEYED) is (old.scope is StateScope.KEYED)
+        and (one.serializers is not None or (None not in (one.type, old.type) and one.kind is old.kind))
         for one in account.new.states or ()
     )
+
+
+_UNCONVERTED = (StateKind.TIMERS, StateKind.COORDINATOR)
 
 
 def _said(finding: Finding) -> str:

@@ -85,10 +85,11 @@ class RenameField(_Step, frozen=True, kw_only=True, tag="rename-field"):
 
 
 class ConvertState(_Step, frozen=True, kw_only=True, tag="convert-state"):
-    """The values of a keyed state as NEW's serializer writes them; no value is lost on the way.
+    """The values of a state as NEW keeps them; no value is lost on the way.
 
     Of records, ``fields`` has fields of NEW with those that they were, ``constants`` fields of NEW that OLD had not, and
-    ``without`` fields of OLD that go.
+    ``without`` fields of OLD that go. Values and lists become one another where they can, and single values entries of maps:
+    ``entry`` is their key there. Where NEW has a time to live and OLD had none, the values were last used now.
     """
 
     operator: str
@@ -96,6 +97,7 @@ class ConvertState(_Step, frozen=True, kw_only=True, tag="convert-state"):
     fields: dict[str, str] = {}
     constants: dict[str, bool | int | float | str | None] = {}
     without: tuple[str, ...] = ()
+    entry: bool | int | float | str | None = None
 
 
 class Open(_Step, frozen=True, kw_only=True, tag="open"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
@@ -24,11 +25,12 @@ from compat.savepoint.names import Names
 from compat.savepoint.operators import Operators, RequestError, new_id
 from compat.state.flink import NewId, OperatorState, Savepoint
 from compat.state.flink.header_parts import Field, StateKey, TypeNames
+from compat.state.flink.headers import KIND, MODE
 from compat.state.flink.python_forms import PythonConversion
 from compat.state.flink.state_entries import StoredState, stored_states
 from compat.state.flink.transcoding import Conversion, Fields, SerializerConversion
 from compat.state.flink.transfer import StateTarget, Transfer
-from compat.state.model.states import State, StateKind
+from compat.state.model.states import State, StateKind, StateScope
 from compat.state.names import PYTHON_PREFIX
 from compat.state.types import ListTypeInfo, TypeInformation
 from compat.state.types.spelling import parse_type
@@ -93,6 +95,7 @@ class _Resolving:
         self._classes: dict[str, str] = {}
         self._fields: dict[Field, str] = {}
         self._converted: dict[StateKey, Conversion] = {}
+        self._now = time.time_ns() // 1_000_000
 
     def result(self) -> Resolved:
         transfer = self._transfer()
@@ -159,34 +162,32 @@ class _Resolving:
 
     def convert(self, step: ConvertState, new: Program | None) -> None:
         operator = self._operators.one(step.operator)
-        fields = Fields(step.fields, step.constants, frozenset(step.without))
         for state in self._states_called(operator, step.state):
             key = StateKey(operator.id, state.name, state.kind.keyed)
             try:
                 if key in self._converted:
                     raise _NotTold("the recipe has two steps for that")
-                self._converted[key] = self._conversion(key, new, fields)
+                self._converted[key] = self._conversion(key, new, step)
             except _NotTold as error:
                 label = self._operators.label(operator)
                 raise RequestError(
                     f"The values of the state {step.state!r} of {label} cannot be converted: {error}."
                 ) from None
 
-    def _conversion(self, key: StateKey, new: Program | None, fields: Fields) -> Conversion:
+    def _conversion(self, key: StateKey, new: Program | None, step: ConvertState) -> Conversion:
         """What becomes of a state's values. Raises _NotTold where OLD or NEW does not say how it writes them."""
         becomes = self._transfer().becomes(key)
         if becomes is None:
             raise _NotTold("another step drops it")
-        if not key.keyed:
-            raise _NotTold("only values of keys are converted")
         after = declared(becomes, new)
+        fields = Fields(step.fields, step.constants, frozenset(step.without))
         if not key.name.startswith(PYTHON_PREFIX):
             serializer = None if after is None or after.serializers is None else after.serializers.value
-            if serializer is None:
+            if after is None or serializer is None:
                 raise _NotTold(
                     f"NEW does not tell how it writes {becomes.name!r} of operator {becomes.operator}; jars do"
                 )
-            return SerializerConversion(serializer, fields)
+            return SerializerConversion(serializer, fields, _options(after), self._now, step.entry)
         before = declared(key, self._names.program)
         old, now = _type_of(before), _type_of(after)
         if old is None:
@@ -212,6 +213,19 @@ class _Resolving:
 
 class _NotTold(Exception):
     """Why the values of a state cannot be converted."""
+
+
+_MODES = {
+    StateScope.OPERATOR: "SPLIT_DISTRIBUTE",
+    StateScope.UNION: "UNION",
+    StateScope.BROADCAST: "BROADCAST",
+}
+"""What Flink calls the ways in which operator state is handed out (`OperatorStateHandle.Mode`)."""
+
+
+def _options(state: State) -> dict[str, str]:
+    """What a header says of the kind of a state, as NEW has it."""
+    return {KIND: state.kind.value.upper()} if state.scope is StateScope.KEYED else {MODE: _MODES[state.scope]}
 
 
 def _type_of(state: State | None) -> TypeInformation | None:

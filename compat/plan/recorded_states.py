@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from compat.plan.shapes import VOID, Shape, of_snapshot
 from compat.state import names as framework
 from compat.state.flink import SerializerSnapshot, StateMeta
+from compat.state.flink.headers import KIND, MODE
 from compat.state.model.states import StateKind, StateScope
 
 _KINDS = {
@@ -78,14 +79,14 @@ def _without_kryo(meta: StateMeta, size: int | None) -> RecordedState:
             namespace = value.parts[1]
         return RecordedState(meta.name, StateKind.TIMERS, StateScope.KEYED, None, _window(namespace), False, size)
     if meta.type in ("OPERATOR", "BROADCAST"):
-        scope = _SCOPES.get(meta.option("OPERATOR_STATE_DISTRIBUTION_MODE") or meta.type, StateScope.OPERATOR)
+        scope = _SCOPES.get(meta.option(MODE) or meta.type, StateScope.OPERATOR)
         kind = StateKind.MAP if scope is StateScope.BROADCAST else StateKind.LIST
         if scope is StateScope.BROADCAST:
             key = of_snapshot(meta.serializer("KEY_SERIALIZER"))
             value = None if key is None or value is None else Shape("Map", (key, value))
         return RecordedState(meta.name, kind, scope, value, None, False, size)
     plain, ttl = _without_ttl(value)
-    kind_name = meta.option("KEYED_STATE_TYPE") or ""
+    kind_name = meta.option(KIND) or ""
     return RecordedState(meta.name, _KINDS.get(kind_name), StateScope.KEYED, plain, _window(namespace), ttl, size)
 
 

@@ -33,6 +33,7 @@ class Part(Enum):
     KEY_SERIALIZER = "key serializer"
     STATE = "state"
     STATE_NAME = "state name"
+    OPTION = "value of an option of a state"
     SERIALIZER = "serializer of a state"
     FRAME = "bytes behind their length"
     CLASS_NAME = "class name"
@@ -41,7 +42,8 @@ class Part(Enum):
 
 
 class Place(NamedTuple):
-    """Where in the bytes a part stands. ``owner`` is the class that a field is one of, or what a serializer is of."""
+    """Where in the bytes a part stands. ``owner`` is the class that a field is one of, what a serializer is of, or the name of
+    an option."""
 
     part: Part
     begin: int

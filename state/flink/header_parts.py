@@ -52,6 +52,14 @@ class TypeNames(Struct, frozen=True):
         return bool(self.classes or self.fields)
 
 
+class StateForm(Struct, frozen=True):
+    """What a header says of a state besides its name, where that is to be another: the serializer of its values with what
+    stands before it there, and options by their names."""
+
+    serializer: bytes | None = None
+    options: Mapping[str, str] = {}
+
+
 class HeaderParts(Struct, frozen=True):
     """A header that was read to its end, in the bytes of its parts: the key serializer's snapshot, and each state behind its
     name. ``met`` are the names of types that were in it and are others in these bytes."""
@@ -62,19 +70,19 @@ class HeaderParts(Struct, frozen=True):
     met: frozenset[str | Field]
 
 
-def keyed_parts(data: bytes, path: str, types: TypeNames, values: Mapping[str, bytes]) -> HeaderParts:
-    """The parts of a keyed backend's header, with other serializers for the values of some states, by their names.
+def keyed_parts(data: bytes, path: str, types: TypeNames, forms: Mapping[str, StateForm]) -> HeaderParts:
+    """The parts of a keyed backend's header, with other forms for some states, by their names.
 
     Raises NotWritten for one that cannot be read to its end.
     """
     places: list[Place] = []
-    return _parts(read_keyed_header(data, path, places=places), data, places, types, values, path)
+    return _parts(read_keyed_header(data, path, places=places), data, places, types, forms, path)
 
 
-def operator_parts(data: bytes, path: str, types: TypeNames) -> HeaderParts:
+def operator_parts(data: bytes, path: str, types: TypeNames, forms: Mapping[str, StateForm]) -> HeaderParts:
     """The parts of an operator state's header. Raises as `keyed_parts` does."""
     places: list[Place] = []
-    return _parts(read_operator_header(data, path, places=places), data, places, types, {}, path)
+    return _parts(read_operator_header(data, path, places=places), data, places, types, forms, path)
 
 
 def _parts(
@@ -82,7 +90,7 @@ def _parts(
     data: bytes,
     places: list[Place],
     types: TypeNames,
-    values: Mapping[str, bytes],
+    forms: Mapping[str, StateForm],
     path: str,
 ) -> HeaderParts:
     if header.unreadable is not None:
@@ -112,20 +120,24 @@ def _parts(
         met.add(key)
         return write_utf(name)
 
-    def within(place: Place, value: bytes | None = None) -> bytes:
+    def within(place: Place, form: StateForm = StateForm()) -> bytes:  # noqa: B008 - frozen
         inside = (one for one in places if place.begin <= one.begin and one.end <= place.end and one != place)
-        of_values = (Part.SERIALIZER, VALUES)
-        return splice(
-            data[: place.end],
-            inside,
-            lambda one: value if value is not None and (one.part, one.owner) == of_values else new(one),
-            begin=place.begin,
-        )
+        options = {name: write_utf(value) for name, value in form.options.items()}
+
+        def formed(one: Place) -> bytes | None:
+            if one.part is Part.OPTION:
+                return options.get(one.owner)
+            of_values = (one.part, one.owner) == (Part.SERIALIZER, VALUES)
+            return form.serializer if of_values and form.serializer is not None else new(one)
+
+        return splice(data[: place.end], inside, formed, begin=place.begin)
 
     keys = [within(place) for place in places if place.part is Part.KEY_SERIALIZER]
     metas = (*header.states, *header.broadcast_states)
     states = (place for place in places if place.part is Part.STATE)
-    named = {meta.name: within(place, values.get(meta.name)) for meta, place in zip(metas, states, strict=True)}
+    named = {
+        meta.name: within(place, forms.get(meta.name, StateForm())) for meta, place in zip(metas, states, strict=True)
+    }
     return HeaderParts(header, keys[0] if keys else b"", named, frozenset(met))
 
 

@@ -19,6 +19,12 @@ from compat.state.flink.snapshots import SerializerSnapshot, read_snapshot
 VALUES = "VALUE_SERIALIZER"
 """What the serializer of a state's values is called."""
 
+KIND = "KEYED_STATE_TYPE"
+"""The option that tells the kind of a keyed state, such as ``LIST``."""
+
+MODE = "OPERATOR_STATE_DISTRIBUTION_MODE"
+"""The option that tells how an operator state is handed out, such as ``UNION``."""
+
 STATE_TYPES = ("KEY_VALUE", "OPERATOR", "BROADCAST", "PRIORITY_QUEUE", "KEY_VALUE_V2")
 
 _KEYED_VERSIONS = (6,)
@@ -176,7 +182,7 @@ def _read_state(reader: ByteReader) -> StateMeta:
     if not 0 <= ordinal < len(STATE_TYPES):
         reader.damaged(f"state type {ordinal} of state `{name}`", f"known are 0 to {len(STATE_TYPES) - 1}")
     number = reader.count("options", 4)
-    options = tuple((reader.utf(), reader.utf()) for _ in range(number))
+    options = tuple(_read_option(reader) for _ in range(number))
     number = reader.count("serializers", 12)
     serializers: list[tuple[str, SerializerSnapshot]] = []
     for _ in range(number):
@@ -187,6 +193,13 @@ def _read_state(reader: ByteReader) -> StateMeta:
             break
     reader.note(Part.STATE, begin)
     return StateMeta(name, STATE_TYPES[ordinal], options, tuple(serializers))
+
+
+def _read_option(reader: ByteReader) -> tuple[str, str]:
+    name, begin = reader.utf(), reader.position
+    value = reader.utf()
+    reader.note(Part.OPTION, begin, name)
+    return name, value
 
 
 def _stop_if_incomplete(snapshot: SerializerSnapshot, place: str) -> None:

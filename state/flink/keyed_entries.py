@@ -18,7 +18,7 @@ from compat.state.flink.binary import ByteReader
 from compat.state.flink.contents import places, prefix_of, stream_entries
 from compat.state.flink.errors import UnreadableValue
 from compat.state.flink.handles import Incremental, KeyGroups
-from compat.state.flink.headers import BackendHeader, StateMeta
+from compat.state.flink.headers import KIND, BackendHeader, StateMeta
 from compat.state.flink.measure import Layout, layout
 from compat.state.flink.savepoint import Savepoint
 from compat.state.flink.snappy import read_frames
@@ -92,7 +92,7 @@ def layout_of(header: BackendHeader, meta: StateMeta, *, framed: bool) -> KeyedL
         raise Undecodable("keys without a serializer")
     key = decoder_of(header.key_serializer)
     namespace = decoder_of(_required(meta, _NAMESPACE_OF_VALUES))
-    kind = meta.option("KEYED_STATE_TYPE") or "VALUE"
+    kind = meta.option(KIND) or "VALUE"
     if kind in _PARTS and len(value.nested) != _PARTS[kind]:
         raise Undecodable(f"a {kind.lower()} of {value.serializer or value.class_name}")
     inner = value.nested[-1] if kind in _PARTS else value

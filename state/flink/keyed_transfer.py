@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
 
 from compat.state.flink.contents import Entry, Place, framed, places, stream_entries
+from compat.state.flink.converting import Rewrite, rewrite
 from compat.state.flink.errors import NotWritten
-from compat.state.flink.forms import Unconvertible
 from compat.state.flink.handles import KeyGroupRange, KeyGroups, RelativeFile
 from compat.state.flink.header_parts import HeaderParts, StateKey, TypeNames, keyed_header, keyed_parts
-from compat.state.flink.headers import StateMeta
 from compat.state.flink.keyed_entries import decompressed, is_framed
 from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
 from compat.state.flink.states import HeaderReader
@@ -32,7 +31,7 @@ class KeyedSource(Struct, frozen=True):
     handle: KeyGroups
     parts: HeaderParts
     places: Mapping[int, Place]
-    convert: Mapping[str, Callable[[bytes], bytes]]
+    convert: Mapping[str, Rewrite]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -77,33 +76,15 @@ def keyed_source(
             why=f"operator {operator.id} has it",
             advice="Take a canonical savepoint of the job: flink savepoint --type canonical.",
         )
-    values = {name: one.header for name, one in conversions.items() if one.header is not None}
-    parts = keyed_parts(headers.written(handle), savepoint.path, types, values)
+    forms = {name: one.form for name, one in conversions.items()}
+    parts = keyed_parts(headers.written(handle), savepoint.path, types, forms)
     found = {place.number: place for place in places(handle)}
     convert = {
-        meta.name: _converter(savepoint, conversions[meta.name], meta)
+        meta.name: rewrite(savepoint, conversions[meta.name], meta)
         for meta in parts.header.states
         if meta.name in conversions
     }
     return KeyedSource(savepoint, operator.id, operator.max_parallelism, handle, parts, found, convert)
-
-
-def _converter(savepoint: Savepoint, conversion: Conversion, meta: StateMeta) -> Callable[[bytes], bytes]:
-    """What writes the values of a state anew, with words of its own for one that cannot be."""
-    what = f"the values of the state `{meta.name}` cannot be converted"
-    advice = "Say in the recipe what becomes of them: fields, constants and without; or drop the state."
-    try:
-        convert = conversion.converter(meta)
-    except Unconvertible as error:
-        raise NotWritten(what, path=savepoint.path, why=str(error), advice=advice) from None
-
-    def told(value: bytes) -> bytes:
-        try:
-            return convert(value)
-        except Unconvertible as error:
-            raise NotWritten(what, path=savepoint.path, why=str(error), advice=advice) from None
-
-    return told
 
 
 def write_keyed_state(taken: Sequence[Taken], groups: range, file: str, count: Counter[StateKey]) -> KeyGroups | None:
@@ -168,5 +149,8 @@ def _renumbered(
             number = new[entry.state]
             if number is not None:
                 count[keys[entry.state]] += 1
-                write = convert[entry.state]
-                yield Entry(number, entry.key, entry.value if write is None else write(entry.value))
+                anew = convert[entry.state]
+                if anew is None:
+                    yield Entry(number, entry.key, entry.value)
+                else:
+                    yield Entry(number, entry.key + anew.map_key, anew.value(entry.value))

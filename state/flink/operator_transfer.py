@@ -8,14 +8,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from compat.state.flink.converting import Rewrite, rewrite
 from compat.state.flink.errors import DamagedSavepoint, NotWritten
 from compat.state.flink.handles import OperatorStream, Partition, RelativeFile
 from compat.state.flink.header_parts import HeaderParts, StateKey, TypeNames, operator_header, operator_parts
+from compat.state.flink.headers import MODE
 from compat.state.flink.measure import ends_of_parts
 from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
 from compat.state.flink.states import HeaderReader
 from compat.state.flink.stream_readers import pieces
+from compat.state.flink.transcoding import Conversion
 
 _BROADCAST = "BROADCAST"
 
@@ -29,11 +33,20 @@ class OperatorSource(Struct, frozen=True):
     handle: OperatorStream
     parts: HeaderParts
     ends: Mapping[int, int]
+    convert: Mapping[str, Rewrite]
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of its states."""
         return tuple(partition.name for partition in self.handle.partitions)
+
+    def element(self, name: str, begin: int) -> Iterator[bytes]:
+        """The bytes of an element, or of all of a broadcast state, as they are to be written."""
+        found = pieces(self.savepoint, self.handle.stream, begin, self.ends[begin])
+        if name in self.convert:
+            yield self.convert[name].value(b"".join(found))
+        else:
+            yield from found
 
 
 class Taken(NamedTuple):
@@ -44,11 +57,16 @@ class Taken(NamedTuple):
 
 
 def operator_source(
-    headers: HeaderReader, operator: OperatorState, subtask: SubtaskState, types: TypeNames
+    headers: HeaderReader,
+    operator: OperatorState,
+    subtask: SubtaskState,
+    types: TypeNames,
+    conversions: Mapping[str, Conversion],
 ) -> OperatorSource | None:
     """The operator state of a subtask; None where it has none.
 
-    Raises NotWritten where it cannot be written anew, DamagedSavepoint for parts of a state that its header does not have.
+    Raises NotWritten where it cannot be written anew, and for values that do not become others, DamagedSavepoint for parts of
+    a state that its header does not have.
     """
     savepoint, handle = headers.savepoint, subtask.managed_operator
     if handle is None:
@@ -61,7 +79,14 @@ def operator_source(
             why=f"operator {operator.id} has it",
             advice="Take a savepoint of the job.",
         )
-    parts = operator_parts(data, savepoint.path, types)
+    parts = operator_parts(data, savepoint.path, types, {name: one.form for name, one in conversions.items()})
+    if conversions and parts.header.compressed:
+        raise NotWritten(
+            "values of operator state that is compressed cannot be written anew",
+            path=savepoint.path,
+            why=f"operator {operator.id} has it",
+            advice="Take a savepoint without execution.checkpointing.snapshot-compression.",
+        )
     for partition in handle.partitions:
         if partition.name not in parts.states:
             raise DamagedSavepoint(
@@ -69,7 +94,15 @@ def operator_source(
                 path=savepoint.path,
                 why="the header of the state names no such one",
             )
-    return OperatorSource(savepoint, operator.id, subtask.index, handle, parts, ends_of_parts(handle))
+    metas = (*parts.header.states, *parts.header.broadcast_states)
+    convert = {
+        meta.name: rewrite(savepoint, conversions[meta.name], meta) for meta in metas if meta.name in conversions
+    }
+    modes = {name: mode for name, one in conversions.items() if (mode := one.form.options.get(MODE))}
+    handle = replace(
+        handle, partitions=tuple(replace(one, mode=modes.get(one.name, one.mode)) for one in handle.partitions)
+    )
+    return OperatorSource(savepoint, operator.id, subtask.index, handle, parts, ends_of_parts(handle), convert)
 
 
 def of_subtask(taken: Sequence[Taken], index: int, parallelism: int) -> Iterator[tuple[Taken, Partition]]:
@@ -114,7 +147,7 @@ def write_operator_state(
             places = offsets.setdefault((one.names[partition.name], partition.mode), [])
             for begin in partition.offsets:
                 places.append(out.tell())
-                out.writelines(pieces(one.source.savepoint, one.source.handle.stream, begin, one.source.ends[begin]))
+                out.writelines(one.source.element(partition.name, begin))
                 count[StateKey(one.source.operator, partition.name, keyed=False)] += 1
         size = out.tell()
     partitions = tuple(Partition(name, mode, tuple(places)) for (name, mode), places in offsets.items())

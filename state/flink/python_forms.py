@@ -16,9 +16,10 @@ from msgspec import Struct
 from compat.state.flink import forms
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.forms import Form, Layout, Unconvertible, Write
-from compat.state.flink.headers import VALUES, StateMeta
+from compat.state.flink.header_parts import StateForm
+from compat.state.flink.headers import KIND, VALUES, StateMeta
 from compat.state.flink.python_values import coder_of
-from compat.state.flink.transcoding import Fields, Transcode, in_state, transcoder
+from compat.state.flink.transcoding import Fields, Held, Transcode, in_state, transcoder
 from compat.state.flink.values import Undecodable, ttl_inside
 from compat.state.types import (
     ExternalTypeInfo,
@@ -94,14 +95,19 @@ class PythonConversion(Struct, frozen=True):
     fields: Fields = Fields()
 
     @property
-    def header(self) -> bytes | None:
-        """None: the header stays as it is."""
-        return None
+    def form(self) -> StateForm:
+        """That of before: the header stays as it is."""
+        return StateForm()
+
+    @property
+    def map_key(self) -> bytes:
+        """Nothing: keys stay."""
+        return b""
 
     def converter(self, meta: StateMeta) -> Callable[[bytes], bytes]:
         """What writes the values of a state anew. Raises Unconvertible."""
         serializer = meta.serializer(VALUES)
-        kind = meta.option("KEYED_STATE_TYPE") or "VALUE"
+        kind = meta.option(KIND) or "VALUE"
         if serializer is None or kind not in ("LIST", "MAP"):
             raise Unconvertible("no state of PyFlink's process mode")
         old, new = self.old, self.new
@@ -112,7 +118,8 @@ class PythonConversion(Struct, frozen=True):
         elif kind == "MAP":
             raise Unconvertible("a state that is no map before or after")
         convert = transcoder(form_of_type(old), form_of_type(new), self.fields)
-        return in_state(kind, _in_arrays(convert), timed=ttl_inside(serializer.nested[-1]) is not None)
+        held = Held(kind, ttl_inside(serializer.nested[-1]) is not None)
+        return in_state(held, held, _in_arrays(convert))
 
 
 def _in_arrays(convert: Transcode) -> Transcode:

@@ -21,7 +21,7 @@ from compat.state.flink.handles import (
     Segment,
     Stream,
 )
-from compat.state.flink.headers import BackendHeader, StateMeta, read_keyed_header, read_operator_header
+from compat.state.flink.headers import MODE, BackendHeader, StateMeta, read_keyed_header, read_operator_header
 from compat.state.flink.savepoint import OperatorState, Savepoint
 from compat.state.flink.snapshots import SerializerSnapshot
 from compat.state.flink.streams import read_window
@@ -30,7 +30,6 @@ FIRST_READ = 1 << 16
 LONGEST_HEADER = 1 << 22
 """Headers are a few KiB; jobs with hundreds of states stay below a megabyte."""
 
-_MODE_OPTION = "OPERATOR_STATE_DISTRIBUTION_MODE"
 _ONLY_CHANGES = "keyed state that is nothing but a log of changes, which names no states ahead"
 _READERS: dict[str, Callable[..., BackendHeader]] = {
     "keyed": read_keyed_header,
@@ -191,7 +190,7 @@ class _Merged:
         # The metadata names operator states too: those are known even if the header is not.
         for partition in handle.partitions:
             into, kind = (self.broadcast, "BROADCAST") if partition.mode == "BROADCAST" else (self.lists, "OPERATOR")
-            options = ((_MODE_OPTION, partition.mode),)
+            options = ((MODE, partition.mode),)
             into.setdefault(partition.name, StateMeta(partition.name, kind, options, ()))
 
     def finish(self) -> OperatorStates:

@@ -8,15 +8,17 @@ field. What has no rule here is refused.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NoReturn, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.forms import Form, Layout, Unconvertible, bytes_of, form_of
-from compat.state.flink.headers import VALUES, StateMeta
-from compat.state.flink.snapshots import LAYOUT, read_versioned
+from compat.state.flink.header_parts import StateForm
+from compat.state.flink.headers import KIND, VALUES, StateMeta
+from compat.state.flink.snapshots import LAYOUT, SerializerSnapshot, read_versioned
 from compat.state.flink.values import read_mask, ttl_inside
 
 Transcode = Callable[[ByteReader], bytes]
@@ -25,6 +27,7 @@ Transcode = Callable[[ByteReader], bytes]
 Constant = bool | int | float | str | None
 
 _COUNT = struct.Struct(">i")
+_TIME = struct.Struct(">q")
 _DELIMITER = b","
 _NO_SUBCLASS = 2
 
@@ -38,70 +41,160 @@ class Fields(Struct, frozen=True):
 
 
 class Conversion(Protocol):
-    """What becomes of the values of a keyed state."""
+    """What becomes of the values of a state, or of the elements of one that is no key's."""
 
     @property
-    def header(self) -> bytes | None:
-        """The snapshot of the values' serializer as the header has it from now on; None where it stays."""
+    def form(self) -> StateForm:
+        """What the header says of the state from now on."""
+
+    @property
+    def map_key(self) -> bytes:
+        """What comes behind each key, where what was a value is an entry of a map now."""
 
     def converter(self, meta: StateMeta) -> Callable[[bytes], bytes]:
         """What writes the values of a state anew. Raises Unconvertible."""
 
 
 class SerializerConversion(Struct, frozen=True):
-    """The values of a keyed state as another serializer of Flink's writes them: its snapshot as `writeVersionedSnapshot` gives
-    it, and what becomes of the fields of records."""
+    """The values of a state as another serializer of Flink's writes them, which may be those of another kind of state.
+
+    ``serializer`` is its snapshot as `writeVersionedSnapshot` gives it, ``options`` are the header's that are others now (see
+    `KIND`, `MODE`), ``fields`` what becomes of the fields of records. Values that had no time of last use get ``now``, in
+    milliseconds. ``entry`` is the key in a map of what was a single value.
+    """
 
     serializer: bytes
     fields: Fields = Fields()
+    options: Mapping[str, str] = {}
+    now: int = 0
+    entry: Constant = None
 
     @property
-    def header(self) -> bytes | None:
-        """The snapshot as a header has it (`TypeSerializerSnapshotSerializationUtil`)."""
-        return _COUNT.pack(LAYOUT) + self.serializer
+    def form(self) -> StateForm:
+        """The snapshot as a header has it (`TypeSerializerSnapshotSerializationUtil`), and the kind."""
+        return StateForm(_COUNT.pack(LAYOUT) + self.serializer, self.options)
+
+    @property
+    def map_key(self) -> bytes:
+        """The key of the entry, as NEW's serializer of map keys writes it. Raises Unconvertible."""
+        return b"" if self.entry is None else _constant(self.entry, form_of(self._new.nested[0])) or b""
+
+    @property
+    def _new(self) -> SerializerSnapshot:
+        return read_versioned(ByteReader(self.serializer, "NEW's serializer"), 0)
 
     def converter(self, meta: StateMeta) -> Callable[[bytes], bytes]:
         """What writes the values of a state anew. Raises Unconvertible."""
-        old = meta.serializer(VALUES)
+        old, new = meta.serializer(VALUES), self._new
         if old is None:
             raise Unconvertible("a state without a serializer")
-        new = read_versioned(ByteReader(self.serializer, "NEW's serializer"), 0)
-        kind = meta.option("KEYED_STATE_TYPE") or "VALUE"
-        if kind == "MAP" and old.nested[0] != new.nested[0]:
+        if meta.type == "OPERATOR":
+            return _alone(transcoder(form_of(old), form_of(new), self.fields))
+        if meta.type == "BROADCAST":
+            return _broadcast(meta, transcoder(form_of(old), form_of(new), self.fields))
+        kind = meta.option(KIND) or "VALUE"
+        kind_now = self.options.get(KIND, kind)
+        if kind == kind_now == "MAP" and old.nested[0] != new.nested[0]:
             raise Unconvertible("the keys of a map have another type")
-        before, after = (one.nested[-1] if kind in ("LIST", "MAP") else one for one in (old, new))
-        lives = [ttl_inside(one) for one in (before, after)]
-        if (lives[0] is None) != (lives[1] is None):
-            raise Unconvertible("a time to live came or went")
-        convert = transcoder(form_of(lives[0] or before), form_of(lives[1] or after), self.fields)
-        return in_state(kind, convert, timed=lives[0] is not None)
+        before, form = _held(kind, old)
+        after, form_now = _held(kind_now, new)
+        if before.kind != after.kind and (before.kind == "MAP" or (after.kind == "MAP" and self.entry is None)):
+            raise Unconvertible(
+                "entries of a map become no single value, and a value no entry, unless `entry` is its key"
+            )
+        if after.kind == "LIST" != before.kind and form.layout is Layout.LIST:
+            before, form = replace(before, listed=True), form.parts[0]
+        elif before.kind == "LIST" != after.kind and form_now.layout is Layout.LIST:
+            after, form_now = replace(after, listed=True), form_now.parts[0]
+        return in_state(before, after, transcoder(form, form_now, self.fields), self.now)
 
 
-def in_state(kind: str, convert: Transcode, *, timed: bool) -> Callable[[bytes], bytes]:
-    """What writes the values of a keyed state anew, as they stand in a savepoint; ``kind`` is Flink's, such as ``LIST``.
+class Held(Struct, frozen=True):
+    """How a keyed state holds its values: ``kind`` is Flink's, such as ``LIST``. ``timed`` values have the time of their last
+    use before them; ``listed`` ones are lists that are single values."""
+
+    kind: str
+    timed: bool = False
+    listed: bool = False
+
+
+def _held(kind: str, serializer: SerializerSnapshot) -> tuple[Held, Form]:
+    """How a state holds its values, and the form of one. Raises Unconvertible."""
+    inner = serializer.nested[-1] if kind in ("LIST", "MAP") else serializer
+    lives = ttl_inside(inner)
+    return Held(kind, lives is not None), form_of(lives or inner)
+
+
+def in_state(old: Held, new: Held, convert: Transcode, now: int = 0) -> Callable[[bytes], bytes]:
+    """What writes the values of a keyed state anew, as they stand in a savepoint.
 
     Elements of lists have a comma between them, values of maps a mark before them, all of them the time of their last use
-    where there is a time to live.
+    where there is a time to live: ``now`` for what had none.
     """
-
-    def one(reader: ByteReader) -> bytes:
-        time = reader.raw(8, "a time") if timed else b""
-        return time + convert(reader)
+    first = _TIME.pack(now)
 
     def whole(data: bytes) -> bytes:
         reader = ByteReader(data, "a value")
-        if kind == "MAP" and (mark := reader.raw(1, "a mark")) != b"\0":
+        if old.kind == "MAP" and (mark := reader.raw(1, "a mark")) != b"\0":
             return mark
-        written = [(b"\0" if kind == "MAP" else b"") + one(reader)]
-        while reader.remaining:
-            if kind != "LIST" or reader.raw(1, "a comma") != _DELIMITER:
-                reader.damaged(
-                    f"{reader.remaining} bytes left over", "another serializer wrote this than the header says"
-                )
-            written.append(one(reader))
-        return _DELIMITER.join(written)
+        found = list(_elements(reader, old, convert))
+        if new.kind == "LIST" and not new.listed:
+            return _DELIMITER.join((time or first) + value if new.timed else value for time, value in found)
+        if new.listed:
+            time = max((time or first for time, _ in found), default=first)
+            value = _COUNT.pack(len(found)) + b"".join(value for _, value in found)
+        elif len(found) == 1:
+            time, value = found[0][0] or first, found[0][1]
+        else:
+            raise Unconvertible(f"a list of {len(found)} elements is no single value")
+        return (b"\0" if new.kind == "MAP" else b"") + (time if new.timed else b"") + value
 
     return whole
+
+
+def _elements(reader: ByteReader, held: Held, convert: Transcode) -> Iterator[tuple[bytes | None, bytes]]:
+    """The elements of a list, or the only value, each with the time of its last use."""
+    if held.kind == "LIST":
+        while reader.remaining:
+            time = reader.raw(_TIME.size, "a time") if held.timed else None
+            yield time, convert(reader)
+            if reader.remaining and reader.raw(1, "a comma") != _DELIMITER:
+                _left_over(reader)
+        return
+    time = reader.raw(_TIME.size, "a time") if held.timed else None
+    for _ in range(reader.count("elements", 1) if held.listed else 1):
+        yield time, convert(reader)
+    if reader.remaining:
+        _left_over(reader)
+
+
+def _left_over(reader: ByteReader) -> NoReturn:
+    reader.damaged(f"{reader.remaining} bytes left over", "another serializer wrote this than the header says")
+
+
+def _alone(convert: Transcode) -> Callable[[bytes], bytes]:
+    """What writes the elements of an operator state anew."""
+
+    def whole(data: bytes) -> bytes:
+        reader = ByteReader(data, "an element")
+        written = convert(reader)
+        return written if not reader.remaining else _left_over(reader)
+
+    return whole
+
+
+def _broadcast(meta: StateMeta, convert: Transcode) -> Callable[[bytes], bytes]:
+    """What writes the values of a broadcast state anew (`HeapBroadcastState`): a count, then keys and values."""
+    keys = meta.serializer("KEY_SERIALIZER")
+    if keys is None:
+        raise Unconvertible("a broadcast state without a serializer of keys")
+    key = form_of(keys)
+
+    def entries(reader: ByteReader) -> bytes:
+        number = reader.count("entries", 1)
+        return _COUNT.pack(number) + b"".join(bytes_of(key, reader) + convert(reader) for _ in range(number))
+
+    return _alone(entries)
 
 
 def transcoder(old: Form, new: Form, fields: Fields = Fields()) -> Transcode:  # noqa: B008 - frozen

@@ -47,7 +47,7 @@ class Transfer(Struct, frozen=True, kw_only=True):
     """What becomes of a savepoint. Operators have the ids of the savepoint; all changes are made at once.
 
     ``states`` has None for a state that is dropped; what is not named stays. ``added`` are operators that are not there and
-    are given states, by their ids. ``converted`` are keyed states whose values another serializer is to read.
+    are given states, by their ids. ``converted`` are states whose values another serializer is to read.
     """
 
     ids: Mapping[str, NewId] = {}
@@ -106,15 +106,16 @@ class _Owner:
     def __init__(self, headers: HeaderReader, operator: OperatorState, transfer: Transfer) -> None:
         self._headers = headers
         self._types = transfer.types
-        self._conversions = {
-            key.name: one for key, one in transfer.converted.items() if key.operator == operator.id and key.keyed
-        }
+        self._conversions: dict[bool, dict[str, Conversion]] = {True: {}, False: {}}
+        for key, one in transfer.converted.items():
+            if key.operator == operator.id:
+                self._conversions[key.keyed][key.name] = one
         self.operator = operator
 
     @cached_property
     def keyed(self) -> tuple[KeyedSource, ...]:
         found = (
-            keyed_source(self._headers, self.operator, subtask, self._types, self._conversions)
+            keyed_source(self._headers, self.operator, subtask, self._types, self._conversions[True])
             for subtask in self.operator.subtasks
         )
         return tuple(one for one in found if one is not None)
@@ -122,7 +123,8 @@ class _Owner:
     @cached_property
     def managed(self) -> tuple[OperatorSource, ...]:
         found = (
-            operator_source(self._headers, self.operator, subtask, self._types) for subtask in self.operator.subtasks
+            operator_source(self._headers, self.operator, subtask, self._types, self._conversions[False])
+            for subtask in self.operator.subtasks
         )
         return tuple(one for one in found if one is not None)
 
@@ -182,8 +184,8 @@ class _Writing:
         """Raise unless the operators that are named are there, and their metadata has a form that is written."""
         there = self._owners.keys()
         for key in self._transfer.converted:
-            if key.operator not in there or not key.keyed:
-                raise self._refused(f"the values of the state `{key.name}` cannot be converted", "it is not of keys")
+            if key.operator not in there:
+                raise UnknownOperator(f"no operator has the id of {key}", path=self._savepoint.path)
         for key, target in self._transfer.states.items():
             known = key.operator in there and (target is None or target.operator in there | self._transfer.added.keys())
             if not known:

@@ -215,7 +215,7 @@ def test_values_of_pyflink_become_others_by_the_types_that_both_declare(tmp_path
         (
             ("{step: convert-state, operator: numbers, state: SourceReaderState}",),
             (),
-            "only values of keys are converted",
+            "NEW does not tell how it writes 'SourceReaderState'",
         ),
         (
             (CONVERTED, "{step: rename-state, operator: count, state: count, to: gone}"),

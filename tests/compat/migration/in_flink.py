@@ -66,8 +66,9 @@ def answered(report: Report, name: str) -> Iterator[Recipe]:
 ANSWERS = {
     "tuple_to_pojo": ConvertState(operator="val", state="st", fields={"name": "f0", "n": "f1"}, constants={"last": 7}),
     "tuple_arity": ConvertState(operator="val", state="st", constants={"f2": 5}),
+    "value_to_map": ConvertState(operator="fn", state="st", entry="k0"),
 }
-"""Conversions that need to be told what new fields begin with."""
+"""Conversions that need to be told what new fields begin with, or the key of what becomes an entry of a map."""
 
 
 def migrated(pair: Mapping[str, Any], out: str, jvms: WarmJvms) -> tuple[Recipe, Migrated] | None:

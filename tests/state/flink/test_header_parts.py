@@ -5,8 +5,16 @@ from __future__ import annotations
 import pytest
 
 from compat.state.flink import NotWritten
-from compat.state.flink.header_parts import Field, TypeNames, keyed_header, keyed_parts, operator_header, operator_parts
-from compat.state.flink.headers import read_keyed_header, read_operator_header
+from compat.state.flink.header_parts import (
+    Field,
+    StateForm,
+    TypeNames,
+    keyed_header,
+    keyed_parts,
+    operator_header,
+    operator_parts,
+)
+from compat.state.flink.headers import KIND, read_keyed_header, read_operator_header
 from compat.state.flink.snapshots import LAYOUT
 from tests.state.flink import writer as w
 
@@ -32,7 +40,7 @@ def test_the_parts_make_the_header_again() -> None:
 def test_the_parts_of_operator_state_make_its_header_again() -> None:
     lists, broadcast = [w.state_meta("l", 1, VALUE_SERIALIZER=LONG)], [w.state_meta("b", 2, VALUE_SERIALIZER=LONG)]
     data = w.operator_header(lists, broadcast)
-    parts = operator_parts(data, "", NOTHING)
+    parts = operator_parts(data, "", NOTHING, {})
     named = list(parts.states.items())
     assert operator_header(parts.header.version, parts.header.compressed, named[:1], named[1:]) == data
     read = read_operator_header(data, "")
@@ -62,11 +70,12 @@ def test_a_class_that_values_name_keeps_its_name() -> None:
         keyed_parts(data, "", TypeNames({"Express": "Fast"}), {})
 
 
-def test_a_state_has_another_serializer_of_its_values_alone() -> None:
+def test_a_state_has_another_serializer_of_its_values_and_another_kind() -> None:
     data = w.keyed_header(
-        w.state_meta("s", VALUE_SERIALIZER=LONG, NAMESPACE_SERIALIZER=LONG), w.state_meta("t", VALUE_SERIALIZER=LONG)
+        w.state_meta("s", 0, {KIND: "VALUE", "other": "VALUE"}, VALUE_SERIALIZER=LONG, NAMESPACE_SERIALIZER=LONG),
+        w.state_meta("t", 0, {KIND: "VALUE"}, VALUE_SERIALIZER=LONG),
     )
-    parts = keyed_parts(data, "", NOTHING, {"s": w.integer(LAYOUT) + w.simple("Int")})
+    parts = keyed_parts(data, "", NOTHING, {"s": StateForm(w.integer(LAYOUT) + w.simple("Int"), {KIND: "LIST"})})
     written = keyed_header(parts.header.version, parts.key_serializer, parts.states.items())
     read = {
         meta.name: [str(one.serializer) for _, one in meta.serializers]
@@ -76,6 +85,8 @@ def test_a_state_has_another_serializer_of_its_values_alone() -> None:
         "s": ["IntSerializer", "LongSerializer"],
         "t": ["LongSerializer"],
     }
+    options = {meta.name: dict(meta.options) for meta in read_keyed_header(written, "").states}
+    assert options == {"s": {KIND: "LIST", "other": "VALUE"}, "t": {KIND: "VALUE"}}
 
 
 def test_a_header_that_cannot_be_read_to_its_end_is_refused() -> None:

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compat.state.flink.binary import ByteReader
+from compat.state.flink.errors import SavepointError
 from compat.state.flink.forms import Unconvertible, form_of
-from compat.state.flink.headers import read_keyed_header
+from compat.state.flink.headers import KIND, MODE, read_keyed_header, read_operator_header
 from compat.state.flink.snapshots import SerializerSnapshot
-from compat.state.flink.transcoding import Fields, SerializerConversion, in_state, transcoder
+from compat.state.flink.transcoding import Fields, Held, SerializerConversion, in_state, transcoder
 from compat.state.flink.values import decoder_of
 from tests.state.flink import writer as w
 
@@ -197,19 +198,21 @@ def test_lists_and_maps_become_others_part_by_part() -> None:
 
 def test_the_values_of_states_have_their_marks() -> None:
     convert = transcoder(form_of(LONG), form_of(INT))
-    whole = in_state("LIST", convert, timed=False)
+    whole = in_state(Held("LIST"), Held("LIST"), convert)
     assert whole(w.long(1) + b"," + w.long(2)) == w.integer(1) + b"," + w.integer(2)
-    of_map = in_state("MAP", convert, timed=False)
+    of_map = in_state(Held("MAP"), Held("MAP"), convert)
     assert (of_map(b"\0" + w.long(1)), of_map(b"\1")) == (b"\0" + w.integer(1), b"\1")
-    assert in_state("VALUE", convert, timed=False)(w.long(1)) == w.integer(1)
-    assert in_state("VALUE", convert, timed=True)(w.long(99, 5)) == w.long(99) + w.integer(5)
+    assert in_state(Held("VALUE"), Held("VALUE"), convert)(w.long(1)) == w.integer(1)
+    assert in_state(Held("VALUE", timed=True), Held("VALUE", timed=True), convert)(w.long(99, 5)) == w.long(
+        99
+    ) + w.integer(5)
 
 
-def converter(kind: str, old: bytes, new: bytes):
-    """What writes the values of a state anew whose header has one serializer, and NEW another one."""
-    header = w.keyed_header(w.state_meta("s", 0, {"KEYED_STATE_TYPE": kind}, VALUE_SERIALIZER=old))
+def converter(kind: str, old: bytes, new: bytes, becomes: str | None = None, **more: Any):
+    """What writes the values of a state anew whose header has one serializer, and NEW another one, or another kind."""
+    header = w.keyed_header(w.state_meta("s", 0, {KIND: kind}, VALUE_SERIALIZER=old))
     (meta,) = read_keyed_header(header, "").states
-    return SerializerConversion(new).converter(meta)
+    return SerializerConversion(new, options={KIND: becomes or kind}, **more).converter(meta)
 
 
 def ttl(inner: bytes) -> bytes:
@@ -247,9 +250,84 @@ def test_a_state_is_converted_as_its_header_has_it(
     assert converter(kind, old, new)(data) == written
 
 
+def lists(inner: bytes) -> bytes:
+    return w.composite(w.BASE + "ListSerializerSnapshot", inner)
+
+
+def maps(inner: bytes) -> bytes:
+    return w.composite(w.BASE + "MapSerializerSnapshot", w.simple("String"), inner)
+
+
+L, I = w.simple("Long"), w.simple("Int")  # noqa: E741
+NOW = w.long(77)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "old", "new", "data", "written"),
+    [
+        (("VALUE", "REDUCING"), L, L, w.long(5), w.long(5)),
+        (("AGGREGATING", "VALUE"), L, I, w.long(5), w.integer(5)),
+        (("VALUE", "LIST"), L, lists(I), w.long(5), w.integer(5)),
+        (("LIST", "VALUE"), lists(L), I, w.long(5), w.integer(5)),
+        (("VALUE", "LIST"), lists(L), lists(I), w.integer(2) + w.long(1, 2), w.integer(1) + b"," + w.integer(2)),
+        (("VALUE", "LIST"), lists(L), lists(I), w.integer(0), b""),
+        (("LIST", "VALUE"), lists(L), lists(I), w.long(1) + b"," + w.long(2), w.integer(2, 1, 2)),
+        (("VALUE", "VALUE"), L, ttl(L), w.long(5), NOW + w.long(5)),
+        (("VALUE", "VALUE"), ttl(L), L, w.long(9, 5), w.long(5)),
+        (("LIST", "LIST"), lists(L), lists(ttl(L)), w.long(1) + b"," + w.long(2), NOW + w.long(1) + b"," + NOW + w.long(2)),
+        (("LIST", "VALUE"), lists(ttl(L)), ttl(lists(L)), w.long(8, 1) + b"," + w.long(9, 2), w.long(9) + w.integer(2) + w.long(1, 2)),
+        (("VALUE", "LIST"), ttl(lists(L)), lists(ttl(L)), w.long(9) + w.integer(1) + w.long(1), w.long(9, 1)),
+        (("MAP", "MAP"), maps(L), maps(ttl(L)), b"\0" + w.long(5), b"\0" + NOW + w.long(5)),
+        (("MAP", "MAP"), maps(L), maps(ttl(L)), b"\1", b"\1"),
+    ],
+)  # fmt: skip
+def test_a_state_of_one_kind_becomes_another(
+    kinds: tuple[str, str], old: bytes, new: bytes, data: bytes, written: bytes
+) -> None:
+    assert converter(kinds[0], old, new, kinds[1], now=77)(data) == written
+
+
+def test_a_value_becomes_an_entry_of_a_map_by_the_key_that_is_told() -> None:
+    conversion = SerializerConversion(maps(I), options={KIND: "MAP"}, entry="n")
+    assert conversion.map_key == text("n")
+    assert converter("VALUE", L, maps(I), "MAP", entry="n")(w.long(5)) == b"\0" + w.integer(5)
+    with pytest.raises(Unconvertible, match="is not a text"):
+        SerializerConversion(maps(I), options={KIND: "MAP"}, entry=True).map_key  # noqa: B018
+    assert SerializerConversion(maps(I)).map_key == b""
+
+
+def test_a_list_of_several_elements_is_no_single_value() -> None:
+    convert = converter("LIST", lists(L), I, "VALUE")
+    with pytest.raises(Unconvertible, match="a list of 2 elements is no single value"):
+        convert(w.long(1) + b"," + w.long(2))
+
+
+def of_operator(type: int, *, keys: bytes | None = None, **given: Any):
+    serializers = {"VALUE_SERIALIZER": L} | ({} if keys is None else {"KEY_SERIALIZER": keys})
+    meta = w.state_meta("s", type, {MODE: "UNION"}, **serializers)
+    header = w.operator_header(*([[meta], []] if type == 1 else [[], [meta]]))
+    read = read_operator_header(header, "")
+    (found,) = (*read.states, *read.broadcast_states)
+    return SerializerConversion(I, **given).converter(found)
+
+
+def test_elements_of_operator_state_are_converted() -> None:
+    assert of_operator(1)(w.long(5)) == w.integer(5)
+    with pytest.raises(SavepointError, match="1 bytes left over"):
+        of_operator(1)(w.long(5) + b"x")
+
+
+def test_the_values_of_a_broadcast_state_are_converted_and_its_keys_stay() -> None:
+    convert = of_operator(2, keys=w.simple("String"))
+    assert convert(w.integer(2) + text("a") + w.long(1) + text("b") + w.long(2)) == (
+        w.integer(2) + text("a") + w.integer(1) + text("b") + w.integer(2)
+    )
+
+
 def test_states_that_no_rule_joins_are_refused() -> None:
-    with pytest.raises(Unconvertible, match="a time to live came or went"):
-        converter("VALUE", ttl(w.simple("Long")), w.simple("Long"))
+    for kinds in (("VALUE", "MAP"), ("MAP", "VALUE"), ("LIST", "MAP")):
+        with pytest.raises(Unconvertible, match="entries of a map become no single value"):
+            converter(kinds[0], maps(w.simple("Long")), maps(w.simple("Long")), kinds[1])
     of_text, of_long = (
         w.composite(w.BASE + "MapSerializerSnapshot", w.simple(key), w.simple("Long")) for key in ("String", "Long")
     )
