@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from msgspec import Struct, field
 
 from compat.check.code_suggestions import fresh_uid
-from compat.check.findings import Direction, Fate, FieldHeir, Finding, Fix, Level, StateHeir
+from compat.check.findings import Direction, Fate, Finding, Fix, Heir, Level
 from compat.check.finishing import Endings, Finishing, find_endings, find_finishing
 from compat.check.identity import find_exchanged_values, find_rightful, named_before, takes_user_hash
 from compat.check.mapping import BY_GENERATED_ID, BY_USER_HASH, Pair, StateMapping, map_state
@@ -260,7 +260,7 @@ class Check(Struct, frozen=True, dict=True, weakref=True):
         subject: str | None = None,
         cause: str | None = None,
         fate: Fate | None = None,
-        heirs: tuple[StateHeir | FieldHeir, ...] = (),
+        heirs: tuple[Heir, ...] = (),
     ) -> Finding:
         """A finding of ``rule``, at its usual level unless another one is given.
 

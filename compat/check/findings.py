@@ -133,6 +133,13 @@ class FieldHeir(Struct, frozen=True):
     field: str
 
 
+class KeyHeir(Struct, frozen=True):
+    """The key of NEW under which the state of an operator is looked for, where it is not that of OLD any more."""
+
+
+Heir = StateHeir | FieldHeir | KeyHeir
+
+
 class Finding(Struct, frozen=True, kw_only=True):
     """One thing that the check found.
 
@@ -161,7 +168,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     subject: str | None = None
     cause: str | None = None
     fate: Fate | None = None
-    heirs: tuple[StateHeir | FieldHeir, ...] = ()
+    heirs: tuple[Heir, ...] = ()
     direction: Direction = "forward"
 
     @property

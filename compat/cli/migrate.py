@@ -160,6 +160,8 @@ def _states(done: Migrated) -> Iterator[str]:
             yield f"{labels[key.operator]}: {key.name} -> {target.name} of {labels[target.operator]}, {entries}"
     for key in transfer.converted:
         yield f"{labels[key.operator]}: {key.name} converted, {_entries(done, key)}"
+    for id in transfer.keys:
+        yield f"{labels[id]}: keys converted"
     for name, now in transfer.types.classes.items():
         yield f"class {name} -> {now}"
     for field, now in transfer.types.fields.items():

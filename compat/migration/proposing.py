@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec import Struct
 
-from compat.check.findings import Account, Fate, FieldHeir, Finding, Report, StateHeir
+from compat.check.findings import Account, Fate, FieldHeir, Finding, KeyHeir, Report, StateHeir
 from compat.escaping import visible
 from compat.migration.recipe import (
     FORMAT,
+    ConvertKey,
     ConvertState,
     DropOperator,
     DropState,
@@ -51,7 +52,7 @@ class _Proposing:
             for heir in finding.heirs:
                 if finding.old is not None and isinstance(heir, StateHeir):
                     self._heirs[finding.old.id, finding.state] = finding, heir
-                elif finding.old is not None:
+                elif finding.old is not None and isinstance(heir, FieldHeir):
                     self._of_fields.add((finding.old.id, finding.state))
 
     def run(self) -> Iterator[Proposal]:
@@ -98,13 +99,17 @@ class _Proposing:
         """A question about all that an operator keeps."""
         called = self._called(account.old)
         gone = account.new is None or account.fate is Fate.WRONG_HANDS
+        drop = DropOperator(operator=called)
         if account.new is None and reason is not None and reason.new is not None:
             guess = RenameOperator(operator=called, to=reason.new.uid or reason.new.id)
             asked = Open(operator=called, question=f"Is it {reason.new.label} now, or may its state go?")
-            return Proposal(asked, _said(reason), (guess, DropOperator(operator=called)))
+            return Proposal(asked, _said(reason), (guess, drop))
+        if reason is not None and any(isinstance(heir, KeyHeir) for heir in reason.heirs):
+            asked = Open(operator=called, question="Can its keys be converted, or may all of its state go?")
+            return Proposal(asked, _said(reason), (ConvertKey(operator=called), drop))
         question = "Which operator of NEW has its state now, or may it go?" if gone else "May all of its state go?"
         told = f"{account.old.label}: {account.gap or account.fate.value}." if reason is None or gone else _said(reason)
-        return Proposal(Open(operator=called, question=question), told, (DropOperator(operator=called),))
+        return Proposal(Open(operator=called, question=question), told, (drop,))
 
     def _of_state(self, account: Account, reason: Finding | None) -> Proposal:
         called = self._called(account.old)

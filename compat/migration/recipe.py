@@ -88,7 +88,8 @@ class ConvertState(_Step, frozen=True, kw_only=True, tag="convert-state"):
     """The values of a state as NEW keeps them; no value is lost on the way.
 
     Of records, ``fields`` has fields of NEW with those that they were, ``constants`` fields of NEW that OLD had not, and
-    ``without`` fields of OLD that go. Values and lists become one another where they can, and single values entries of maps:
+    ``without`` fields of OLD that go. Where only one of both is a record, ``single`` is its field that the other is. Values and
+    lists become one another where they can, and single values entries of maps:
     ``entry`` is their key there. Where NEW has a time to live and OLD had none, the values were last used now.
     """
 
@@ -97,7 +98,22 @@ class ConvertState(_Step, frozen=True, kw_only=True, tag="convert-state"):
     fields: dict[str, str] = {}
     constants: dict[str, bool | int | float | str | None] = {}
     without: tuple[str, ...] = ()
+    single: str | None = None
     entry: bool | int | float | str | None = None
+
+
+class ConvertKey(_Step, frozen=True, kw_only=True, tag="convert-key"):
+    """The keys of an operator as NEW's serializer writes them, each in the key group where NEW looks for it.
+
+    ``fields``, ``constants``, ``without`` and ``single`` are those of `ConvertState`. Two keys that would become one are an
+    error.
+    """
+
+    operator: str
+    fields: dict[str, str] = {}
+    constants: dict[str, bool | int | float | str | None] = {}
+    without: tuple[str, ...] = ()
+    single: str | None = None
 
 
 class Open(_Step, frozen=True, kw_only=True, tag="open"):
@@ -117,6 +133,7 @@ Step = (
     | RenameClass
     | RenameField
     | ConvertState
+    | ConvertKey
     | Open
 )
 STEPS: tuple[type[_Step], ...] = get_args(Step)
@@ -135,8 +152,8 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def converts(self) -> bool:
-        """Whether NEW has to say how it writes its values."""
-        return any(isinstance(step, ConvertState) for step in self.steps)
+        """Whether NEW has to say how it writes its values or keys."""
+        return any(isinstance(step, ConvertState | ConvertKey) for step in self.steps)
 
 
 def read_recipe(path: str) -> Recipe:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import Struct
 
 from compat.migration.recipe import (
+    ConvertKey,
     ConvertState,
     DropOperator,
     DropState,
@@ -19,7 +20,7 @@ from compat.migration.recipe import (
     RenameOperator,
     RenameState,
 )
-from compat.migration.telling import declared
+from compat.migration.telling import declared, key_serializer
 from compat.plan.facts import Program
 from compat.savepoint.names import Names
 from compat.savepoint.operators import Operators, RequestError, new_id
@@ -27,6 +28,7 @@ from compat.state.flink import NewId, OperatorState, Savepoint
 from compat.state.flink.header_parts import Field, StateKey, TypeNames
 from compat.state.flink.headers import KIND, MODE
 from compat.state.flink.python_forms import PythonConversion
+from compat.state.flink.rekeying import KeyConversion
 from compat.state.flink.state_entries import StoredState, stored_states
 from compat.state.flink.transcoding import Conversion, Fields, SerializerConversion
 from compat.state.flink.transfer import StateTarget, Transfer
@@ -52,7 +54,7 @@ def resolve(recipe: Recipe, savepoint: Savepoint, names: Names, new: Program | N
         raise RequestError(_open(recipe.questions))
     resolving = _Resolving(savepoint, names)
     # What a state and its operator are called in NEW is known once all other steps are.
-    for step in sorted(recipe.steps, key=lambda one: isinstance(one, ConvertState)):
+    for step in sorted(recipe.steps, key=lambda one: isinstance(one, ConvertState | ConvertKey)):
         match step:
             case RenameOperator():
                 resolving.rename_operator(step)
@@ -66,6 +68,8 @@ def resolve(recipe: Recipe, savepoint: Savepoint, names: Names, new: Program | N
                 resolving.rename_field(step)
             case ConvertState():
                 resolving.convert(step, new)
+            case ConvertKey():
+                resolving.convert_key(step, new)
     return resolving.result()
 
 
@@ -95,6 +99,7 @@ class _Resolving:
         self._classes: dict[str, str] = {}
         self._fields: dict[Field, str] = {}
         self._converted: dict[StateKey, Conversion] = {}
+        self._keys: dict[str, KeyConversion] = {}
         self._now = time.time_ns() // 1_000_000
 
     def result(self) -> Resolved:
@@ -111,6 +116,7 @@ class _Resolving:
             added=self._added,
             types=TypeNames(self._classes, self._fields),
             converted=self._converted,
+            keys=self._keys,
         )
 
     def rename_operator(self, step: RenameOperator) -> None:
@@ -180,7 +186,7 @@ class _Resolving:
         if becomes is None:
             raise _NotTold("another step drops it")
         after = declared(becomes, new)
-        fields = Fields(step.fields, step.constants, frozenset(step.without))
+        fields = _fields(step)
         if not key.name.startswith(PYTHON_PREFIX):
             serializer = None if after is None or after.serializers is None else after.serializers.value
             if after is None or serializer is None:
@@ -195,6 +201,17 @@ class _Resolving:
         if now is None or before is None or after is None or before.kind is not after.kind:
             raise _NotTold("NEW does not declare its type, or another kind of state")
         return PythonConversion(old, now, fields)
+
+    def convert_key(self, step: ConvertKey, new: Program | None) -> None:
+        operator = self._operators.one(step.operator)
+        label = self._operators.label(operator)
+        if operator.id in self._keys:
+            raise RequestError(f"The recipe says twice what becomes of the keys of {label}.")
+        becomes = self._ids.get(operator.id, NewId(operator.id)).id
+        serializer = key_serializer(becomes, new)
+        if serializer is None:
+            raise RequestError(f"NEW does not tell how it writes the keys of {label}; jars do.")
+        self._keys[operator.id] = KeyConversion(serializer, _fields(step))
 
     def _once(self, operator: OperatorState) -> OperatorState:
         if operator.id in self._ids or operator.id in self._dropped:
@@ -213,6 +230,10 @@ class _Resolving:
 
 class _NotTold(Exception):
     """Why the values of a state cannot be converted."""
+
+
+def _fields(step: ConvertState | ConvertKey) -> Fields:
+    return Fields(step.fields, step.constants, frozenset(step.without), step.single)
 
 
 _MODES = {

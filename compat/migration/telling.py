@@ -16,7 +16,7 @@ from compat.state.names import PYTHON_PREFIX
 
 
 def told_after(names: Names, transfer: Transfer, new: Program | None) -> Names:
-    """The names for what a savepoint became. States whose values were converted have the types that ``new`` declares.
+    """The names for what a savepoint became. States whose values or keys were converted have the types that ``new`` declares.
 
     Where types have other names, what the program says of its states holds for none of them: the savepoint itself tells.
     """
@@ -47,6 +47,15 @@ def declared(state: StateKey, program: Program | None) -> State | None:
     return None
 
 
+def key_serializer(operator: str, program: Program | None) -> bytes | None:
+    """The snapshot of the serializer of an operator's keys, as a program has it; None where it does not tell."""
+    for one in () if program is None else program.operators:
+        if operator in (one.id, one.user_hash):
+            found = (state.serializers for state in one.states or () if state.serializers is not None)
+            return next((serializers.key for serializers in found if serializers.key is not None), None)
+    return None
+
+
 def _renamed(operator: Operator, transfer: Transfer, states: Mapping[str, list[State]] | None) -> Operator:
     new = transfer.ids.get(operator.id)
     id, uid = (operator.id, operator.uid) if new is None else (new.id, new.uid)
@@ -63,5 +72,6 @@ def _states(operator: Operator, transfer: Transfer, new: Program | None) -> Iter
         key = next((one for one in stored if one in named), StateKey(operator.id, state.name, keyed))
         becomes = transfer.becomes(key)
         if becomes is not None:
-            now = declared(becomes, new) if key in transfer.converted else None
+            converted = key in transfer.converted or (keyed and operator.id in transfer.keys)
+            now = declared(becomes, new) if converted else None
             yield becomes.operator, now or replace(state, name=becomes.name.removeprefix(PYTHON_PREFIX))

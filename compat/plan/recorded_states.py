@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from compat.plan.shapes import VOID, Shape, of_snapshot
 from compat.state import names as framework
 from compat.state.flink import SerializerSnapshot, StateMeta
-from compat.state.flink.headers import KIND, MODE
+from compat.state.flink.headers import KIND, MODE, QUEUE
 from compat.state.model.states import StateKind, StateScope
 
 _KINDS = {
@@ -74,7 +74,7 @@ def recorded_state(meta: StateMeta, size: int | None) -> RecordedState:
 def _without_kryo(meta: StateMeta, size: int | None) -> RecordedState:
     value = of_snapshot(meta.serializer("VALUE_SERIALIZER"))
     namespace = of_snapshot(meta.serializer("NAMESPACE_SERIALIZER"))
-    if meta.type == "PRIORITY_QUEUE":
+    if meta.type == QUEUE:
         if value is not None and len(value.parts) == 2:
             namespace = value.parts[1]
         return RecordedState(meta.name, StateKind.TIMERS, StateScope.KEYED, None, _window(namespace), False, size)

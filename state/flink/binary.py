@@ -35,6 +35,7 @@ class Part(Enum):
     STATE_NAME = "state name"
     OPTION = "value of an option of a state"
     SERIALIZER = "serializer of a state"
+    NESTED = "serializer within another one"
     FRAME = "bytes behind their length"
     CLASS_NAME = "class name"
     SUBCLASS_NAME = "name of a class that values are marked with"

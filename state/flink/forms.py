@@ -40,12 +40,13 @@ class Layout(Enum):
     TUPLE = "the fields"
     ROW = "a mask of nulls, and the fields that are none"
     ROW_OF_CHANGES = "the same, behind the kind of change"
+    ALONE = "the only field"
     POJO = "flags, and the fields, each behind whether it is null"
 
     @property
     def is_record(self) -> bool:
         """Whether its parts are fields with names."""
-        return self in (Layout.TUPLE, Layout.ROW, Layout.ROW_OF_CHANGES, Layout.POJO)
+        return self in (Layout.TUPLE, Layout.ROW, Layout.ROW_OF_CHANGES, Layout.ALONE, Layout.POJO)
 
 
 class Form(Struct, frozen=True):
@@ -61,6 +62,11 @@ class Form(Struct, frozen=True):
     layout: Layout | None = None
     parts: tuple[Form, ...] = ()
     names: tuple[str, ...] = ()
+
+
+def alone(form: Form, name: str) -> Form:
+    """The form of a record whose only field is a value of a form."""
+    return Form(form.called, (form.same, name), form.read, None, Layout.ALONE, (form,), (name,))
 
 
 def form_of(snapshot: SerializerSnapshot) -> Form:

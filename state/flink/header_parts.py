@@ -11,16 +11,19 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.state.flink.binary import ByteReader, Part, Place
 from compat.state.flink.errors import NotWritten
 from compat.state.flink.headers import (
     FIRST_COMPRESSED_OPERATOR_VERSION,
+    QUEUE,
     VALUES,
     BackendHeader,
     read_keyed_header,
     read_operator_header,
 )
+from compat.state.flink.snapshots import LAYOUT
 from compat.state.flink.splicing import splice
 from compat.state.flink.writing import write_utf
 
@@ -54,10 +57,11 @@ class TypeNames(Struct, frozen=True):
 
 class StateForm(Struct, frozen=True):
     """What a header says of a state besides its name, where that is to be another: the serializer of its values with what
-    stands before it there, and options by their names."""
+    stands before it there, options by their names, and the ``first`` serializer within that of its values."""
 
     serializer: bytes | None = None
     options: Mapping[str, str] = {}
+    first: bytes | None = None
 
 
 class HeaderParts(Struct, frozen=True):
@@ -70,13 +74,21 @@ class HeaderParts(Struct, frozen=True):
     met: frozenset[str | Field]
 
 
-def keyed_parts(data: bytes, path: str, types: TypeNames, forms: Mapping[str, StateForm]) -> HeaderParts:
-    """The parts of a keyed backend's header, with other forms for some states, by their names.
+def keyed_parts(
+    data: bytes, path: str, types: TypeNames, forms: Mapping[str, StateForm], keys: bytes | None = None
+) -> HeaderParts:
+    """The parts of a keyed backend's header, with other forms for some states, by their names, and another serializer of
+    ``keys``, as `writeVersionedSnapshot` gives it: timers have theirs within their own.
 
     Raises NotWritten for one that cannot be read to its end.
     """
     places: list[Place] = []
-    return _parts(read_keyed_header(data, path, places=places), data, places, types, forms, path)
+    header = read_keyed_header(data, path, places=places)
+    if keys is None:
+        return _parts(header, data, places, types, forms, path)
+    timers = {meta.name: StateForm(first=keys) for meta in header.states if meta.type == QUEUE}
+    parts = _parts(header, data, places, types, {**forms, **timers}, path)
+    return replace(parts, key_serializer=struct.pack(">i", LAYOUT) + keys)
 
 
 def operator_parts(data: bytes, path: str, types: TypeNames, forms: Mapping[str, StateForm]) -> HeaderParts:
@@ -123,10 +135,13 @@ def _parts(
     def within(place: Place, form: StateForm = StateForm()) -> bytes:  # noqa: B008 - frozen
         inside = (one for one in places if place.begin <= one.begin and one.end <= place.end and one != place)
         options = {name: write_utf(value) for name, value in form.options.items()}
+        first = [] if form.first is None else [form.first]
 
         def formed(one: Place) -> bytes | None:
             if one.part is Part.OPTION:
                 return options.get(one.owner)
+            if one.part is Part.NESTED and first:
+                return first.pop()
             of_values = (one.part, one.owner) == (Part.SERIALIZER, VALUES)
             return form.serializer if of_values and form.serializer is not None else new(one)
 

@@ -25,7 +25,10 @@ KIND = "KEYED_STATE_TYPE"
 MODE = "OPERATOR_STATE_DISTRIBUTION_MODE"
 """The option that tells how an operator state is handed out, such as ``UNION``."""
 
-STATE_TYPES = ("KEY_VALUE", "OPERATOR", "BROADCAST", "PRIORITY_QUEUE", "KEY_VALUE_V2")
+QUEUE = "PRIORITY_QUEUE"
+"""The type of states that are timers."""
+
+STATE_TYPES = ("KEY_VALUE", "OPERATOR", "BROADCAST", QUEUE, "KEY_VALUE_V2")
 
 _KEYED_VERSIONS = (6,)
 _OPERATOR_VERSIONS = (5, 6)

@@ -18,7 +18,7 @@ from compat.state.flink.binary import ByteReader
 from compat.state.flink.contents import places, prefix_of, stream_entries
 from compat.state.flink.errors import UnreadableValue
 from compat.state.flink.handles import Incremental, KeyGroups
-from compat.state.flink.headers import KIND, BackendHeader, StateMeta
+from compat.state.flink.headers import KIND, QUEUE, BackendHeader, StateMeta
 from compat.state.flink.measure import Layout, layout
 from compat.state.flink.savepoint import Savepoint
 from compat.state.flink.snappy import read_frames
@@ -72,7 +72,6 @@ class KeyedLayout(Struct, frozen=True):
         return self.key.length < 0 and self.namespace.length < 0
 
 
-QUEUE = "PRIORITY_QUEUE"
 _NAMESPACE_OF_VALUES = "NAMESPACE_SERIALIZER"
 _ABSENT = Decoder(None, lambda reader: None, 0)
 

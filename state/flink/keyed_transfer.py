@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
@@ -14,6 +14,7 @@ from compat.state.flink.converting import Rewrite, rewrite
 from compat.state.flink.errors import NotWritten
 from compat.state.flink.handles import KeyGroupRange, KeyGroups, RelativeFile
 from compat.state.flink.header_parts import HeaderParts, StateKey, TypeNames, keyed_header, keyed_parts
+from compat.state.flink.headers import BackendHeader
 from compat.state.flink.keyed_entries import decompressed, is_framed
 from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
 from compat.state.flink.states import HeaderReader
@@ -22,15 +23,15 @@ from compat.state.flink.transcoding import Conversion
 
 
 class KeyedSource(Struct, frozen=True):
-    """The keyed state of a subtask: the operator's id and max parallelism, the handle, its header, where key groups are, and
-    what writes the values of some states anew."""
+    """The keyed state of a subtask, or of a whole operator: the operator's id and max parallelism, whether it is canonical,
+    its header, its key groups, and how the values of some states are written anew."""
 
     savepoint: Savepoint
     operator: str
     max_parallelism: int
-    handle: KeyGroups
+    canonical: bool
     parts: HeaderParts
-    places: Mapping[int, Place]
+    groups: Groups
     convert: Mapping[str, Rewrite]
 
     @property
@@ -38,14 +39,43 @@ class KeyedSource(Struct, frozen=True):
         """The names of its states, by their numbers."""
         return tuple(meta.name for meta in self.parts.header.states)
 
+
+class Groups(Protocol):
+    """The key groups of a source."""
+
+    @property
+    def numbers(self) -> Collection[int]:
+        """Those that are there."""
+
     def entries(self, group: int) -> Iterator[Entry]:
-        """The entries of a key group; none where it has no place here. Raises a `SavepointError` for damaged bytes."""
+        """The entries of one, those of each state together; none where it is not there.
+
+        Raises a `SavepointError` for damaged bytes.
+        """
+
+
+class StoredGroups(Struct, frozen=True):
+    """The key groups in a subtask's file."""
+
+    savepoint: Savepoint
+    handle: KeyGroups
+    places: Mapping[int, Place]
+    header: BackendHeader
+    max_parallelism: int
+
+    @property
+    def numbers(self) -> Collection[int]:
+        """Those that have a place in the file."""
+        return self.places.keys()
+
+    def entries(self, group: int) -> Iterator[Entry]:
+        """The entries of one. Raises a `SavepointError` for damaged bytes."""
         place = self.places.get(group)
         if place is not None:
             read = pieces(self.savepoint, self.handle, place.start, place.start + place.size)
             reader = StreamReader(read, self.savepoint.path, origin=place.start)
-            plain = decompressed(reader) if self.parts.header.compressed else reader
-            yield from stream_entries(plain, group, self.max_parallelism, len(self.names))
+            plain = decompressed(reader) if self.header.compressed else reader
+            yield from stream_entries(plain, group, self.max_parallelism, len(self.header.states))
 
 
 class Taken(NamedTuple):
@@ -61,8 +91,9 @@ def keyed_source(
     subtask: SubtaskState,
     types: TypeNames,
     conversions: Mapping[str, Conversion],
+    keys: bytes | None = None,
 ) -> KeyedSource | None:
-    """The keyed state of a subtask; None where it has none.
+    """The keyed state of a subtask; None where it has none. ``keys`` is another serializer of keys for its header.
 
     Raises NotWritten for a form without the lengths of its entries, and for values that do not become others.
     """
@@ -77,14 +108,15 @@ def keyed_source(
             advice="Take a canonical savepoint of the job: flink savepoint --type canonical.",
         )
     forms = {name: one.form for name, one in conversions.items()}
-    parts = keyed_parts(headers.written(handle), savepoint.path, types, forms)
+    parts = keyed_parts(headers.written(handle), savepoint.path, types, forms, keys)
     found = {place.number: place for place in places(handle)}
     convert = {
         meta.name: rewrite(savepoint, conversions[meta.name], meta)
         for meta in parts.header.states
         if meta.name in conversions
     }
-    return KeyedSource(savepoint, operator.id, operator.max_parallelism, handle, parts, found, convert)
+    groups = StoredGroups(savepoint, handle, found, parts.header, operator.max_parallelism)
+    return KeyedSource(savepoint, operator.id, operator.max_parallelism, handle.canonical, parts, groups, convert)
 
 
 def write_keyed_state(taken: Sequence[Taken], groups: range, file: str, count: Counter[StateKey]) -> KeyGroups | None:
@@ -105,7 +137,7 @@ def write_keyed_state(taken: Sequence[Taken], groups: range, file: str, count: C
                 out.write(piece)
             offsets.append(begun if out.tell() > begun else 0)
         size = out.tell()
-    canonical = all(one.source.handle.canonical for one in taken)
+    canonical = all(one.source.canonical for one in taken)
     stream = RelativeFile(os.path.basename(file), size)
     return KeyGroups(KeyGroupRange(groups.start, len(groups)), tuple(offsets), stream, canonical)
 
@@ -145,7 +177,7 @@ def _renumbered(
         keys = [StateKey(source.operator, name, keyed=True) for name in source.names]
         new = [numbers[names[name]] if name in names else None for name in source.names]
         convert = [source.convert.get(name) for name in source.names]
-        for entry in source.entries(group):
+        for entry in source.groups.entries(group):
             number = new[entry.state]
             if number is not None:
                 count[keys[entry.state]] += 1

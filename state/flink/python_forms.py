@@ -96,7 +96,7 @@ class PythonConversion(Struct, frozen=True):
 
     @property
     def form(self) -> StateForm:
-        """That of before: the header stays as it is."""
+        """Nothing: the header stays as it is."""
         return StateForm()
 
     @property

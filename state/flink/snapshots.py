@@ -130,7 +130,9 @@ def _read_nested(reader: ByteReader, head: SerializerSnapshot, depth: int) -> Se
     number = reader.count("nested serializers", _SMALLEST_SNAPSHOT)
     nested: Nested = []
     for _ in range(number):
+        begin = reader.position
         nested.append(read_versioned(reader, depth + 1))
+        reader.note(Part.NESTED, begin)
         if not nested[-1].complete:
             return replace(head, nested=tuple(nested), complete=False)
     return replace(head, nested=tuple(nested))

@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.handles import Incremental, Keyed, KeyGroups, OperatorStream
-from compat.state.flink.headers import KIND, BackendHeader, StateMeta
+from compat.state.flink.headers import KIND, QUEUE, BackendHeader, StateMeta
 from compat.state.flink.keyed_entries import (
     KeyedLayout,
     Undecoded,
@@ -306,7 +306,7 @@ _ASYNCHRONOUS = "it is state of the second API in files of its backend, whose ke
 
 
 def _kind(meta: StateMeta) -> EntryKind:
-    if meta.type == "PRIORITY_QUEUE":
+    if meta.type == QUEUE:
         return EntryKind.EVENT_TIMER if meta.name.startswith(EVENT_TIMERS) else EntryKind.PROCESSING_TIMER
     found = (meta.option(KIND) or "VALUE").lower()
     return EntryKind(found) if found in set(EntryKind) else EntryKind.VALUE

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from compat.state.flink.binary import ByteReader
-from compat.state.flink.forms import Form, Layout, Unconvertible, bytes_of, form_of
+from compat.state.flink.forms import Form, Layout, Unconvertible, alone, bytes_of, form_of
 from compat.state.flink.header_parts import StateForm
 from compat.state.flink.headers import KIND, VALUES, StateMeta
 from compat.state.flink.snapshots import LAYOUT, SerializerSnapshot, read_versioned
@@ -33,11 +33,15 @@ _NO_SUBCLASS = 2
 
 
 class Fields(Struct, frozen=True):
-    """The fields of a record: by NEW's names those that they are of OLD, constants for what OLD has not, and OLD's that go."""
+    """The fields of a record: by NEW's names those that they are of OLD, constants for what OLD has not, and OLD's that go.
+
+    Where one of them is no record but a single value, ``single`` is the field of the other one that it is.
+    """
 
     sources: Mapping[str, str] = {}
     constants: Mapping[str, Constant] = {}
     dropped: frozenset[str] = frozenset()
+    single: str | None = None
 
 
 class Conversion(Protocol):
@@ -201,6 +205,8 @@ def transcoder(old: Form, new: Form, fields: Fields = Fields()) -> Transcode:  #
     """What writes values of one form as another. Raises Unconvertible for forms that no rule joins."""
     if old.same == new.same and fields == Fields():
         return lambda reader: bytes_of(old, reader)
+    if fields.single is not None:
+        old, new = (one if one.layout and one.layout.is_record else alone(one, fields.single) for one in (old, new))
     if old.layout is not None and new.layout is not None:
         if old.layout.is_record and new.layout.is_record:
             return _Record(old, new, fields).transcode
@@ -268,7 +274,7 @@ class _Record:
     def _read(self, reader: ByteReader) -> Values | None:
         """The fields of a record of OLD; None for a record that is null itself."""
         fields = tuple(zip(self._old.names, self._old.parts, strict=True))
-        if self._old.layout is Layout.TUPLE:
+        if self._old.layout in (Layout.TUPLE, Layout.ALONE):
             return {name: bytes_of(form, reader) for name, form in fields}
         if self._old.layout is Layout.POJO:
             flags = reader.byte()
@@ -294,7 +300,7 @@ class _Record:
             marked = (b"\1" if data is None else b"\0" + data for data in fields)
             return bytes([_NO_SUBCLASS]) + b"".join(marked)
         there = b"".join(data for data in fields if data is not None)
-        if self._new.layout is not Layout.TUPLE:
+        if self._new.layout not in (Layout.TUPLE, Layout.ALONE):
             return _mask(fields, kind=self._new.layout is Layout.ROW_OF_CHANGES) + there
         if None in fields:
             raise Unconvertible(f"a field that is null does not go into {self._new.called}")

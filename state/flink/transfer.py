@@ -14,6 +14,7 @@ import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -25,6 +26,7 @@ from compat.state.flink.handles import KeyGroups, OperatorStream
 from compat.state.flink.header_parts import Field, StateKey, TypeNames
 from compat.state.flink.keyed_transfer import KeyedSource, keyed_source, write_keyed_state
 from compat.state.flink.operator_transfer import OperatorSource, of_subtask, operator_source, write_operator_state
+from compat.state.flink.rekeying import KeyConversion, regrouped
 from compat.state.flink.remapping import writing
 from compat.state.flink.rewriting import Changes, Handles, NewId, NewOperator
 from compat.state.flink.savepoint import OperatorState, Savepoint
@@ -47,7 +49,8 @@ class Transfer(Struct, frozen=True, kw_only=True):
     """What becomes of a savepoint. Operators have the ids of the savepoint; all changes are made at once.
 
     ``states`` has None for a state that is dropped; what is not named stays. ``added`` are operators that are not there and
-    are given states, by their ids. ``converted`` are states whose values another serializer is to read.
+    are given states, by their ids. ``converted`` are states whose values another serializer is to read,
+    ``keys`` operators that have other keys.
     """
 
     ids: Mapping[str, NewId] = {}
@@ -56,6 +59,7 @@ class Transfer(Struct, frozen=True, kw_only=True):
     added: Mapping[str, NewId] = {}
     types: TypeNames = TypeNames()
     converted: Mapping[StateKey, Conversion] = {}
+    keys: Mapping[str, KeyConversion] = {}
 
     def becomes(self, key: StateKey) -> StateKey | None:
         """The state that one of the savepoint is in the new one; None for one that is dropped."""
@@ -80,8 +84,8 @@ def write_states(savepoint: Savepoint, transfer: Transfer, folder: str) -> Trans
     Raises `UnknownOperator` for an operator that is not there, `NotWritten` for state that cannot be written anew, and other
     `SavepointError` for what cannot be read.
     """
-    with writing(folder):
-        return _Writing(savepoint, transfer, folder).run()
+    with writing(folder), TemporaryDirectory(dir=folder) as aside:
+        return _Writing(savepoint, transfer, folder, aside).run()
 
 
 def count_entries(savepoint: Savepoint, operators: Collection[str]) -> Counter[StateKey]:
@@ -90,10 +94,11 @@ def count_entries(savepoint: Savepoint, operators: Collection[str]) -> Counter[S
     found: Counter[StateKey] = Counter()
     for operator in savepoint.operators:
         if operator.id in operators:
-            owner = _Owner(headers, operator, Transfer())
+            owner = _Owner(headers, operator, Transfer(), "")
             for source in owner.keyed:
                 keys = [StateKey(operator.id, name, True) for name in source.names]
-                found.update(keys[entry.state] for group in source.places for entry in source.entries(group))
+                groups = source.groups
+                found.update(keys[entry.state] for group in groups.numbers for entry in groups.entries(group))
             for managed in owner.managed:
                 for partition in managed.handle.partitions:
                     found[StateKey(operator.id, partition.name, False)] += len(partition.offsets)
@@ -103,9 +108,11 @@ def count_entries(savepoint: Savepoint, operators: Collection[str]) -> Counter[S
 class _Owner:
     """An operator of the savepoint, with the states that its subtasks have; they are read when they are asked for."""
 
-    def __init__(self, headers: HeaderReader, operator: OperatorState, transfer: Transfer) -> None:
+    def __init__(self, headers: HeaderReader, operator: OperatorState, transfer: Transfer, folder: str) -> None:
         self._headers = headers
         self._types = transfer.types
+        self._keys = transfer.keys.get(operator.id)
+        self._folder = folder
         self._conversions: dict[bool, dict[str, Conversion]] = {True: {}, False: {}}
         for key, one in transfer.converted.items():
             if key.operator == operator.id:
@@ -114,11 +121,15 @@ class _Owner:
 
     @cached_property
     def keyed(self) -> tuple[KeyedSource, ...]:
-        found = (
-            keyed_source(self._headers, self.operator, subtask, self._types, self._conversions[True])
+        keys = None if self._keys is None else self._keys.serializer
+        found = [
+            keyed_source(self._headers, self.operator, subtask, self._types, self._conversions[True], keys)
             for subtask in self.operator.subtasks
-        )
-        return tuple(one for one in found if one is not None)
+        ]
+        sources = tuple(one for one in found if one is not None)
+        if self._keys is None or not sources:
+            return sources
+        return (regrouped(sources, self._keys, mkdtemp(dir=self._folder)),)
 
     @cached_property
     def managed(self) -> tuple[OperatorSource, ...]:
@@ -156,18 +167,19 @@ class _Moved(NamedTuple):
 
 
 class _Writing:
-    def __init__(self, savepoint: Savepoint, transfer: Transfer, folder: str) -> None:
+    def __init__(self, savepoint: Savepoint, transfer: Transfer, folder: str, aside: str) -> None:
         self._savepoint = savepoint
         self._transfer = transfer
         self._folder = folder
         headers = HeaderReader(savepoint)
-        self._owners = {operator.id: _Owner(headers, operator, transfer) for operator in savepoint.operators}
+        self._owners = {operator.id: _Owner(headers, operator, transfer, aside) for operator in savepoint.operators}
         self._entries: Counter[StateKey] = Counter()
 
     def run(self) -> Transferred:
         self._require()
         types = {id: owner.met() for id, owner in self._named_owners()}
-        changed = {id for id, met in types.items() if met} | {key.operator for key in self._transfer.converted}
+        changed = {id for id, met in types.items() if met} | self._transfer.keys.keys()
+        changed |= {key.operator for key in self._transfer.converted}
         for key, target in self._transfer.states.items():
             changed |= {key.operator} if target is None else {key.operator, target.operator}
         handles, added = {}, []
@@ -190,7 +202,8 @@ class _Writing:
             known = key.operator in there and (target is None or target.operator in there | self._transfer.added.keys())
             if not known:
                 raise UnknownOperator(f"no operator has the id of {key} or {target}", path=self._savepoint.path)
-        touched = self._transfer.states or self._transfer.converted or self._transfer.types.named
+        transfer = self._transfer
+        touched = transfer.states or transfer.converted or transfer.keys or transfer.types.named
         if touched and self._savepoint.format_version < _FIRST_WITH_SUBTASKS:
             raise self._refused(
                 "states of a savepoint of Flink before 1.11 cannot be written anew", "its metadata has an older form"
@@ -262,8 +275,8 @@ class _Writing:
         return self._owners[id].keyed
 
     def _indices(self, operator: OperatorState, moved: _Moved) -> Sequence[int]:
-        """The subtasks that are written: all where state comes from elsewhere, else those that had not finished."""
-        if {*moved.keyed, *moved.managed} - {operator.id}:
+        """The subtasks that are written: all where state comes from elsewhere or has other keys, else those running."""
+        if operator.id in self._transfer.keys or {*moved.keyed, *moved.managed} - {operator.id}:
             return range(operator.parallelism)
         return [subtask.index for subtask in operator.subtasks if not subtask.finished]
 

@@ -21,7 +21,7 @@ from compat.loader.inputs import FlinkJars, LoadOptions
 from compat.loader.jvm.warm import WarmJvms
 from compat.migration.migrating import Migrated, Migration, migrate
 from compat.migration.proposing import propose
-from compat.migration.recipe import ConvertState, Open, Recipe
+from compat.migration.recipe import ConvertKey, ConvertState, Open, Recipe
 from compat.savepoint.names import Names
 from compat.savepoint.operators import RequestError
 from compat.state.flink import SavepointError, read_draft, read_metadata
@@ -66,6 +66,7 @@ def answered(report: Report, name: str) -> Iterator[Recipe]:
 ANSWERS = {
     "tuple_to_pojo": ConvertState(operator="val", state="st", fields={"name": "f0", "n": "f1"}, constants={"last": 7}),
     "tuple_arity": ConvertState(operator="val", state="st", constants={"f2": 5}),
+    "key_tuple_to_single": ConvertKey(operator="count", single="f0"),
     "value_to_map": ConvertState(operator="fn", state="st", entry="k0"),
 }
 """Conversions that need to be told what new fields begin with, or the key of what becomes an entry of a map."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import msgspec
+from msgspec.structs import replace
 
 from compat.check.decision import check
 from compat.migration.proposing import Proposal, propose, written
 from compat.migration.recipe import (
+    ConvertKey,
     ConvertState,
     DropOperator,
     DropState,
@@ -52,6 +54,14 @@ def test_a_state_of_the_same_name_in_another_operator_moves() -> None:
     new = [counter(named("n")), counter(named("sum"), uid="add", name="Add")]
     (one,) = proposed(old, new)
     assert one.step == MoveState(operator="count", state="sum", to="add")
+
+
+def test_keys_of_another_type_may_be_converted() -> None:
+    old, new = named("n"), replace(named("n"), key_type="Long")
+    (one,) = proposed([counter(old)], [counter(new)])
+    assert one.step == Open(operator="count", question="Can its keys be converted, or may all of its state go?")
+    assert one.instead == (ConvertKey(operator="count"), DropOperator(operator="count"))
+    assert "CMP406" in one.because
 
 
 def test_values_of_another_type_may_be_converted() -> None:

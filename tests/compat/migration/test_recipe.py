@@ -9,6 +9,7 @@ import pytest
 
 from compat.migration.recipe import (
     STEPS,
+    ConvertKey,
     ConvertState,
     DropOperator,
     DropState,
@@ -34,6 +35,8 @@ steps:
   - {step: rename-class, class: acme.Old, to: acme.New}
   - {step: rename-field, class: acme.Old, field: f, to: g}
   - {step: convert-state, operator: a, state: s, fields: {n: f0}, constants: {note: "", rate: 0.5, gone: null}, without: [f1]}
+  - {step: convert-state, operator: a, state: m, single: f0, entry: total}
+  - {step: convert-key, operator: a, fields: {id: f0}, constants: {region: 0}, without: [f1]}
   - {step: open, question: What?, operator: a, state: s}
 """
 
@@ -62,6 +65,8 @@ def test_every_step_is_read(tmp_path: Path) -> None:
             constants={"note": "", "rate": 0.5, "gone": None},
             without=("f1",),
         ),
+        ConvertState(operator="a", state="m", single="f0", entry="total"),
+        ConvertKey(operator="a", fields={"id": "f0"}, constants={"region": 0}, without=("f1",)),
         Open(question="What?", operator="a", state="s"),
     )
     assert recipe.questions == recipe.steps[-1:]

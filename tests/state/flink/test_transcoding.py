@@ -260,6 +260,8 @@ def maps(inner: bytes) -> bytes:
 
 L, I = w.simple("Long"), w.simple("Int")  # noqa: E741
 NOW = w.long(77)
+TWO = w.long(9) + w.integer(2) + w.long(1, 2)
+"""A list of two elements, last used at 9."""
 
 
 @pytest.mark.parametrize(
@@ -275,7 +277,7 @@ NOW = w.long(77)
         (("VALUE", "VALUE"), L, ttl(L), w.long(5), NOW + w.long(5)),
         (("VALUE", "VALUE"), ttl(L), L, w.long(9, 5), w.long(5)),
         (("LIST", "LIST"), lists(L), lists(ttl(L)), w.long(1) + b"," + w.long(2), NOW + w.long(1) + b"," + NOW + w.long(2)),
-        (("LIST", "VALUE"), lists(ttl(L)), ttl(lists(L)), w.long(8, 1) + b"," + w.long(9, 2), w.long(9) + w.integer(2) + w.long(1, 2)),
+        (("LIST", "VALUE"), lists(ttl(L)), ttl(lists(L)), w.long(8, 1) + b"," + w.long(9, 2), TWO),
         (("VALUE", "LIST"), ttl(lists(L)), lists(ttl(L)), w.long(9) + w.integer(1) + w.long(1), w.long(9, 1)),
         (("MAP", "MAP"), maps(L), maps(ttl(L)), b"\0" + w.long(5), b"\0" + NOW + w.long(5)),
         (("MAP", "MAP"), maps(L), maps(ttl(L)), b"\1", b"\1"),

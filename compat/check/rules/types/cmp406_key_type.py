@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from compat.check import code_suggestions, restores
 from compat.check.context import Check
-from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.findings import Fate, Finding, Fix, KeyHeir, Level
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
 from compat.check.state_storage import key_change
@@ -30,7 +30,8 @@ def _find(check: Check) -> Iterator[Finding]:
                 reason="Keys are never migrated: the key decides in which key group a state lies.",
                 old=pair.old,
                 new=pair.new,
-                fixes=(_fix(pair.new, before, check),),
+                fixes=(_fix(pair.new, before, check), *_migrate(check, pair.new)),
+                heirs=(KeyHeir(),),
             )
     for pair, change, problem in restores.unreadable(check):
         if not change.name:
@@ -41,8 +42,14 @@ def _find(check: Check) -> Iterator[Finding]:
                 reason=f"{' '.join(change.reasons)} Keys are never migrated: the key decides in which key group a state lies.",
                 old=pair.old,
                 new=pair.new,
-                fixes=(Fix(text=_OWN_UID, code=uid_call(pair.new, check)),),
+                fixes=(Fix(text=_OWN_UID, code=uid_call(pair.new, check)), *_migrate(check, pair.new)),
+                heirs=(KeyHeir(),),
             )
+
+
+def _migrate(check: Check, new: Operator) -> tuple[Fix, ...]:
+    told = any(state.serializers is not None for state in new.states or ())
+    return code_suggestions.migrate(check) if told else ()
 
 
 def _fix(new: Operator, before: str, check: Check) -> Fix:

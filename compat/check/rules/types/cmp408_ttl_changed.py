@@ -29,7 +29,10 @@ def _find(check: Check) -> Iterator[Finding]:
                 old=change.pair.old,
                 new=change.pair.new,
                 state=old.name,
-                fixes=(_fix(old, bool(migrates)),),
+                fixes=(
+                    _fix(old, bool(migrates)),
+                    *(code_suggestions.migrate(check) if not migrates and new.serializers is not None else ()),
+                ),
             )
 
 

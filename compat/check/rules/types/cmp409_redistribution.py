@@ -29,6 +29,7 @@ def _find(check: Check) -> Iterator[Finding]:
                             text="Keep it, or give the new state another name.",
                             code=f'"scope": {code_suggestions.text_of(old.scope.value)}',
                         ),
+                        *(code_suggestions.migrate(check) if new.serializers is not None else ()),
                     ),
                 )
 

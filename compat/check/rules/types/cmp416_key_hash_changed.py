@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.check import code_suggestions
 from compat.check.class_changes import short
 from compat.check.context import Check
-from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.findings import Fate, Finding, Fix, KeyHeir, Level
 from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
@@ -51,7 +52,8 @@ def _seen(check: Check, pair: Pair) -> Iterator[Finding]:
         reason=f"{answer.misplaced} of the values in the state lie in another key group than the hash of their key says now.",
         old=pair.old,
         new=pair.new,
-        fixes=(Fix(text=_KEEP, code=uid_call(pair.new, check)),),
+        fixes=(Fix(text=_KEEP, code=uid_call(pair.new, check)), *code_suggestions.migrate(check)),
+        heirs=(KeyHeir(),),
         silent=True,
         subject="state",
     )
@@ -79,6 +81,7 @@ def _changes(check: Check, pair: Pair, old: HashCode, new: HashCode) -> Iterator
 def _finding(
     check: Check, pair: Pair, key: HashCode, what: str, consequence: str, reason: str, level: Level
 ) -> Finding:
+    moved = level is Level.ERROR and not key.by_identity
     return check.finding(
         RULE,
         f"{short(key.name)}, in the key of {pair.new.label}, {what}",
@@ -87,7 +90,8 @@ def _finding(
         reason=reason,
         old=pair.old,
         new=pair.new,
-        fixes=(Fix(text=_KEEP, code=uid_call(pair.new, check)),),
+        fixes=(Fix(text=_KEEP, code=uid_call(pair.new, check)), *(code_suggestions.migrate(check) if moved else ())),
+        heirs=(KeyHeir(),) if moved else (),
         silent=True,
         subject=f"{key.name} {what}",
     )

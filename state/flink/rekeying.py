@@ -1,0 +1,204 @@
+"""Keys of one form in the bytes of another one, and their state in the key groups where Flink looks for it then."""
+
+from __future__ import annotations
+
+import os
+import struct
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import lru_cache
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.contents import Entry, prefix_of
+from compat.state.flink.errors import NotWritten
+from compat.state.flink.forms import Unconvertible, form_of
+from compat.state.flink.headers import QUEUE
+from compat.state.flink.java_hashes import hash_of
+from compat.state.flink.keyed_entries import KeyedLayout, layouts_of
+from compat.state.flink.keyed_transfer import KeyedSource
+from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
+from compat.state.flink.transcoding import Fields, transcoder
+from compat.state.flink.values import Decoder, Undecodable, decoder_of
+from compat.state.key_groups import murmur_hash
+
+_HEAD = struct.Struct(">HII")
+_TIME = 8
+"""Bytes of the time that stands before the key of a timer (`TimerSerializer`)."""
+_MOST_HELD = 32 << 20
+"""Bytes of entries that are held before they are written to the files of their key groups."""
+_KEYS_REMEMBERED = 1 << 16
+
+Anew = Callable[[bytes], tuple[int, bytes]]
+"""Gives the hash code and the bytes of the key that one becomes."""
+
+
+class KeyConversion(Struct, frozen=True):
+    """The keys of an operator as another serializer of Flink's writes them: its snapshot, as `writeVersionedSnapshot` gives
+    it, and what becomes of the fields of records."""
+
+    serializer: bytes
+    fields: Fields = Fields()
+
+    @property
+    def key(self) -> SerializerSnapshot:
+        """The serializer."""
+        return read_versioned(ByteReader(self.serializer, "NEW's serializer of keys"), 0)
+
+    def converter(self, old: SerializerSnapshot) -> Anew:
+        """What gives the keys anew. Raises Unconvertible."""
+        new = form_of(self.key)
+        hashed, convert = hash_of(new), transcoder(form_of(old), new, self.fields)
+
+        def anew(data: bytes) -> tuple[int, bytes]:
+            reader = ByteReader(data, "a key")
+            written = convert(reader)
+            if reader.remaining:
+                reader.damaged(f"{reader.remaining} bytes left over", "another serializer wrote this key")
+            return hashed(new.read(ByteReader(written, "a key"))), written
+
+        return anew
+
+
+def regrouped(sources: Sequence[KeyedSource], conversion: KeyConversion, folder: str) -> KeyedSource:
+    """The keyed state of an operator under other keys, in files of a folder that is there.
+
+    Raises NotWritten for keys that do not become others, and for two of which one would become the other.
+    """
+    first = sources[0]
+    groups = _Spilled(folder, first)
+    try:
+        for source in sources:
+            _Rekeying(source, conversion).into(groups)
+    except Unconvertible as error:
+        raise _refused(first, str(error)) from None
+    groups.flush()
+    return replace(first, groups=groups)
+
+
+def _refused(source: KeyedSource, why: str) -> NotWritten:
+    return NotWritten(
+        f"the keys of operator {source.operator} cannot be converted",
+        path=source.savepoint.path,
+        why=why,
+        advice="Say in the recipe what becomes of them: fields, constants, without and single; or drop the operator.",
+    )
+
+
+class _Rekeying:
+    """The entries of a source with other keys."""
+
+    def __init__(self, source: KeyedSource, conversion: KeyConversion) -> None:
+        header = source.parts.header
+        if header.key_serializer is None:
+            raise Unconvertible("keys without a serializer")
+        self._source = source
+        self._anew = lru_cache(_KEYS_REMEMBERED)(conversion.converter(header.key_serializer))
+        self._prefix = prefix_of(source.max_parallelism)
+        self._layouts = [_readable(layout) for layout in layouts_of(header, framed=True)]
+        self._variable = decoder_of(conversion.key).length < 0
+
+    def into(self, groups: _Spilled) -> None:
+        """Put all entries into their new key groups."""
+        for number in self._source.groups.numbers:
+            for entry in self._source.groups.entries(number):
+                groups.add(*self._moved(entry))
+
+    def _moved(self, entry: Entry) -> tuple[int, Entry]:
+        layout = self._layouts[entry.state]
+        queue = layout.kind == QUEUE
+        reader = ByteReader(entry.key, self._source.savepoint.path, start=self._prefix)
+        time = reader.raw(_TIME, "a time") if queue else b""
+        lengths = layout.ambiguous and not queue
+        hashed, key = self._anew(_part(reader, layout.key, lengths))
+        namespace = _part(reader, layout.namespace, lengths)
+        if self._variable and layout.namespace.length < 0 and not queue:
+            key, namespace = key + _length(key), namespace + _length(namespace)
+        rest = reader.raw(reader.remaining, "a map key")
+        group = murmur_hash(hashed) % self._source.max_parallelism
+        return group, Entry(
+            entry.state, group.to_bytes(self._prefix, "big") + time + key + namespace + rest, entry.value
+        )
+
+
+def _readable(layout: KeyedLayout | Undecodable) -> KeyedLayout:
+    if isinstance(layout, Undecodable):
+        raise Unconvertible(f"{layout} cannot be read here")
+    return layout
+
+
+def _part(reader: ByteReader, decoder: Decoder, lengths: bool) -> bytes:
+    """The bytes of the key or of the namespace, without the length that may be behind it."""
+    begin = reader.position
+    decoder.read(reader)
+    found = reader.data[begin : reader.position]
+    if lengths:
+        reader.raw(len(_length(found)), "a length")
+    return found
+
+
+def _length(part: bytes) -> bytes:
+    """The length that stands behind a part of an ambiguous key, lowest byte first, in as many bytes as it needs."""
+    return len(part).to_bytes(max(1, -(-len(part).bit_length() // 8)), "little")
+
+
+class _Spilled:
+    """Entries by their key groups, in a file for each, so that there may be more of them than the memory holds."""
+
+    def __init__(self, folder: str, source: KeyedSource) -> None:
+        self._folder = folder
+        self._source = source
+        self._held: dict[int, list[bytes]] = {}
+        self._size = 0
+        self._files: set[int] = set()
+
+    @property
+    def numbers(self) -> Collection[int]:
+        """The key groups that are there."""
+        return self._files
+
+    def add(self, group: int, entry: Entry) -> None:
+        """Put an entry into a key group."""
+        data = _HEAD.pack(entry.state, len(entry.key), len(entry.value)) + entry.key + entry.value
+        self._held.setdefault(group, []).append(data)
+        self._size += len(data)
+        if self._size > _MOST_HELD:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what is held to the files."""
+        for group, found in self._held.items():
+            with open(self._file(group), "ab") as file:
+                file.writelines(found)
+        self._files |= self._held.keys()
+        self._held, self._size = {}, 0
+
+    def entries(self, group: int) -> Iterator[Entry]:
+        """The entries of a key group, state by state. Raises NotWritten where two keys have become one."""
+        if group not in self._files:
+            return
+        with open(self._file(group), "rb") as file:
+            data = file.read()
+        found, position = [], 0
+        while position < len(data):
+            state, key, value = _HEAD.unpack_from(data, position)
+            begin = position + _HEAD.size
+            position = begin + key + value
+            found.append(Entry(state, data[begin : begin + key], data[begin + key : position]))
+        found.sort(key=lambda entry: entry.state)
+        self._require_each_once(found)
+        yield from found
+
+    def _require_each_once(self, found: list[Entry]) -> None:
+        states = self._source.parts.header.states
+        seen: set[tuple[int, bytes]] = set()
+        for entry in found:
+            if (entry.state, entry.key) in seen and states[entry.state].type != QUEUE:
+                raise _refused(
+                    self._source, f"two keys become one, and both have a value of `{states[entry.state].name}`"
+                )
+            seen.add((entry.state, entry.key))
+
+    def _file(self, group: int) -> str:
+        return os.path.join(self._folder, str(group))

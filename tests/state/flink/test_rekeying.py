@@ -1,0 +1,137 @@
+"""Keys in another form: every entry is found again under its new key, in the key group of the new hash code."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from compat.state.flink import NotWritten, Savepoint, entries, read_draft, read_metadata, stored_states, with_references
+from compat.state.flink.contents import Entry
+from compat.state.flink.header_parts import TypeNames, keyed_parts
+from compat.state.flink.keyed_transfer import KeyedSource
+from compat.state.flink.rekeying import KeyConversion, regrouped
+from compat.state.flink.transcoding import Fields
+from compat.state.flink.transfer import Transfer, write_states
+from compat.state.flink.writing import write_text
+from compat.state.key_groups import murmur_hash
+from tests.state.flink import writer as w
+from tests.state.flink.test_java_hashes import signed
+
+JAVA = Path(__file__).parents[2] / "golden" / "java" / "2.3.0"
+TEXTS, LONGS = (KeyConversion(w.simple(name)) for name in ("String", "Long"))
+TUPLE = KeyConversion(
+    w.composite(
+        w.RUNTIME + "TupleSerializerSnapshot", w.simple("Long"), outer=w.utf("org.apache.flink.api.java.tuple.Tuple1")
+    ),
+    Fields(single="f0"),
+)
+
+
+def rekeyed(savepoint: Savepoint, conversion: KeyConversion, folder: Path) -> Savepoint:
+    """The savepoint with other keys of all its keyed operators."""
+    folder.mkdir()
+    keyed = {state.operator_id for state in stored_states(savepoint) if state.kind.keyed}
+    written = write_states(savepoint, Transfer(keys=dict.fromkeys(keyed, conversion)), str(folder))
+    made = with_references(read_draft(savepoint), written.changes)
+    (folder / "_metadata").write_bytes(made.metadata)
+    return read_metadata(folder)
+
+
+def held(savepoint: Savepoint) -> Counter[tuple[str, str]]:
+    return Counter(
+        (one.state.name, repr((one.key, one.namespace, one.map_key, one.value, one.last_used)))
+        for one in entries(savepoint)
+        if one.state.kind.keyed
+    )
+
+
+@pytest.mark.parametrize("pair", ["state_renamed", "win_time_global", "win_evictor_added", "value_to_map"])
+def test_numbers_become_texts_and_numbers_again(pair: str, tmp_path: Path) -> None:
+    before = read_metadata(JAVA / pair / "savepoint")
+    there = rekeyed(before, TEXTS, tmp_path / "there")
+    found = [one for one in entries(there) if one.state.kind.keyed]
+    most = {operator.id: operator.max_parallelism for operator in there.operators}
+    assert {type(one.key) for one in found} == {str}
+    for one in found:
+        code = signed(sum(ord(letter) * 31**place for place, letter in enumerate(reversed(one.key))))
+        assert one.key_group == murmur_hash(code) % most[one.state.operator_id]
+    assert held(rekeyed(there, LONGS, tmp_path / "back")) == held(before)
+    assert not [path for path in (tmp_path / "there").iterdir() if path.is_dir()]
+
+
+def test_a_single_value_becomes_a_field_of_a_tuple_and_one_again(tmp_path: Path) -> None:
+    before = read_metadata(JAVA / "state_renamed" / "savepoint")
+    there = rekeyed(before, TUPLE, tmp_path / "there")
+    assert {one.key for one in entries(there) if one.state.kind.keyed} == {(0,), (1,), (2,)}
+    back = KeyConversion(w.simple("Long"), Fields(single="f0"))
+    assert held(rekeyed(there, back, tmp_path / "back")) == held(before)
+
+
+def test_two_keys_that_would_become_one_are_refused(tmp_path: Path) -> None:
+    before = read_metadata(JAVA / "state_renamed" / "savepoint")
+    same = KeyConversion(TUPLE.serializer, Fields(constants={"f0": 7}, dropped=frozenset({"key"}), single="key"))
+    with pytest.raises(NotWritten) as caught:
+        rekeyed(before, same, tmp_path / "there")
+    assert "two keys become one, and both have a value of `st`" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("conversion", "told"),
+    [
+        (KeyConversion(w.simple("Boolean")), "is not true or false"),
+        (KeyConversion(TUPLE.serializer), "Long does not become Tuple"),
+    ],
+)
+def test_keys_that_do_not_become_others_are_refused(conversion: KeyConversion, told: str, tmp_path: Path) -> None:
+    before = read_metadata(JAVA / "state_renamed" / "savepoint")
+    with pytest.raises(NotWritten) as caught:
+        rekeyed(before, conversion, tmp_path / "there")
+    assert "the keys of operator" in str(caught.value)
+    assert told in str(caught.value)
+
+
+class Held:
+    """Key groups in memory."""
+
+    def __init__(self, found: dict[int, list[Entry]]) -> None:
+        self._found = found
+
+    @property
+    def numbers(self) -> Collection[int]:
+        return self._found.keys()
+
+    def entries(self, group: int) -> Iterator[Entry]:
+        return iter(self._found.get(group, ()))
+
+
+@given(st.text(alphabet="abé", max_size=300), st.integers(-(1 << 40), 1 << 40))
+def test_lengths_stand_behind_key_and_namespace_where_both_have_none_of_their_own(namespace: str, key: int) -> None:
+    """`CompositeKeySerializationUtils`: with a key of a fixed length there are none, with one of any length there are two."""
+    meta = w.state_meta("s", VALUE_SERIALIZER=w.simple("Long"), NAMESPACE_SERIALIZER=w.simple("String"))
+    header = keyed_parts(w.keyed_header(meta), "", TypeNames(), {})
+    space = write_text(namespace)
+    entry = Entry(0, b"\x05" + w.long(key) + space, w.long(1))
+    source = KeyedSource(
+        read_metadata(JAVA / "state_renamed" / "savepoint"), "op", 128, True, header, Held({5: [entry]}), {}
+    )
+    text = write_text(str(key))
+    with TemporaryDirectory() as there, TemporaryDirectory() as back:
+        texts = regrouped([source], TEXTS, there)
+        (group,) = texts.groups.numbers
+        (found,) = texts.groups.entries(group)
+        assert found.key[1:] == text + bytes([len(text)]) + space + length(space)
+        other = keyed_parts(w.keyed_header(meta, key=w.simple("String")), "", TypeNames(), {})
+        longs = regrouped([replace(texts, parts=other)], LONGS, back)
+        (group,) = longs.groups.numbers
+        assert [one.key[1:] for one in longs.groups.entries(group)] == [entry.key[1:]]
+
+
+def length(part: bytes) -> bytes:
+    return bytes([len(part)]) if len(part) < 256 else bytes([len(part) % 256, len(part) // 256])
