@@ -82,10 +82,18 @@ def _migration(savepoint: str, new: str, out: str, options: dict[str, Any]) -> M
         recipe=recipe,
         names=read_names(options["names"], load, options["job"]),
         check=_check(out, new, options),
+        old=_program(options["names"]),
         copy=options["copy"],
         keep=not options["dry_run"],
         allow_unknown=options["allow_unknown"],
     )
+
+
+def _program(names: str | None) -> str | None:
+    """The program that ``--names`` names; None where it is a table."""
+    from compat.savepoint.names import TABLES
+
+    return None if names is None or names.endswith(TABLES) else names
 
 
 def _check(out: str, new: str, options: dict[str, Any]) -> Comparison:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,28 +12,26 @@ from msgspec.structs import replace
 from compat.check.findings import Account, Fate, Report, Verdict
 from compat.check.undecided import Undecided
 from compat.comparison import Comparison, Outcomes, compare
-from compat.loader.failure import Side
-from compat.loader.inputs import Input, InputKind, load, opened
+from compat.loader.inputs import Input, InputKind
 from compat.loader.jvm.warm import WarmJvms
+from compat.migration.new_job import new_job
 from compat.migration.recipe import Recipe
 from compat.migration.resolving import Resolved, resolve
 from compat.migration.telling import told_after
-from compat.plan.facts import Program, facts_of
-from compat.savepoint.load import one_job, read_old
+from compat.savepoint.load import read_old
 from compat.savepoint.names import Names
 from compat.savepoint.operators import RequestError
 from compat.state.flink import Draft, Savepoint, read_metadata, self_contained, with_references
 from compat.state.flink.header_parts import Field, StateKey
 from compat.state.flink.remapping import Remapped, Unfinished, unfinished
 from compat.state.flink.transfer import Transfer, Transferred, count_entries, write_states
-from compat.state.model.job import Refused
 
 
 class Migration(Struct, frozen=True, kw_only=True):
     """What is asked for: the savepoint, the recipe, the names of its operators, and the check that the result has to pass.
-    The check is told these names as they are afterwards.
 
-    ``check`` is of OUT and NEW. With ``copy`` all state files go along; ``keep`` is false for a dry run. An answer that is
+    ``old`` is the program that wrote it, whose classes read what only they can. ``check`` is of OUT and NEW; it is told the
+    names as they are afterwards. With ``copy`` all state files go along; ``keep`` is false for a dry run. An answer that is
     unknown passes where ``check`` lets open questions pass: ``allow_unknown``.
     """
 
@@ -40,6 +39,7 @@ class Migration(Struct, frozen=True, kw_only=True):
     recipe: Recipe
     names: Names
     check: Comparison
+    old: str | None = None
     copy: bool = False
     keep: bool = True
     allow_unknown: bool = False
@@ -67,34 +67,25 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
     ``jvms`` are for callers that have several. Raises RequestError for a recipe that does not fit, and a `SavepointError` for
     what cannot be read or written; the savepoint itself is never touched.
     """
-    savepoint = migration.draft.savepoint
-    new = _new(migration) if migration.recipe.converts else None
-    resolved = resolve(migration.recipe, savepoint, migration.names, new)
-    with unfinished(migration.check.old) as making:
+    savepoint, recipe = migration.draft.savepoint, migration.recipe
+    with ExitStack() as stack:
+        jvms = jvms or stack.enter_context(WarmJvms())
+        new = new_job(migration.check, recipe, migration.old, jvms, stack) if recipe.converts else None
+        resolved = resolve(recipe, savepoint, migration.names, new)
+        making = stack.enter_context(unfinished(migration.check.old))
         written = write_states(savepoint, resolved.transfer, making.folder)
         _require_all_met(resolved.transfer, written)
         changes = written.changes
         made = self_contained(migration.draft, changes) if migration.copy else with_references(migration.draft, changes)
         making.take(made)
         _require_counted(resolved.transfer, written, read_metadata(making.metadata))
-        names = told_after(migration.names, resolved.transfer, new)
+        names = told_after(migration.names, resolved.transfer, None if new is None else new.program)
         outcomes = compare(_of(migration.check, making, names), jvms=jvms)
         still = tuple(account for one in outcomes.outcomes for account in _open(one, migration.allow_unknown))
         passed = not still and all(_passes(one, migration.allow_unknown) for one in outcomes.outcomes)
         if passed and migration.keep:
             making.finish()
         return Migrated(resolved, written.entries, made, outcomes, still, passed, passed and migration.keep)
-
-
-def _new(migration: Migration) -> Program:
-    """The job that is to restore the savepoint, as it says how it writes its values. Raises InputError."""
-    check = migration.check
-    with opened(check.new, check.new_arguments, Side.NEW) as given:
-        plans = load(given, check.load, Side.NEW)
-    plan = one_job(plans, check.new, check.job)
-    if isinstance(plan, Refused):
-        raise RequestError(f"Flink refuses {check.new}: {plan.error.told}")
-    return facts_of(plan, name=check.new, kind=given.kind)
 
 
 def _of(check: Comparison, making: Unfinished, names: Names) -> Comparison:
@@ -104,8 +95,11 @@ def _of(check: Comparison, making: Unfinished, names: Names) -> Comparison:
 
 
 def _require_all_met(transfer: Transfer, written: Transferred) -> None:
-    """Raise RequestError for a name of a type that no serializer has: the recipe means something else."""
-    for name in (*transfer.types.classes, *transfer.types.fields):
+    """Raise RequestError for a name of a type that no serializer has: the recipe means something else.
+
+    A class may stand in values alone: where some are converted, NEW has to have it.
+    """
+    for name in (*(transfer.types.classes if not transfer.converted else ()), *transfer.types.fields):
         if name not in written.types:
             what = f"field or constant {name.name} of {name.owner}" if isinstance(name, Field) else f"class {name}"
             raise RequestError(f"No serializer in the savepoint names the {what}; compat inspect shows what is there.")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from compat.migration.new_job import NewJob
 from compat.migration.recipe import (
     ConvertKey,
     ConvertState,
@@ -21,7 +22,6 @@ from compat.migration.recipe import (
     RenameState,
 )
 from compat.migration.telling import declared, key_serializer
-from compat.plan.facts import Program
 from compat.savepoint.names import Names
 from compat.savepoint.operators import Operators, RequestError, new_id
 from compat.state.flink import NewId, OperatorState, Savepoint
@@ -45,14 +45,14 @@ class Resolved(Struct, frozen=True):
     labels: dict[str, str]
 
 
-def resolve(recipe: Recipe, savepoint: Savepoint, names: Names, new: Program | None = None) -> Resolved:
+def resolve(recipe: Recipe, savepoint: Savepoint, names: Names, new: NewJob | None = None) -> Resolved:
     """What a recipe means for a savepoint. Raises RequestError for what is open, not there, or said twice.
 
-    ``new`` is the program that says how it writes its values; only steps that convert some look at it.
+    Only steps that convert something look at ``new``.
     """
     if recipe.questions:
         raise RequestError(_open(recipe.questions))
-    resolving = _Resolving(savepoint, names)
+    resolving = _Resolving(savepoint, names, new)
     # What a state and its operator are called in NEW is known once all other steps are.
     for step in sorted(recipe.steps, key=lambda one: isinstance(one, ConvertState | ConvertKey)):
         match step:
@@ -67,9 +67,9 @@ def resolve(recipe: Recipe, savepoint: Savepoint, names: Names, new: Program | N
             case RenameField():
                 resolving.rename_field(step)
             case ConvertState():
-                resolving.convert(step, new)
+                resolving.convert(step)
             case ConvertKey():
-                resolving.convert_key(step, new)
+                resolving.convert_key(step)
     return resolving.result()
 
 
@@ -84,7 +84,9 @@ def _where(one: Open) -> str:
 
 
 class _Resolving:
-    def __init__(self, savepoint: Savepoint, names: Names) -> None:
+    def __init__(self, savepoint: Savepoint, names: Names, new: NewJob | None) -> None:
+        self._new = None if new is None else new.program
+        self._classes_of_new = None if new is None else new.classes
         self._operators = Operators(savepoint, names)
         self._names = names
         self._savepoint = savepoint
@@ -166,26 +168,26 @@ class _Resolving:
         if self._fields.setdefault(Field(step.owner, step.name), step.to) != step.to:
             raise RequestError(f"The recipe gives two names to the field {step.name} of {step.owner}.")
 
-    def convert(self, step: ConvertState, new: Program | None) -> None:
+    def convert(self, step: ConvertState) -> None:
         operator = self._operators.one(step.operator)
         for state in self._states_called(operator, step.state):
             key = StateKey(operator.id, state.name, state.kind.keyed)
             try:
                 if key in self._converted:
                     raise _NotTold("the recipe has two steps for that")
-                self._converted[key] = self._conversion(key, new, step)
+                self._converted[key] = self._conversion(key, step)
             except _NotTold as error:
                 label = self._operators.label(operator)
                 raise RequestError(
                     f"The values of the state {step.state!r} of {label} cannot be converted: {error}."
                 ) from None
 
-    def _conversion(self, key: StateKey, new: Program | None, step: ConvertState) -> Conversion:
+    def _conversion(self, key: StateKey, step: ConvertState) -> Conversion:
         """What becomes of a state's values. Raises _NotTold where OLD or NEW does not say how it writes them."""
         becomes = self._transfer().becomes(key)
         if becomes is None:
             raise _NotTold("another step drops it")
-        after = declared(becomes, new)
+        after = declared(becomes, self._new)
         fields = _fields(step)
         if not key.name.startswith(PYTHON_PREFIX):
             serializer = None if after is None or after.serializers is None else after.serializers.value
@@ -193,7 +195,9 @@ class _Resolving:
                 raise _NotTold(
                     f"NEW does not tell how it writes {becomes.name!r} of operator {becomes.operator}; jars do"
                 )
-            return SerializerConversion(serializer, fields, _options(after), self._now, step.entry)
+            return SerializerConversion(
+                serializer, fields, _options(after), self._now, step.entry, self._classes_of_new
+            )
         before = declared(key, self._names.program)
         old, now = _type_of(before), _type_of(after)
         if old is None:
@@ -202,16 +206,16 @@ class _Resolving:
             raise _NotTold("NEW does not declare its type, or another kind of state")
         return PythonConversion(old, now, fields)
 
-    def convert_key(self, step: ConvertKey, new: Program | None) -> None:
+    def convert_key(self, step: ConvertKey) -> None:
         operator = self._operators.one(step.operator)
         label = self._operators.label(operator)
         if operator.id in self._keys:
             raise RequestError(f"The recipe says twice what becomes of the keys of {label}.")
         becomes = self._ids.get(operator.id, NewId(operator.id)).id
-        serializer = key_serializer(becomes, new)
+        serializer = key_serializer(becomes, self._new)
         if serializer is None:
             raise RequestError(f"NEW does not tell how it writes the keys of {label}; jars do.")
-        self._keys[operator.id] = KeyConversion(serializer, _fields(step))
+        self._keys[operator.id] = KeyConversion(serializer, _fields(step), self._classes_of_new)
 
     def _once(self, operator: OperatorState) -> OperatorState:
         if operator.id in self._ids or operator.id in self._dropped:

@@ -11,6 +11,7 @@ from compat.savepoint.names import Names, of_program
 from compat.state.flink.header_parts import StateKey
 from compat.state.flink.transfer import Transfer
 from compat.state.model.operators import Operator
+from compat.state.model.samples import Sample
 from compat.state.model.states import State, StateScope
 from compat.state.names import PYTHON_PREFIX
 
@@ -33,7 +34,15 @@ def told_after(names: Names, transfer: Transfer, new: Program | None) -> Names:
         for operator in names.program.operators
         if operator.id not in transfer.dropped
     )
-    return of_program(replace(names.program, operators=operators))
+    samples = () if transfer.types.named else tuple(one for one in names.program.samples if _stays(one, transfer))
+    return of_program(replace(names.program, operators=operators, samples=samples))
+
+
+def _stays(sample: Sample, transfer: Transfer) -> bool:
+    """Whether what OLD's program wrote of a state is as it would be written now."""
+    touched = {*transfer.ids, *transfer.dropped, *transfer.keys}
+    named = {(key.operator, key.name) for key in (*transfer.states, *transfer.converted)}
+    return sample.operator not in touched and (sample.operator, sample.state) not in named
 
 
 def declared(state: StateKey, program: Program | None) -> State | None:

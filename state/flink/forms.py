@@ -31,6 +31,10 @@ class Unconvertible(Exception):
     """A type, or a value, that cannot be written as another one; the message says which and why."""
 
 
+class NeedsClass(Unconvertible):
+    """A value that only a class of the program reads or writes."""
+
+
 class Layout(Enum):
     """How values with parts stand in bytes."""
 
@@ -74,7 +78,7 @@ def form_of(snapshot: SerializerSnapshot) -> Form:
     try:
         read = decoder_of(snapshot).read
     except Undecodable as error:
-        raise Unconvertible(f"{error} cannot be read here") from None
+        raise NeedsClass(f"{error} cannot be read here") from None
     same = (snapshot, snapshot.subclasses)
     layout = _LAYOUTS.get(snapshot.serializer or "")
     if layout is Layout.ROW and dict(snapshot.details).get("row_kind"):
@@ -246,10 +250,10 @@ _WRITE: dict[str, Write] = {
 
 
 def bytes_of(form: Form, reader: ByteReader) -> bytes:
-    """The next value of a form, as it stands. Raises Unconvertible for one that only a class of the program reads."""
+    """The next value of a form, as it stands. Raises NeedsClass for one that only a class of the program reads."""
     begin = reader.position
     try:
         form.read(reader)
     except Undecodable as error:
-        raise Unconvertible(str(error)) from None
+        raise NeedsClass(str(error)) from None
     return reader.data[begin : reader.position]

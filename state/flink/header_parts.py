@@ -65,12 +65,14 @@ class StateForm(Struct, frozen=True):
 
 
 class HeaderParts(Struct, frozen=True):
-    """A header that was read to its end, in the bytes of its parts: the key serializer's snapshot, and each state behind its
-    name. ``met`` are the names of types that were in it and are others in these bytes."""
+    """A header that was read to its end, in the bytes of its parts: the key serializer's snapshot, each state behind its name,
+    and, as they were, the serializers of values. ``met`` are the names of types that were in it and are others in these
+    bytes."""
 
     header: BackendHeader
     key_serializer: bytes
     states: Mapping[str, bytes]
+    values: Mapping[str, bytes]
     met: frozenset[str | Field]
 
 
@@ -149,11 +151,17 @@ def _parts(
 
     keys = [within(place) for place in places if place.part is Part.KEY_SERIALIZER]
     metas = (*header.states, *header.broadcast_states)
-    states = (place for place in places if place.part is Part.STATE)
+    states = [place for place in places if place.part is Part.STATE]
     named = {
         meta.name: within(place, forms.get(meta.name, StateForm())) for meta, place in zip(metas, states, strict=True)
     }
-    return HeaderParts(header, keys[0] if keys else b"", named, frozenset(met))
+    serializers = {
+        meta.name: data[one.begin : one.end]
+        for meta, place in zip(metas, states, strict=True)
+        for one in places
+        if (one.part, one.owner) == (Part.SERIALIZER, VALUES) and place.begin <= one.begin and one.end <= place.end
+    }
+    return HeaderParts(header, keys[0] if keys else b"", named, serializers, frozenset(met))
 
 
 def _key(place: Place, data: bytes) -> str | Field | None:

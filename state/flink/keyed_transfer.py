@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
 from compat.state.flink.contents import Entry, Place, framed, places, stream_entries
-from compat.state.flink.converting import Rewrite, rewrite
+from compat.state.flink.converting import Rewrite, batches, rewrite
 from compat.state.flink.errors import NotWritten
 from compat.state.flink.handles import KeyGroupRange, KeyGroups, RelativeFile
 from compat.state.flink.header_parts import HeaderParts, StateKey, TypeNames, keyed_header, keyed_parts
@@ -111,7 +112,7 @@ def keyed_source(
     parts = keyed_parts(headers.written(handle), savepoint.path, types, forms, keys)
     found = {place.number: place for place in places(handle)}
     convert = {
-        meta.name: rewrite(savepoint, conversions[meta.name], meta)
+        meta.name: rewrite(savepoint, conversions[meta.name], meta, parts.values.get(meta.name, b""))
         for meta in parts.header.states
         if meta.name in conversions
     }
@@ -174,15 +175,18 @@ def _renumbered(
     taken: Iterable[Taken], group: int, numbers: Mapping[str, int], count: Counter[StateKey]
 ) -> Iterator[Entry]:
     for source, names in taken:
-        keys = [StateKey(source.operator, name, keyed=True) for name in source.names]
-        new = [numbers[names[name]] if name in names else None for name in source.names]
-        convert = [source.convert.get(name) for name in source.names]
-        for entry in source.groups.entries(group):
-            number = new[entry.state]
-            if number is not None:
-                count[keys[entry.state]] += 1
-                anew = convert[entry.state]
-                if anew is None:
-                    yield Entry(number, entry.key, entry.value)
-                else:
-                    yield Entry(number, entry.key + anew.map_key, anew.value(entry.value))
+        for state, members in groupby(source.groups.entries(group), lambda entry: entry.state):
+            name = source.names[state]
+            for batch in batches(members) if name in names else ():
+                count[StateKey(source.operator, name, keyed=True)] += len(batch)
+                yield from _anew(batch, numbers[names[name]], source.convert.get(name))
+
+
+def _anew(found: Iterable[Entry], number: int, rewrite: Rewrite | None) -> Iterator[Entry]:
+    """Entries of a state under its new number."""
+    if rewrite is None:
+        yield from (Entry(number, entry.key, entry.value) for entry in found)
+        return
+    entries = list(found)
+    for entry, value in zip(entries, rewrite.values([entry.value for entry in entries]), strict=True):
+        yield Entry(number, entry.key + rewrite.map_key, value)

@@ -44,7 +44,7 @@ class OperatorSource(Struct, frozen=True):
         """The bytes of an element, or of all of a broadcast state, as they are to be written."""
         found = pieces(self.savepoint, self.handle.stream, begin, self.ends[begin])
         if name in self.convert:
-            yield self.convert[name].value(b"".join(found))
+            yield from self.convert[name].values([b"".join(found)])
         else:
             yield from found
 
@@ -96,7 +96,9 @@ def operator_source(
             )
     metas = (*parts.header.states, *parts.header.broadcast_states)
     convert = {
-        meta.name: rewrite(savepoint, conversions[meta.name], meta) for meta in metas if meta.name in conversions
+        meta.name: rewrite(savepoint, conversions[meta.name], meta, parts.values.get(meta.name, b""))
+        for meta in metas
+        if meta.name in conversions
     }
     modes = {name: mode for name, one in conversions.items() if (mode := one.form.options.get(MODE))}
     handle = replace(

@@ -7,7 +7,6 @@ To Flink these are byte arrays: a value state is a list with one of them, and ea
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -15,11 +14,11 @@ from msgspec import Struct
 
 from compat.state.flink import forms
 from compat.state.flink.binary import ByteReader
-from compat.state.flink.forms import Form, Layout, Unconvertible, Write
+from compat.state.flink.forms import Form, Layout, NeedsClass, Unconvertible, Write
 from compat.state.flink.header_parts import StateForm
 from compat.state.flink.headers import KIND, VALUES, StateMeta
 from compat.state.flink.python_values import coder_of
-from compat.state.flink.transcoding import Fields, Held, Transcode, in_state, transcoder
+from compat.state.flink.transcoding import Convert, Fields, Held, Transcode, in_state, transcoder
 from compat.state.flink.values import Undecodable, ttl_inside
 from compat.state.types import (
     ExternalTypeInfo,
@@ -40,7 +39,7 @@ def form_of_type(type: TypeInformation) -> Form:
     try:
         read = coder_of(type, lambda data: data)
     except Undecodable as error:
-        raise Unconvertible(f"{error} cannot be read here") from None
+        raise NeedsClass(f"{error} cannot be read here") from None
     layout, parts, names = _parts(type)
     write = _WRITE.get(type.kind) if layout is None else None
     return Form(str(type), type, read, write, layout, tuple(map(form_of_type, parts)), names)
@@ -104,11 +103,11 @@ class PythonConversion(Struct, frozen=True):
         """Nothing: keys stay."""
         return b""
 
-    def converter(self, meta: StateMeta) -> Callable[[bytes], bytes]:
+    def converter(self, meta: StateMeta, serializer: bytes) -> Convert:
         """What writes the values of a state anew. Raises Unconvertible."""
-        serializer = meta.serializer(VALUES)
+        arrays = meta.serializer(VALUES)
         kind = meta.option(KIND) or "VALUE"
-        if serializer is None or kind not in ("LIST", "MAP"):
+        if arrays is None or kind not in ("LIST", "MAP"):
             raise Unconvertible("no state of PyFlink's process mode")
         old, new = self.old, self.new
         if isinstance(old, MapTypeInfo) and isinstance(new, MapTypeInfo) and kind == "MAP":
@@ -118,8 +117,9 @@ class PythonConversion(Struct, frozen=True):
         elif kind == "MAP":
             raise Unconvertible("a state that is no map before or after")
         convert = transcoder(form_of_type(old), form_of_type(new), self.fields)
-        held = Held(kind, ttl_inside(serializer.nested[-1]) is not None)
-        return in_state(held, held, _in_arrays(convert))
+        held = Held(kind, ttl_inside(arrays.nested[-1]) is not None)
+        one = in_state(held, held, _in_arrays(convert))
+        return lambda values: [one(value) for value in values]
 
 
 def _in_arrays(convert: Transcode) -> Transcode:

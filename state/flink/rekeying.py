@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.contents import Entry, prefix_of
+from compat.state.flink.converting import batches
 from compat.state.flink.errors import NotWritten
-from compat.state.flink.forms import Unconvertible, form_of
+from compat.state.flink.forms import Form, Unconvertible, form_of
 from compat.state.flink.headers import QUEUE
 from compat.state.flink.java_hashes import hash_of
 from compat.state.flink.keyed_entries import KeyedLayout, layouts_of
 from compat.state.flink.keyed_transfer import KeyedSource
 from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
-from compat.state.flink.transcoding import Fields, transcoder
+from compat.state.flink.transcoding import Classes, Fields, Transcode, left_over, transcoder
 from compat.state.flink.values import Decoder, Undecodable, decoder_of
 from compat.state.key_groups import murmur_hash
 
@@ -28,18 +30,18 @@ _TIME = 8
 """Bytes of the time that stands before the key of a timer (`TimerSerializer`)."""
 _MOST_HELD = 32 << 20
 """Bytes of entries that are held before they are written to the files of their key groups."""
-_KEYS_REMEMBERED = 1 << 16
 
-Anew = Callable[[bytes], tuple[int, bytes]]
-"""Gives the hash code and the bytes of the key that one becomes."""
+Anew = Callable[[Sequence[bytes]], Iterable[tuple[int, bytes]]]
+"""Gives the hash codes and the bytes of the keys that some become, in their order."""
 
 
 class KeyConversion(Struct, frozen=True):
     """The keys of an operator as another serializer of Flink's writes them: its snapshot, as `writeVersionedSnapshot` gives
-    it, and what becomes of the fields of records."""
+    it, and what becomes of the fields of records. ``classes`` tell hash codes that are not known here."""
 
     serializer: bytes
     fields: Fields = Fields()
+    classes: Classes | None = None
 
     @property
     def key(self) -> SerializerSnapshot:
@@ -49,16 +51,30 @@ class KeyConversion(Struct, frozen=True):
     def converter(self, old: SerializerSnapshot) -> Anew:
         """What gives the keys anew. Raises Unconvertible."""
         new = form_of(self.key)
-        hashed, convert = hash_of(new), transcoder(form_of(old), new, self.fields)
+        hashes, convert = self._hashes(new), transcoder(form_of(old), new, self.fields)
 
-        def anew(data: bytes) -> tuple[int, bytes]:
-            reader = ByteReader(data, "a key")
-            written = convert(reader)
-            if reader.remaining:
-                reader.damaged(f"{reader.remaining} bytes left over", "another serializer wrote this key")
-            return hashed(new.read(ByteReader(written, "a key"))), written
+        def anew(keys: Sequence[bytes]) -> Iterable[tuple[int, bytes]]:
+            written = [_whole(convert, key) for key in keys]
+            return zip(hashes(written), written, strict=True)
 
         return anew
+
+    def _hashes(self, new: Form) -> Callable[[Sequence[bytes]], list[int]]:
+        """What gives the hash codes of keys: rules of Java that are known here, or else NEW's classes."""
+        try:
+            code = hash_of(new)
+        except Unconvertible:
+            if self.classes is None:
+                raise
+            return partial(self.classes.hashes, self.serializer)
+        return lambda keys: [code(new.read(ByteReader(key, "a key"))) for key in keys]
+
+
+def _whole(convert: Transcode, data: bytes) -> bytes:
+    """A key anew, of which nothing is left over."""
+    reader = ByteReader(data, "a key")
+    written = convert(reader)
+    return left_over(reader) if reader.remaining else written
 
 
 def regrouped(sources: Sequence[KeyedSource], conversion: KeyConversion, folder: str) -> KeyedSource:
@@ -94,7 +110,7 @@ class _Rekeying:
         if header.key_serializer is None:
             raise Unconvertible("keys without a serializer")
         self._source = source
-        self._anew = lru_cache(_KEYS_REMEMBERED)(conversion.converter(header.key_serializer))
+        self._anew = conversion.converter(header.key_serializer)
         self._prefix = prefix_of(source.max_parallelism)
         self._layouts = [_readable(layout) for layout in layouts_of(header, framed=True)]
         self._variable = decoder_of(conversion.key).length < 0
@@ -102,24 +118,41 @@ class _Rekeying:
     def into(self, groups: _Spilled) -> None:
         """Put all entries into their new key groups."""
         for number in self._source.groups.numbers:
-            for entry in self._source.groups.entries(number):
-                groups.add(*self._moved(entry))
+            for batch in batches(self._source.groups.entries(number)):
+                parts = [self._parts(entry) for entry in batch]
+                keys = list({part.key for part in parts})
+                becomes = dict(zip(keys, self._anew(keys), strict=True))
+                for entry, part in zip(batch, parts, strict=True):
+                    groups.add(*self._moved(entry, part, *becomes[part.key]))
 
-    def _moved(self, entry: Entry) -> tuple[int, Entry]:
+    def _parts(self, entry: Entry) -> _Parts:
+        """The parts of an entry's key, without lengths that may be behind them."""
         layout = self._layouts[entry.state]
-        queue = layout.kind == QUEUE
         reader = ByteReader(entry.key, self._source.savepoint.path, start=self._prefix)
-        time = reader.raw(_TIME, "a time") if queue else b""
-        lengths = layout.ambiguous and not queue
-        hashed, key = self._anew(_part(reader, layout.key, lengths))
+        if layout.kind == QUEUE:
+            time, lengths = reader.raw(_TIME, "a time"), False
+        else:
+            time, lengths = b"", layout.ambiguous
+        key = _part(reader, layout.key, lengths)
         namespace = _part(reader, layout.namespace, lengths)
-        if self._variable and layout.namespace.length < 0 and not queue:
+        return _Parts(time, key, namespace, reader.raw(reader.remaining, "a map key"))
+
+    def _moved(self, entry: Entry, part: _Parts, hashed: int, key: bytes) -> tuple[int, Entry]:
+        layout, namespace = self._layouts[entry.state], part.namespace
+        if self._variable and layout.namespace.length < 0 and layout.kind != QUEUE:
             key, namespace = key + _length(key), namespace + _length(namespace)
-        rest = reader.raw(reader.remaining, "a map key")
         group = murmur_hash(hashed) % self._source.max_parallelism
-        return group, Entry(
-            entry.state, group.to_bytes(self._prefix, "big") + time + key + namespace + rest, entry.value
-        )
+        prefix = group.to_bytes(self._prefix, "big")
+        return group, Entry(entry.state, prefix + part.time + key + namespace + part.map_key, entry.value)
+
+
+class _Parts(NamedTuple):
+    """The parts of an entry's key: of a timer its time first; the key, the namespace, of a map the key in it."""
+
+    time: bytes
+    key: bytes
+    namespace: bytes
+    map_key: bytes
 
 
 def _readable(layout: KeyedLayout | Undecodable) -> KeyedLayout:

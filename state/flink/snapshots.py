@@ -67,6 +67,15 @@ class SerializerSnapshot(Struct, frozen=True):
         return tuple(getattr(self, name) for name in names)
 
 
+def classes_in(serializer: SerializerSnapshot) -> frozenset[str]:
+    """The names of the classes of the program that a serializer and those within it are for."""
+    details = dict(serializer.details)
+    own = (details[name] for name in ("pojo_class", "enum_class", "case_class", "serialized_class") if name in details)
+    within = (classes_in(one) for one in (*serializer.nested, *(one for _, one in serializer.subclasses)))
+    named = (*map(str, own), *(name for name, _ in serializer.subclasses), *serializer.texts("registrations"))
+    return frozenset(named).union(*within)
+
+
 Nested = list[SerializerSnapshot]
 Body = Callable[[ByteReader, SerializerSnapshot, int], SerializerSnapshot]
 

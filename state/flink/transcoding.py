@@ -8,18 +8,21 @@ field. What has no rule here is refused.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from compat.state.flink.binary import ByteReader
-from compat.state.flink.forms import Form, Layout, Unconvertible, alone, bytes_of, form_of
+from compat.state.flink.forms import Form, Layout, NeedsClass, Unconvertible, alone, bytes_of, form_of
 from compat.state.flink.header_parts import StateForm
 from compat.state.flink.headers import KIND, VALUES, StateMeta
 from compat.state.flink.snapshots import LAYOUT, SerializerSnapshot, read_versioned
 from compat.state.flink.values import read_mask, ttl_inside
+
+Convert = Callable[[Sequence[bytes]], list[bytes]]
+"""Gives values as NEW writes them, in their order."""
 
 Transcode = Callable[[ByteReader], bytes]
 """Reads one value as OLD wrote it and gives it as NEW writes it."""
@@ -55,8 +58,18 @@ class Conversion(Protocol):
     def map_key(self) -> bytes:
         """What comes behind each key, where what was a value is an entry of a map now."""
 
-    def converter(self, meta: StateMeta) -> Callable[[bytes], bytes]:
-        """What writes the values of a state anew. Raises Unconvertible."""
+    def converter(self, meta: StateMeta, serializer: bytes) -> Convert:
+        """What writes the values of a state anew; ``serializer`` is theirs as the header has it. Raises Unconvertible."""
+
+
+class Classes(Protocol):
+    """The classes of OLD and NEW, which read and write what is not read here. All raise Unconvertible."""
+
+    def convert(self, old: bytes, new: bytes, kind: str, fields: Fields, values: Sequence[bytes]) -> list[bytes]:
+        """Values of a state of some kind, read by one serializer and written by another one."""
+
+    def hashes(self, serializer: bytes, keys: Sequence[bytes]) -> list[int]:
+        """The hash codes of keys."""
 
 
 class SerializerConversion(Struct, frozen=True):
@@ -64,7 +77,7 @@ class SerializerConversion(Struct, frozen=True):
 
     ``serializer`` is its snapshot as `writeVersionedSnapshot` gives it, ``options`` are the header's that are others now (see
     `KIND`, `MODE`), ``fields`` what becomes of the fields of records. Values that had no time of last use get ``now``, in
-    milliseconds. ``entry`` is the key in a map of what was a single value.
+    milliseconds. ``entry`` is the key in a map of what was a single value. ``classes`` write what is not read here.
     """
 
     serializer: bytes
@@ -72,6 +85,7 @@ class SerializerConversion(Struct, frozen=True):
     options: Mapping[str, str] = {}
     now: int = 0
     entry: Constant = None
+    classes: Classes | None = None
 
     @property
     def form(self) -> StateForm:
@@ -87,11 +101,41 @@ class SerializerConversion(Struct, frozen=True):
     def _new(self) -> SerializerSnapshot:
         return read_versioned(ByteReader(self.serializer, "NEW's serializer"), 0)
 
-    def converter(self, meta: StateMeta) -> Callable[[bytes], bytes]:
+    def converter(self, meta: StateMeta, serializer: bytes) -> Convert:
         """What writes the values of a state anew. Raises Unconvertible."""
-        old, new = meta.serializer(VALUES), self._new
+        old = meta.serializer(VALUES)
         if old is None:
             raise Unconvertible("a state without a serializer")
+        by_classes = self._by(self.classes, meta, serializer[_COUNT.size :])
+        try:
+            one = self._here(meta, old, self._new)
+        except NeedsClass:
+            if by_classes is None:
+                raise
+            return by_classes
+        except Unconvertible as error:
+            if by_classes is None:
+                raise
+            return _unless(by_classes, error)
+
+        def convert(values: Sequence[bytes]) -> list[bytes]:
+            try:
+                return [one(value) for value in values]
+            except NeedsClass:
+                if by_classes is None:
+                    raise
+                return by_classes(values)
+
+        return convert
+
+    def _by(self, classes: Classes | None, meta: StateMeta, old: bytes) -> Convert | None:
+        """What writes the values by classes of the program; None where these do not: for another kind, or a broadcast state."""
+        kind = meta.option(KIND) or "VALUE"
+        if classes is None or meta.type == "BROADCAST" or self.options.get(KIND, kind) != kind:
+            return None
+        return lambda values: classes.convert(old, self.serializer, kind, self.fields, values)
+
+    def _here(self, meta: StateMeta, old: SerializerSnapshot, new: SerializerSnapshot) -> Callable[[bytes], bytes]:
         if meta.type == "OPERATOR":
             return _alone(transcoder(form_of(old), form_of(new), self.fields))
         if meta.type == "BROADCAST":
@@ -111,6 +155,18 @@ class SerializerConversion(Struct, frozen=True):
         elif before.kind == "LIST" != after.kind and form_now.layout is Layout.LIST:
             after, form_now = replace(after, listed=True), form_now.parts[0]
         return in_state(before, after, transcoder(form, form_now, self.fields), self.now)
+
+
+def _unless(by_classes: Convert, why: Unconvertible) -> Convert:
+    """What writes values by classes; where these do not either, the first reason is the one to be told."""
+
+    def convert(values: Sequence[bytes]) -> list[bytes]:
+        try:
+            return by_classes(values)
+        except Unconvertible:
+            raise why from None
+
+    return convert
 
 
 class Held(Struct, frozen=True):
@@ -163,16 +219,17 @@ def _elements(reader: ByteReader, held: Held, convert: Transcode) -> Iterator[tu
             time = reader.raw(_TIME.size, "a time") if held.timed else None
             yield time, convert(reader)
             if reader.remaining and reader.raw(1, "a comma") != _DELIMITER:
-                _left_over(reader)
+                left_over(reader)
         return
     time = reader.raw(_TIME.size, "a time") if held.timed else None
     for _ in range(reader.count("elements", 1) if held.listed else 1):
         yield time, convert(reader)
     if reader.remaining:
-        _left_over(reader)
+        left_over(reader)
 
 
-def _left_over(reader: ByteReader) -> NoReturn:
+def left_over(reader: ByteReader) -> NoReturn:
+    """Raise DamagedSavepoint for bytes that no value takes."""
     reader.damaged(f"{reader.remaining} bytes left over", "another serializer wrote this than the header says")
 
 
@@ -182,7 +239,7 @@ def _alone(convert: Transcode) -> Callable[[bytes], bytes]:
     def whole(data: bytes) -> bytes:
         reader = ByteReader(data, "an element")
         written = convert(reader)
-        return written if not reader.remaining else _left_over(reader)
+        return written if not reader.remaining else left_over(reader)
 
     return whole
 
@@ -281,7 +338,7 @@ class _Record:
             if flags & 1:
                 return None
             if flags != _NO_SUBCLASS:
-                raise Unconvertible("an object of a subclass")
+                raise NeedsClass("an object of a subclass")
             return {name: None if reader.boolean() else bytes_of(form, reader) for name, form in fields}
         row_kind, nulls = read_mask(reader, len(fields), kind=self._old.layout is Layout.ROW_OF_CHANGES)
         if row_kind:

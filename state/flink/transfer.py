@@ -23,13 +23,14 @@ from msgspec import Struct
 from compat.state.flink import keyed_transfer, operator_transfer
 from compat.state.flink.errors import NotWritten, UnknownOperator
 from compat.state.flink.handles import KeyGroups, OperatorStream
-from compat.state.flink.header_parts import Field, StateKey, TypeNames
+from compat.state.flink.header_parts import Field, HeaderParts, StateKey, TypeNames
 from compat.state.flink.keyed_transfer import KeyedSource, keyed_source, write_keyed_state
 from compat.state.flink.operator_transfer import OperatorSource, of_subtask, operator_source, write_operator_state
 from compat.state.flink.rekeying import KeyConversion, regrouped
 from compat.state.flink.remapping import writing
 from compat.state.flink.rewriting import Changes, Handles, NewId, NewOperator
 from compat.state.flink.savepoint import OperatorState, Savepoint
+from compat.state.flink.snapshots import classes_in
 from compat.state.flink.states import HeaderReader
 from compat.state.flink.transcoding import Conversion
 from compat.state.key_groups import key_groups_of_subtask
@@ -148,8 +149,16 @@ class _Owner:
 
     def met(self) -> frozenset[str | Field]:
         """The names of types that are in its headers and become others."""
-        parts = (*(source.parts for source in self.keyed), *(source.parts for source in self.managed))
-        return frozenset[str | Field]().union(*(one.met for one in parts))
+        parts = [*(source.parts for source in self.keyed), *(source.parts for source in self.managed)]
+        found = frozenset[str | Field]().union(*(one.met for one in parts))
+        return found | {name for one in parts for name in self._named_in_converted(one)}
+
+    def _named_in_converted(self, parts: HeaderParts) -> Iterator[str]:
+        """The classes that become others as values are read and written: the header has not their serializers any more."""
+        for meta in (*parts.header.states, *parts.header.broadcast_states):
+            if meta.name in self._conversions[True] or meta.name in self._conversions[False]:
+                classes = {name for _, serializer in meta.serializers for name in classes_in(serializer)}
+                yield from classes & self._types.classes.keys()
 
 
 Names = dict[str, str]

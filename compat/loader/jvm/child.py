@@ -21,12 +21,15 @@ from compat.loader.descendants import end_all_below, keep_orphans
 from compat.loader.jvm.bridge import Java, array_of, described, flink, java, user_frames
 from compat.loader.jvm.call_sites import Places
 from compat.loader.jvm.capture import take_jobs
+from compat.loader.jvm.converting import Converters
 from compat.loader.jvm.environments import Environments
 from compat.loader.jvm.jobs import NoStreamGraph, build_job
 from compat.loader.jvm.messages import (
     PRINTED,
     Build,
     Command,
+    Convert,
+    Converted,
     Crash,
     Ended,
     JarProgram,
@@ -294,6 +297,17 @@ def _restored(command: Restore, built: list[Built]) -> Restored:
         return Restored(failure=_unexpected(error, job.flink))
 
 
+def _converted(command: Convert, built: list[Built], converters: Converters) -> Converted:
+    """Do a conversion; gives its answer."""
+    if command.job >= len(built):
+        return Converted(failure="there is no such job")
+    job = built[command.job]
+    try:
+        return converters.convert(command, job)
+    except Exception as error:
+        return Converted(failure=_unexpected(error, job.flink))
+
+
 def _savepoint(command: Restore) -> Savepoint:
     """OLD's state. Raises SavepointError."""
     if command.metadata:
@@ -310,15 +324,18 @@ def main(arguments: list[str]) -> None:
     out = _Out(descriptor)
     place = _workplace(request)
     built: list[Built] = []
+    converters = Converters()
     while (command := commands.next()) is not None:
-        answer: Ended | Restored
+        answer: Ended | Restored | Converted
         match command:
             case Restore():
                 answer = _restored(command, built)
+            case Convert():
+                answer = _converted(command, built, converters)
             case Build() if isinstance(place, Crash):
                 answer = Ended(crash=place)
             case Build(program=program):
-                built = []  # what the program before held may go
+                built, converters = [], Converters()  # what the program before held may go
                 answer, built = _build(program, place, out)
                 os.write(sys.stderr.fileno(), PRINTED)
         commands.done()

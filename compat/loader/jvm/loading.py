@@ -21,7 +21,17 @@ from compat.loader.jvm.distribution import FlinkPlaces, find_flink
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import check_jar, failed, of_another_version, refused
 from compat.loader.jvm.java import find_java
-from compat.loader.jvm.messages import CompiledPlan, JarProgram, Program, PyFlinkProgram, Restore, Restored, SqlScript
+from compat.loader.jvm.messages import (
+    CompiledPlan,
+    Convert,
+    Converted,
+    JarProgram,
+    Program,
+    PyFlinkProgram,
+    Restore,
+    Restored,
+    SqlScript,
+)
 from compat.loader.jvm.plans import plan_of, refused_by, refused_of
 from compat.loader.jvm.process import JvmOptions, JvmOutcome, JvmProcess, Setup
 from compat.loader.jvm.pyflink.choosing import choose
@@ -82,6 +92,13 @@ class FlinkLoading:
             self._build_again(self._jvms.take(self._setup))
         else:
             self._building.restore(wanted)
+
+    def convert(self, wanted: Convert) -> Converted | None:
+        """Have values written by the program's classes, once it has finished; no other program was begun since.
+
+        None if the JVM ended, or its time was up.
+        """
+        return self._building.convert(wanted)
 
     def finish(self, side: Side | None = None) -> FlinkJobs:
         """The plans, and the answers to the restores. Raises InputError."""

@@ -484,7 +484,15 @@ class Restored(Struct, frozen=True, kw_only=True, tag="restored"):
     failure: str = ""
 
 
-Message = Restored | Submitted | Stuck | Ended
+class Converted(Struct, frozen=True, kw_only=True, tag="converted"):
+    """The answer to a :class:`Convert`: values or hash codes in their order; ``failure`` says why there are none."""
+
+    values: tuple[bytes, ...] = ()
+    hashes: tuple[int, ...] = ()
+    failure: str = ""
+
+
+Message = Restored | Converted | Submitted | Stuck | Ended
 
 
 class JarProgram(Struct, frozen=True, kw_only=True, tag="jar"):
@@ -584,4 +592,26 @@ class Restore(Struct, frozen=True, kw_only=True, tag="restore"):
     samples: tuple[Sample, ...] = ()
 
 
-Command = Build | Restore
+class Convert(Struct, frozen=True, kw_only=True, tag="convert"):
+    """A task of the child: write values with the classes of a job of the program that it has built last.
+
+    ``new`` and ``old`` are snapshots of serializers, as ``writeVersionedSnapshot`` writes them, ``kind`` is that of the state;
+    ``classpath`` are OLD's jars, if its classes are to read the values. ``fields``, ``constants`` and ``without`` are those of
+    recipes, ``classes`` OLD's classes that have other names. With ``hashes`` the values are keys of NEW's, whose hash codes are
+    wanted.
+    """
+
+    job: int = 0
+    classpath: tuple[str, ...] = ()
+    old: bytes = b""
+    new: bytes
+    kind: str = "VALUE"
+    hashes: bool = False
+    fields: dict[str, str] = {}
+    constants: dict[str, bool | int | float | str | None] = {}
+    without: tuple[str, ...] = ()
+    classes: dict[str, str] = {}
+    values: tuple[bytes, ...] = ()
+
+
+Command = Build | Restore | Convert

@@ -25,6 +25,8 @@ from compat.loader.jvm.java import Java
 from compat.loader.jvm.messages import (
     PRINTED,
     Build,
+    Convert,
+    Converted,
     Crash,
     Ended,
     JavaFrame,
@@ -97,12 +99,20 @@ class Building:
     stuck: Stuck | None = None
     ended: Ended | None = None
     restored: list[Restored] = field(default_factory=list)
+    converted: list[Converted] = field(default_factory=list)
     said: str = ""
 
     def restore(self, wanted: Restore) -> None:
         """Have OLD's state restored into a job of this program, which is the last that its JVM was told to build."""
         assert self.number == self.jvm.builds
         self.jvm._tell(wanted, self)
+
+    def convert(self, wanted: Convert) -> Converted | None:
+        """Have values written by the classes of this program, and wait for them; None if the JVM ended, or its time was up."""
+        assert self.number == self.jvm.builds
+        self.jvm._tell(wanted, self)
+        self.jvm._wait(self)
+        return self.converted.pop() if self.converted else None
 
     def outcome(self) -> JvmOutcome | None:
         """Wait for the program and the restores into it; None if the JVM had ended before it came to the program."""
@@ -214,7 +224,7 @@ class JvmProcess:
         self._interpreter.end()
         shutil.rmtree(self._folder, ignore_errors=True)
 
-    def _write(self, command: Request | Build | Restore) -> None:
+    def _write(self, command: Request | Build | Restore | Convert) -> None:
         """Give the child a command; one that has died tells so by its pipes."""
         assert self._interpreter.process.stdin is not None
         with suppress(BrokenPipeError):
@@ -227,7 +237,7 @@ class JvmProcess:
         with suppress(BrokenPipeError):
             self._interpreter.process.stdin.close()
 
-    def _tell(self, command: Build | Restore, building: Building) -> None:
+    def _tell(self, command: Build | Restore | Convert, building: Building) -> None:
         seconds = self.setup.options.timeout + _MARGIN
         if isinstance(command, Restore) and command.limit is not None:
             seconds += command.limit.seconds
@@ -313,6 +323,8 @@ class JvmProcess:
                     building.said = said(bytes(own))
                 case Restored() if not is_build:
                     building.restored.append(message)
+                case Converted() if not is_build:
+                    building.converted.append(message)
                 case _:
                     return  # nobody asked for it
             self._asked.popleft()

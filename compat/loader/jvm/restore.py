@@ -258,12 +258,19 @@ def _lost(snapshot: Java) -> Iterator[tuple[str, str]]:
         for name, entry in member(member(data, "fieldSerializerSnapshots"), "underlyingMap").items():
             if member(entry, "key") is None:
                 yield cls, str(name)
-            if (inner := member(entry, "value")) is not None:
-                yield from _lost(inner)
+    for inner in nested_snapshots(snapshot):
+        yield from _lost(inner)
+
+
+def nested_snapshots(snapshot: Java) -> Iterator[Java]:
+    """The snapshots within one: of the fields of a POJO, of the parts of a composite serializer."""
+    if is_a(snapshot, _POJO):
+        fields = member(member(snapshot, "snapshotData"), "fieldSerializerSnapshots")
+        found = (member(entry, "value") for entry in member(fields, "underlyingMap").values())
+        yield from (one for one in found if one is not None)
     elif is_a(snapshot, COMPOSITE):
         delegate = member(snapshot, "nestedSerializersSnapshotDelegate")
-        for inner in () if delegate is None else delegate.getNestedSerializerSnapshots():
-            yield from _lost(inner)
+        yield from () if delegate is None else delegate.getNestedSerializerSnapshots()
 
 
 def _resolved(answer: Java) -> Resolved:

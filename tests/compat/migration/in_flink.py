@@ -21,7 +21,7 @@ from compat.loader.inputs import FlinkJars, LoadOptions
 from compat.loader.jvm.warm import WarmJvms
 from compat.migration.migrating import Migrated, Migration, migrate
 from compat.migration.proposing import propose
-from compat.migration.recipe import ConvertKey, ConvertState, Open, Recipe
+from compat.migration.recipe import ConvertKey, ConvertState, Open, Recipe, RenameClass, Step
 from compat.savepoint.names import Names
 from compat.savepoint.operators import RequestError
 from compat.state.flink import SavepointError, read_draft, read_metadata
@@ -57,19 +57,34 @@ def answered(report: Report, name: str) -> Iterator[Recipe]:
     if any(isinstance(one.step, Open) and not one.instead for one in proposed):
         return
     if name in ANSWERS:
-        yield Recipe(steps=(ANSWERS[name],))
+        yield Recipe(steps=ANSWERS[name])
     for at in (0, -1):
         steps = (one.instead[at] if isinstance(one.step, Open) else one.step for one in proposed)
         yield Recipe(steps=tuple(steps))
 
 
-ANSWERS = {
-    "tuple_to_pojo": ConvertState(operator="val", state="st", fields={"name": "f0", "n": "f1"}, constants={"last": 7}),
-    "tuple_arity": ConvertState(operator="val", state="st", constants={"f2": 5}),
-    "key_tuple_to_single": ConvertKey(operator="count", single="f0"),
-    "value_to_map": ConvertState(operator="fn", state="st", entry="k0"),
+ANSWERS: dict[str, tuple[Step, ...]] = {
+    "tuple_to_pojo": (
+        ConvertState(operator="val", state="st", fields={"name": "f0", "n": "f1"}, constants={"last": 7}),
+    ),
+    "tuple_arity": (ConvertState(operator="val", state="st", constants={"f2": 5}),),
+    "kryo_field_removed": (ConvertState(operator="val", state="st", without=("extra",)),),
+    "kryo_field_renamed_longs": (ConvertState(operator="val", state="st", fields={"zz": "aa"}),),
+    "kryo_registered": (ConvertState(operator="val", state="st"),),
+    "kryo_same": (ConvertState(operator="val", state="st"),),
+    "enum_in_kryo_reordered": (ConvertState(operator="val", state="st"),),
+    "pojo_subclass_field_added": (ConvertState(operator="val", state="st", constants={"extra": 9}),),
+    "key_pojo_field_added": (ConvertKey(operator="count", constants={"region": 0}),),
+    "key_pojo_field_removed": (ConvertKey(operator="count", without=("region",)),),
+    "key_pojo_hash_changed": (ConvertKey(operator="count"),),
+    "key_tuple_to_single": (ConvertKey(operator="count", single="f0"),),
+    "value_to_map": (ConvertState(operator="fn", state="st", entry="k0"),),
+    "pojo_subclass_renamed": (
+        RenameClass(name="PojoSubclassRenamed$D", to="PojoSubclassRenamed$E"),
+        ConvertState(operator="val", state="st"),
+    ),
 }
-"""Conversions that need to be told what new fields begin with, or the key of what becomes an entry of a map."""
+"""What a person has to say: what fields become and begin with, the key of what becomes an entry of a map."""
 
 
 def migrated(pair: Mapping[str, Any], out: str, jvms: WarmJvms) -> tuple[Recipe, Migrated] | None:
@@ -80,7 +95,8 @@ def migrated(pair: Mapping[str, Any], out: str, jvms: WarmJvms) -> tuple[Recipe,
         return None
     draft = read_draft(read_metadata(saved))
     for recipe in answered(report, pair["name"]):
-        asked = Migration(draft=draft, recipe=recipe, names=Names(), check=check_of(pair, out), allow_unknown=True)
+        check, old = check_of(pair, out), str(JAVA / pair["version"] / pair["name"] / "old.jar")
+        asked = Migration(draft=draft, recipe=recipe, names=Names(), check=check, old=old, allow_unknown=True)
         try:
             done = migrate(asked, jvms)
         except (RequestError, SavepointError):

@@ -86,7 +86,8 @@ def test_types_that_no_rule_joins_are_refused(old: TypeInformation, new: TypeInf
 def converter(kind: str, serializer: bytes, conversion: PythonConversion) -> Callable[[bytes], bytes]:
     header = w.keyed_header(w.state_meta("s", 0, {"KEYED_STATE_TYPE": kind}, VALUE_SERIALIZER=serializer))
     (meta,) = read_keyed_header(header, "").states
-    return conversion.converter(meta)
+    convert = conversion.converter(meta, serializer)
+    return lambda value: convert([value])[0]
 
 
 LISTS = w.composite(w.BASE + "ListSerializerSnapshot", BYTES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from compat.state.flink.errors import SavepointError
 from compat.state.flink.forms import Unconvertible, form_of
 from compat.state.flink.headers import KIND, MODE, read_keyed_header, read_operator_header
 from compat.state.flink.snapshots import SerializerSnapshot
-from compat.state.flink.transcoding import Fields, Held, SerializerConversion, in_state, transcoder
+from compat.state.flink.transcoding import Convert, Fields, Held, SerializerConversion, in_state, transcoder
 from compat.state.flink.values import decoder_of
 from tests.state.flink import writer as w
 
@@ -212,7 +213,12 @@ def converter(kind: str, old: bytes, new: bytes, becomes: str | None = None, **m
     """What writes the values of a state anew whose header has one serializer, and NEW another one, or another kind."""
     header = w.keyed_header(w.state_meta("s", 0, {KIND: kind}, VALUE_SERIALIZER=old))
     (meta,) = read_keyed_header(header, "").states
-    return SerializerConversion(new, options={KIND: becomes or kind}, **more).converter(meta)
+    return alone(SerializerConversion(new, options={KIND: becomes or kind}, **more).converter(meta, w.integer(2) + old))
+
+
+def alone(convert: Convert):
+    """The same for one value."""
+    return lambda value: convert([value])[0]
 
 
 def ttl(inner: bytes) -> bytes:
@@ -304,13 +310,60 @@ def test_a_list_of_several_elements_is_no_single_value() -> None:
         convert(w.long(1) + b"," + w.long(2))
 
 
+class OwnClasses:
+    """Classes that write every value as this."""
+
+    def __init__(self, written: bytes | None = b"new") -> None:
+        self._written = written
+        self.asked: list[tuple[bytes, bytes, str]] = []
+
+    def convert(self, old: bytes, new: bytes, kind: str, fields: Fields, values: Sequence[bytes]) -> list[bytes]:
+        self.asked.append((old, new, kind))
+        if self._written is None:
+            raise Unconvertible("the classes do not")
+        return [self._written for _ in values]
+
+    def hashes(self, serializer: bytes, keys: Sequence[bytes]) -> list[int]:
+        return [len(key) for key in keys]
+
+
+KRYO = w.snapshot(f"{RUNTIME}kryo.KryoSerializerSnapshot", 2, w.utf("acme.P") + w.optional_map() * 3)
+
+
+def test_what_only_a_class_reads_is_left_to_the_classes() -> None:
+    classes = OwnClasses()
+    assert converter("LIST", lists(KRYO), lists(L), classes=classes)(b"kryo") == b"new"
+    assert classes.asked == [(lists(KRYO), lists(L), "LIST")]
+    with pytest.raises(Unconvertible, match="cannot be read here"):
+        converter("VALUE", KRYO, L)
+    with pytest.raises(Unconvertible, match="cannot be read here"):
+        converter("VALUE", KRYO, lists(L), "LIST", classes=classes)
+
+
+def test_what_no_rule_joins_is_left_to_the_classes_and_told_as_it_was() -> None:
+    assert converter("VALUE", lists(L), L, classes=OwnClasses())(w.integer(0)) == b"new"
+    with pytest.raises(Unconvertible, match="List does not become Long"):
+        converter("VALUE", lists(L), L, classes=OwnClasses(None))(w.integer(0))
+
+
+def test_a_value_that_does_not_fit_is_not_left_to_the_classes() -> None:
+    with pytest.raises(Unconvertible, match="is not between"):
+        converter("VALUE", L, I, classes=OwnClasses())(w.long(1 << 40))
+
+
+def test_an_object_of_a_subclass_is_left_to_the_classes() -> None:
+    old, new = (w.pojo("acme.P", a=value) for value in (L, I))
+    assert converter("VALUE", old, new, classes=OwnClasses())(b"\2\0" + w.long(5)) == b"\2\0" + w.integer(5)
+    assert converter("VALUE", old, new, classes=OwnClasses())(b"\4" + w.utf("acme.Q") + b"\2\0" + w.long(5)) == b"new"
+
+
 def of_operator(type: int, *, keys: bytes | None = None, **given: Any):
     serializers = {"VALUE_SERIALIZER": L} | ({} if keys is None else {"KEY_SERIALIZER": keys})
     meta = w.state_meta("s", type, {MODE: "UNION"}, **serializers)
     header = w.operator_header(*([[meta], []] if type == 1 else [[], [meta]]))
     read = read_operator_header(header, "")
     (found,) = (*read.states, *read.broadcast_states)
-    return SerializerConversion(I, **given).converter(found)
+    return alone(SerializerConversion(I, **given).converter(found, w.integer(2) + L))
 
 
 def test_elements_of_operator_state_are_converted() -> None:

@@ -1,0 +1,36 @@
+import java.util.Arrays;
+import java.util.List;
+import java.util.Map;
+
+/** What the new version keeps: fields in another order, of other types, with other names, one more and one less. */
+public class Basket {
+    enum Colour { GREEN, BLUE, RED }
+
+    static class Item {
+        Colour colour;
+        long pieces;
+        String name;
+
+        @Override
+        public String toString() {
+            return name + "*" + pieces + ":" + colour;
+        }
+    }
+
+    int shop;
+    String customer;
+    Item[] last;
+    long visits;
+    long[] prices;
+    Map<String, Item> byName;
+    List<Item> items;
+
+    static Basket sample() {
+        return new Basket();
+    }
+
+    @Override
+    public String toString() {
+        return customer + " " + shop + " " + visits + " " + items + byName + Arrays.toString(last) + Arrays.toString(prices);
+    }
+}

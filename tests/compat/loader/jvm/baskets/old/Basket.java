@@ -1,0 +1,39 @@
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+
+/** What the old version keeps. */
+public class Basket {
+    enum Colour { RED, GREEN }
+
+    static class Item {
+        String name;
+        int pieces;
+        Colour colour;
+
+        Item(String name, int pieces, Colour colour) {
+            this.name = name;
+            this.pieces = pieces;
+            this.colour = colour;
+        }
+    }
+
+    String owner = "ann";
+    List<Item> items = new ArrayList<>();
+    Map<String, Item> byName = new TreeMap<>();
+    Item[] last = new Item[2];
+    long[] prices = {3, 5};
+    int visits = 7;
+    transient int forgotten = 1;
+    static int shared = 2;
+    boolean gone = true;
+
+    static Basket sample() {
+        Basket made = new Basket();
+        made.items.add(new Item("pear", 2, Colour.GREEN));
+        made.byName.put("plum", new Item("plum", 3, Colour.RED));
+        made.last[0] = new Item("fig", 1, null);
+        return made;
+    }
+}
