@@ -17,8 +17,22 @@ KEPT = {"rename-state", "rename-operator"}
 CONVERTED = {
     "date_to_instant": {"val.st 1": "1970-01-01T00:00:01Z", "val.st 2": "1970-01-01T00:00:02Z"},
     "pojo_field_renamed": {"val.st 0": "{n=11,last=30,name=u0,points=110}"},
+    "enum_in_kryo_reordered": {"val.st 1": "{n=10,c=GREEN}", "val.st 0": "{n=11,c=RED}"},
+    "key_pojo_field_added": {"count.n k0": "11", "count.n k1": "10"},
+    "key_pojo_field_removed": {"count.n k0": "11", "count.n k2": "10"},
+    "key_pojo_hash_changed": {"count.n k0": "11", "count.n k2": "10"},
+    "key_tuple_to_single": {"count.n 0": "11", "count.n 1": "11"},
+    "kryo_field_removed": {"val.st 1": "{n=11,last=31,name=u1}"},
+    "kryo_field_renamed_longs": {"val.st 0": "{n=12,last=533,zz=777}"},
+    "kryo_registered": {"val.st 1": "{n=11,last=31,name=u1}"},
+    "oplist_to_union": {"op.list 0": "[7001, 7002]"},
+    "oplist_type": {"op.list 0": "[7001, 7002]"},
+    "pojo_subclass_field_added": {"val.st 2": "{n=13,d=130,extra=9}"},
+    "pojo_subclass_renamed": {"val.st 2": "{n=10,d=100}", "val.st 0": "{n=11,d=110}"},
     "tuple_arity": {"val.st 0": "(u0,11,5)", "val.st 1": "(u1,11,5)"},
     "tuple_field_type": {"val.st 0": "(u0,11)", "val.st 1": "(u1,11)"},
+    "value_to_map": {"fn.st 0": "{k0=11}", "fn.st 2": "{k0=10}"},
+    "value_to_reducing": {"fn.st 0": "11", "fn.st 1": "11"},
     "tuple_to_pojo": {"val.st 0": "{n=12,last=7,name=u0}", "val.st 1": "{n=12,last=7,name=u1}"},
 }
 """What NEW read on 2.3.0 of values that were written in another form, by state and key."""
@@ -59,7 +73,7 @@ def test_values_that_got_other_names_or_owners_are_read_as_they_were(record: dic
     "record", [one for one in RECORDS if one["name"] in CONVERTED and one["version"] == "2.3.0"], ids=named
 )
 def test_values_in_another_form_are_read_as_the_recipe_says(record: dict[str, Any]) -> None:
-    assert steps(record) <= {"convert-state", "rename-field"}
+    assert steps(record) <= {"convert-state", "convert-key", "rename-field", "rename-class"}
     for found in record["read"].values():
         assert found | CONVERTED[record["name"]] == found
 
@@ -67,4 +81,5 @@ def test_values_in_another_form_are_read_as_the_recipe_says(record: dict[str, An
 def test_each_step_was_restored() -> None:
     kinds = set().union(*map(steps, RECORDS))
     assert kinds >= {"rename-operator", "drop-operator", "rename-state", "drop-state", "rename-field", "convert-state"}
+    assert kinds >= {"convert-key", "rename-class"}
     assert {record["version"] for record in RECORDS} == {"2.3.0", "1.20.0"}
