@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.composite_keys import KeyLayout
 from compat.state.flink.errors import NotWritten
 from compat.state.flink.forms import Unconvertible
 from compat.state.flink.headers import StateMeta
 from compat.state.flink.savepoint import Savepoint
-from compat.state.flink.transcoding import Conversion, Convert
+from compat.state.flink.transcoding import Conversion, Convert, Transcode
 
 T = TypeVar("T")
 BATCH = 1 << 12
@@ -18,16 +20,26 @@ BATCH = 1 << 12
 
 
 class Rewrite(NamedTuple):
-    """What writes the values of a state anew, and what comes behind each key."""
+    """What writes the values of a state anew, and the keys of its entries, where these change."""
 
     values: Convert
-    map_key: bytes
+    key: Callable[[bytes], bytes] | None = None
 
 
-def rewrite(savepoint: Savepoint, conversion: Conversion, meta: StateMeta, serializer: bytes) -> Rewrite:
-    """How a state is written anew. Raises NotWritten, as its function does, for what cannot be converted."""
+def rewrite(
+    savepoint: Savepoint,
+    conversion: Conversion,
+    meta: StateMeta,
+    serializer: bytes,
+    layout: Callable[[], KeyLayout] | None,
+) -> Rewrite:
+    """How a state is written anew; ``layout`` gives that of the keys of its entries, where it has some.
+
+    Raises NotWritten, as its functions do, for what cannot be converted.
+    """
     try:
-        convert, map_key = conversion.converter(meta, serializer), conversion.map_key
+        convert, map_keys = conversion.converter(meta, serializer), conversion.map_keys(meta)
+        key = None if map_keys is None or layout is None else _key(layout(), map_keys, savepoint.path)
     except Unconvertible as error:
         raise _refused(savepoint, meta.name, error) from None
 
@@ -37,7 +49,19 @@ def rewrite(savepoint: Savepoint, conversion: Conversion, meta: StateMeta, seria
         except Unconvertible as error:
             raise _refused(savepoint, meta.name, error) from None
 
-    return Rewrite(told, map_key)
+    return Rewrite(told, key)
+
+
+def _key(layout: KeyLayout, map_keys: Transcode, path: str) -> Callable[[bytes], bytes]:
+    """What gives the key of an entry with another key in its map."""
+
+    def anew(key: bytes) -> bytes:
+        parts = layout.split(key, path)
+        group = int.from_bytes(key[: layout.prefix], "big")
+        found = map_keys(ByteReader(parts.map_key, path))
+        return layout.joined(group, parts._replace(map_key=found), ambiguous=layout.ambiguous)
+
+    return anew
 
 
 def batches(found: Iterable[T]) -> Iterator[list[T]]:

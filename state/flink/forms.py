@@ -6,15 +6,18 @@ A form comes from the snapshot of a serializer of Flink's (here), or from a type
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from enum import Enum
+from functools import partial
 from typing import Any, NoReturn
 
 from msgspec import Struct
 
 from compat.state.flink.binary import ByteReader
+from compat.state.flink.row_data import number_in_slot, read_number
 from compat.state.flink.snapshots import SerializerSnapshot
 from compat.state.flink.values import Read, Undecodable, decoder_of
 from compat.state.flink.writing import write_text
@@ -45,12 +48,13 @@ class Layout(Enum):
     ROW = "a mask of nulls, and the fields that are none"
     ROW_OF_CHANGES = "the same, behind the kind of change"
     ALONE = "the only field"
+    ROW_DATA = "a row of SQL in its own bytes"
     POJO = "flags, and the fields, each behind whether it is null"
 
     @property
     def is_record(self) -> bool:
         """Whether its parts are fields with names."""
-        return self in (Layout.TUPLE, Layout.ROW, Layout.ROW_OF_CHANGES, Layout.ALONE, Layout.POJO)
+        return self in (Layout.TUPLE, Layout.ROW, Layout.ROW_OF_CHANGES, Layout.ALONE, Layout.ROW_DATA, Layout.POJO)
 
 
 class Form(Struct, frozen=True):
@@ -75,6 +79,8 @@ def alone(form: Form, name: str) -> Form:
 
 def form_of(snapshot: SerializerSnapshot) -> Form:
     """The form in which a serializer of Flink's writes values. Raises Unconvertible for one that cannot be read here."""
+    if snapshot.serializer == ROW_DATA:
+        return _row_data(snapshot)
     try:
         read = decoder_of(snapshot).read
     except Undecodable as error:
@@ -90,6 +96,35 @@ def form_of(snapshot: SerializerSnapshot) -> Form:
     names = snapshot.texts("fields") if layout is Layout.POJO else numbered
     return Form(_short(snapshot), same, read, None, layout, parts, names if layout.is_record else ())
 
+
+ROW_DATA = "org.apache.flink.table.runtime.typeutils.RowDataSerializer"
+
+
+def _row_data(snapshot: SerializerSnapshot) -> Form:
+    parts = tuple(_column(_ANY_NULLS.sub("", type)) for type in snapshot.texts("types"))
+    names = snapshot.texts("fields") or tuple(f"f{place}" for place in range(len(parts)))
+    called = f"ROW<{', '.join(part.called for part in parts)}>"
+    return Form(called, called, lambda reader: reader.sized("a row"), None, Layout.ROW_DATA, parts, names)
+
+
+def _column(type: str) -> Form:
+    """The form of a field of a row of SQL, by its type."""
+    if type in _WIDTHS:
+        bits = _WIDTHS[type]
+        write = whole(">q", -(1 << bits - 1), (1 << bits - 1) - 1)
+        return Form(type, type, partial(read_number, bits), lambda value: number_in_slot(write(value), bits))
+    if type.startswith(("VARCHAR", "STRING")):
+        return Form(type, type, lambda reader: _rest(reader).decode(), lambda value: as_text(value).encode())
+    return Form(type, type, _rest)
+
+
+def _rest(reader: ByteReader) -> bytes:
+    return reader.raw(reader.remaining, "a field")
+
+
+_WIDTHS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
+_ANY_NULLS = re.compile(r" NOT NULL$| \*(ROW|PROC)TIME\*")
+"""What is said of a type besides how its values are written."""
 
 _LAYOUTS = {
     _BASE + "ListSerializer": Layout.LIST,

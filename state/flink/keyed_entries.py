@@ -18,7 +18,7 @@ from compat.state.flink.binary import ByteReader
 from compat.state.flink.contents import places, prefix_of, stream_entries
 from compat.state.flink.errors import UnreadableValue
 from compat.state.flink.handles import Incremental, KeyGroups
-from compat.state.flink.headers import KIND, QUEUE, BackendHeader, StateMeta
+from compat.state.flink.headers import KIND, NAMESPACE, QUEUE, BackendHeader, StateMeta
 from compat.state.flink.measure import Layout, layout
 from compat.state.flink.savepoint import Savepoint
 from compat.state.flink.snappy import read_frames
@@ -72,7 +72,6 @@ class KeyedLayout(Struct, frozen=True):
         return self.key.length < 0 and self.namespace.length < 0
 
 
-_NAMESPACE_OF_VALUES = "NAMESPACE_SERIALIZER"
 _ABSENT = Decoder(None, lambda reader: None, 0)
 
 
@@ -90,7 +89,7 @@ def layout_of(header: BackendHeader, meta: StateMeta, *, framed: bool) -> KeyedL
     if header.key_serializer is None:
         raise Undecodable("keys without a serializer")
     key = decoder_of(header.key_serializer)
-    namespace = decoder_of(_required(meta, _NAMESPACE_OF_VALUES))
+    namespace = decoder_of(_required(meta, NAMESPACE))
     kind = meta.option(KIND) or "VALUE"
     if kind in _PARTS and len(value.nested) != _PARTS[kind]:
         raise Undecodable(f"a {kind.lower()} of {value.serializer or value.class_name}")

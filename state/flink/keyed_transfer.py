@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import groupby
 from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
+from compat.state.flink.composite_keys import key_layout
 from compat.state.flink.contents import Entry, Place, framed, places, stream_entries
 from compat.state.flink.converting import Rewrite, batches, rewrite
 from compat.state.flink.errors import NotWritten
@@ -111,13 +113,20 @@ def keyed_source(
     forms = {name: one.form for name, one in conversions.items()}
     parts = keyed_parts(headers.written(handle), savepoint.path, types, forms, keys)
     found = {place.number: place for place in places(handle)}
+    header, most = parts.header, operator.max_parallelism
     convert = {
-        meta.name: rewrite(savepoint, conversions[meta.name], meta, parts.values.get(meta.name, b""))
-        for meta in parts.header.states
+        meta.name: rewrite(
+            savepoint,
+            conversions[meta.name],
+            meta,
+            parts.values.get(meta.name, b""),
+            partial(key_layout, header, meta, most),
+        )
+        for meta in header.states
         if meta.name in conversions
     }
-    groups = StoredGroups(savepoint, handle, found, parts.header, operator.max_parallelism)
-    return KeyedSource(savepoint, operator.id, operator.max_parallelism, handle.canonical, parts, groups, convert)
+    groups = StoredGroups(savepoint, handle, found, header, most)
+    return KeyedSource(savepoint, operator.id, most, handle.canonical, parts, groups, convert)
 
 
 def write_keyed_state(taken: Sequence[Taken], groups: range, file: str, count: Counter[StateKey]) -> KeyGroups | None:
@@ -177,16 +186,30 @@ def _renumbered(
     for source, names in taken:
         for state, members in groupby(source.groups.entries(group), lambda entry: entry.state):
             name = source.names[state]
+            seen: set[bytes] = set()
             for batch in batches(members) if name in names else ():
                 count[StateKey(source.operator, name, keyed=True)] += len(batch)
-                yield from _anew(batch, numbers[names[name]], source.convert.get(name))
+                rewrite = source.convert.get(name)
+                found = batch if rewrite is None else _anew(batch, rewrite)
+                if rewrite is not None and rewrite.key is not None:
+                    _require_others(source, name, found, seen)
+                yield from (Entry(numbers[names[name]], entry.key, entry.value) for entry in found)
 
 
-def _anew(found: Iterable[Entry], number: int, rewrite: Rewrite | None) -> Iterator[Entry]:
-    """Entries of a state under its new number."""
-    if rewrite is None:
-        yield from (Entry(number, entry.key, entry.value) for entry in found)
-        return
-    entries = list(found)
-    for entry, value in zip(entries, rewrite.values([entry.value for entry in entries]), strict=True):
-        yield Entry(number, entry.key + rewrite.map_key, value)
+def _anew(found: list[Entry], rewrite: Rewrite) -> list[Entry]:
+    values = rewrite.values([entry.value for entry in found])
+    keys = (entry.key if rewrite.key is None else rewrite.key(entry.key) for entry in found)
+    return [Entry(entry.state, key, value) for entry, key, value in zip(found, keys, values, strict=True)]
+
+
+def _require_others(source: KeyedSource, name: str, found: list[Entry], seen: set[bytes]) -> None:
+    """Raise NotWritten for a key that another entry of the state has, too: a backend would keep one of them."""
+    for entry in found:
+        if entry.key in seen:
+            raise NotWritten(
+                f"two keys in a map of the state `{name}` become one",
+                path=source.savepoint.path,
+                why=f"operator {source.operator} has values of both",
+                advice="Drop the state, or keep its keys.",
+            )
+        seen.add(entry.key)

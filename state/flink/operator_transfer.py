@@ -96,7 +96,7 @@ def operator_source(
             )
     metas = (*parts.header.states, *parts.header.broadcast_states)
     convert = {
-        meta.name: rewrite(savepoint, conversions[meta.name], meta, parts.values.get(meta.name, b""))
+        meta.name: rewrite(savepoint, conversions[meta.name], meta, parts.values.get(meta.name, b""), None)
         for meta in metas
         if meta.name in conversions
     }

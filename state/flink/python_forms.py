@@ -98,10 +98,9 @@ class PythonConversion(Struct, frozen=True):
         """Nothing: the header stays as it is."""
         return StateForm()
 
-    @property
-    def map_key(self) -> bytes:
-        """Nothing: keys stay."""
-        return b""
+    def map_keys(self, meta: StateMeta) -> Transcode | None:
+        """None: keys stay."""
+        return None
 
     def converter(self, meta: StateMeta, serializer: bytes) -> Convert:
         """What writes the values of a state anew. Raises Unconvertible."""

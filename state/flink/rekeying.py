@@ -6,28 +6,24 @@ import os
 import struct
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from compat.state.flink.binary import ByteReader
-from compat.state.flink.contents import Entry, prefix_of
+from compat.state.flink.composite_keys import KeyParts, is_variable, key_layout
+from compat.state.flink.contents import Entry
 from compat.state.flink.converting import batches
 from compat.state.flink.errors import NotWritten
 from compat.state.flink.forms import Form, Unconvertible, form_of
 from compat.state.flink.headers import QUEUE
 from compat.state.flink.java_hashes import hash_of
-from compat.state.flink.keyed_entries import KeyedLayout, layouts_of
 from compat.state.flink.keyed_transfer import KeyedSource
 from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
 from compat.state.flink.transcoding import Classes, Fields, Transcode, left_over, transcoder
-from compat.state.flink.values import Decoder, Undecodable, decoder_of
 from compat.state.key_groups import murmur_hash
 
 _HEAD = struct.Struct(">HII")
-_TIME = 8
-"""Bytes of the time that stands before the key of a timer (`TimerSerializer`)."""
 _MOST_HELD = 32 << 20
 """Bytes of entries that are held before they are written to the files of their key groups."""
 
@@ -111,69 +107,26 @@ class _Rekeying:
             raise Unconvertible("keys without a serializer")
         self._source = source
         self._anew = conversion.converter(header.key_serializer)
-        self._prefix = prefix_of(source.max_parallelism)
-        self._layouts = [_readable(layout) for layout in layouts_of(header, framed=True)]
-        self._variable = decoder_of(conversion.key).length < 0
+        self._layouts = [key_layout(header, meta, source.max_parallelism) for meta in header.states]
+        variable = is_variable(conversion.key)
+        self._ambiguous = [variable and one.variable and not one.queue for one in self._layouts]
 
     def into(self, groups: _Spilled) -> None:
         """Put all entries into their new key groups."""
+        path = self._source.savepoint.path
         for number in self._source.groups.numbers:
             for batch in batches(self._source.groups.entries(number)):
-                parts = [self._parts(entry) for entry in batch]
+                parts = [self._layouts[entry.state].split(entry.key, path) for entry in batch]
                 keys = list({part.key for part in parts})
                 becomes = dict(zip(keys, self._anew(keys), strict=True))
                 for entry, part in zip(batch, parts, strict=True):
-                    groups.add(*self._moved(entry, part, *becomes[part.key]))
+                    hashed, key = becomes[part.key]
+                    groups.add(*self._moved(entry, part._replace(key=key), hashed))
 
-    def _parts(self, entry: Entry) -> _Parts:
-        """The parts of an entry's key, without lengths that may be behind them."""
-        layout = self._layouts[entry.state]
-        reader = ByteReader(entry.key, self._source.savepoint.path, start=self._prefix)
-        if layout.kind == QUEUE:
-            time, lengths = reader.raw(_TIME, "a time"), False
-        else:
-            time, lengths = b"", layout.ambiguous
-        key = _part(reader, layout.key, lengths)
-        namespace = _part(reader, layout.namespace, lengths)
-        return _Parts(time, key, namespace, reader.raw(reader.remaining, "a map key"))
-
-    def _moved(self, entry: Entry, part: _Parts, hashed: int, key: bytes) -> tuple[int, Entry]:
-        layout, namespace = self._layouts[entry.state], part.namespace
-        if self._variable and layout.namespace.length < 0 and layout.kind != QUEUE:
-            key, namespace = key + _length(key), namespace + _length(namespace)
+    def _moved(self, entry: Entry, parts: KeyParts, hashed: int) -> tuple[int, Entry]:
         group = murmur_hash(hashed) % self._source.max_parallelism
-        prefix = group.to_bytes(self._prefix, "big")
-        return group, Entry(entry.state, prefix + part.time + key + namespace + part.map_key, entry.value)
-
-
-class _Parts(NamedTuple):
-    """The parts of an entry's key: of a timer its time first; the key, the namespace, of a map the key in it."""
-
-    time: bytes
-    key: bytes
-    namespace: bytes
-    map_key: bytes
-
-
-def _readable(layout: KeyedLayout | Undecodable) -> KeyedLayout:
-    if isinstance(layout, Undecodable):
-        raise Unconvertible(f"{layout} cannot be read here")
-    return layout
-
-
-def _part(reader: ByteReader, decoder: Decoder, lengths: bool) -> bytes:
-    """The bytes of the key or of the namespace, without the length that may be behind it."""
-    begin = reader.position
-    decoder.read(reader)
-    found = reader.data[begin : reader.position]
-    if lengths:
-        reader.raw(len(_length(found)), "a length")
-    return found
-
-
-def _length(part: bytes) -> bytes:
-    """The length that stands behind a part of an ambiguous key, lowest byte first, in as many bytes as it needs."""
-    return len(part).to_bytes(max(1, -(-len(part).bit_length() // 8)), "little")
+        key = self._layouts[entry.state].joined(group, parts, ambiguous=self._ambiguous[entry.state])
+        return group, Entry(entry.state, key, entry.value)
 
 
 class _Spilled:

@@ -18,6 +18,7 @@ from compat.state.flink.binary import ByteReader
 from compat.state.flink.forms import Form, Layout, NeedsClass, Unconvertible, alone, bytes_of, form_of
 from compat.state.flink.header_parts import StateForm
 from compat.state.flink.headers import KIND, VALUES, StateMeta
+from compat.state.flink.row_data import read_row, slot_of, write_row
 from compat.state.flink.snapshots import LAYOUT, SerializerSnapshot, read_versioned
 from compat.state.flink.values import read_mask, ttl_inside
 
@@ -54,9 +55,11 @@ class Conversion(Protocol):
     def form(self) -> StateForm:
         """What the header says of the state from now on."""
 
-    @property
-    def map_key(self) -> bytes:
-        """What comes behind each key, where what was a value is an entry of a map now."""
+    def map_keys(self, meta: StateMeta) -> Transcode | None:
+        """What gives the key in a map anew, of nothing where it was a single value; None where it stays.
+
+        Raises Unconvertible.
+        """
 
     def converter(self, meta: StateMeta, serializer: bytes) -> Convert:
         """What writes the values of a state anew; ``serializer`` is theirs as the header has it. Raises Unconvertible."""
@@ -92,10 +95,19 @@ class SerializerConversion(Struct, frozen=True):
         """The snapshot as a header has it (`TypeSerializerSnapshotSerializationUtil`), and the kind."""
         return StateForm(_COUNT.pack(LAYOUT) + self.serializer, self.options)
 
-    @property
-    def map_key(self) -> bytes:
-        """The key of the entry, as NEW's serializer of map keys writes it. Raises Unconvertible."""
-        return b"" if self.entry is None else _constant(self.entry, form_of(self._new.nested[0])) or b""
+    def map_keys(self, meta: StateMeta) -> Transcode | None:
+        """What gives the key in a map anew, of nothing where it was a single value; None where it stays.
+
+        Raises Unconvertible.
+        """
+        old, new = meta.serializer(VALUES), self._new
+        if self.options.get(KIND) != "MAP" or old is None:
+            return None
+        if self.entry is not None:
+            key = _constant(self.entry, form_of(new.nested[0])) or b""
+            return lambda reader: key
+        before, after = old.nested[0], new.nested[0]
+        return None if before == after else transcoder(form_of(before), form_of(after), self.fields)
 
     @property
     def _new(self) -> SerializerSnapshot:
@@ -142,8 +154,6 @@ class SerializerConversion(Struct, frozen=True):
             return _broadcast(meta, transcoder(form_of(old), form_of(new), self.fields))
         kind = meta.option(KIND) or "VALUE"
         kind_now = self.options.get(KIND, kind)
-        if kind == kind_now == "MAP" and old.nested[0] != new.nested[0]:
-            raise Unconvertible("the keys of a map have another type")
         before, form = _held(kind, old)
         after, form_now = _held(kind_now, new)
         if before.kind != after.kind and (before.kind == "MAP" or (after.kind == "MAP" and self.entry is None)):
@@ -154,7 +164,9 @@ class SerializerConversion(Struct, frozen=True):
             before, form = replace(before, listed=True), form.parts[0]
         elif before.kind == "LIST" != after.kind and form_now.layout is Layout.LIST:
             after, form_now = replace(after, listed=True), form_now.parts[0]
-        return in_state(before, after, transcoder(form, form_now, self.fields), self.now)
+        # Where the keys of a map are what changes, the fields are theirs.
+        of_keys = kind == kind_now == "MAP" and old.nested[0] != new.nested[0]
+        return in_state(before, after, transcoder(form, form_now, Fields() if of_keys else self.fields), self.now)
 
 
 def _unless(by_classes: Convert, why: Unconvertible) -> Convert:
@@ -265,7 +277,11 @@ def transcoder(old: Form, new: Form, fields: Fields = Fields()) -> Transcode:  #
     if fields.single is not None:
         old, new = (one if one.layout and one.layout.is_record else alone(one, fields.single) for one in (old, new))
     if old.layout is not None and new.layout is not None:
-        if old.layout.is_record and new.layout.is_record:
+        if old.layout is new.layout is Layout.TUPLE and any(part.layout is Layout.ROW_DATA for part in old.parts):
+            return _each(old, new, fields)
+        if old.layout is new.layout is Layout.ROW_DATA:
+            return _RowData(old, new, fields).transcode
+        if old.layout.is_record and new.layout.is_record and Layout.ROW_DATA not in (old.layout, new.layout):
             return _Record(old, new, fields).transcode
         if old.layout is new.layout is Layout.MAP:
             return _map(transcoder(old.parts[0], new.parts[0]), transcoder(old.parts[1], new.parts[1], fields))
@@ -276,6 +292,17 @@ def transcoder(old: Form, new: Form, fields: Fields = Fields()) -> Transcode:  #
     if old.write is None or write is None:
         raise Unconvertible(f"{old.called} does not become {new.called}")
     return lambda reader: write(read(reader))
+
+
+def _each(old: Form, new: Form, fields: Fields) -> Transcode:
+    """A tuple in which Flink keeps a row of SQL with something of its own: the fields are those of the row."""
+    if len(old.parts) != len(new.parts):
+        raise Unconvertible(f"{old.called} does not become {new.called}")
+    parts = [
+        transcoder(before, after, fields if before.layout is Layout.ROW_DATA else Fields())
+        for before, after in zip(old.parts, new.parts, strict=True)
+    ]
+    return lambda reader: b"".join(part(reader) for part in parts)
 
 
 def _list(element: Transcode, *, marked: bool) -> Transcode:
@@ -362,6 +389,20 @@ class _Record:
         if None in fields:
             raise Unconvertible(f"a field that is null does not go into {self._new.called}")
         return there
+
+
+class _RowData(_Record):
+    """Rows of SQL, which keep their kind of change."""
+
+    def __init__(self, old: Form, new: Form, fields: Fields) -> None:
+        super().__init__(old, new, fields)
+        self._slots, self._slots_now = ([slot_of(part.called) for part in form.parts] for form in (old, new))
+
+    def transcode(self, reader: ByteReader) -> bytes:
+        """One row."""
+        kind, found = read_row(reader, self._slots)
+        values = dict(zip(self._old.names, found, strict=True))
+        return write_row(kind, [make(values) for make in self._made], self._slots_now)
 
 
 def _require_there(form: Form, names: tuple[str, ...]) -> None:
