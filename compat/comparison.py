@@ -63,6 +63,8 @@ class Comparison(Struct, frozen=True):
     that are at hand already, by argument, ``read`` savepoints that were read already, likewise. ``deployment`` and
     ``old_deployment`` say how an upgrade from OLD to NEW is done. In a rollback ``old`` is the later program, and ``new`` the
     one before it. ``own_past`` says that the earlier program is what the file of the other was at a revision.
+    ``rewritten`` is that of `CheckOptions`.
+    ``rewritten`` is that of `CheckOptions`.
     """
 
     old: str
@@ -83,6 +85,7 @@ class Comparison(Struct, frozen=True):
     deployment: Deployment | None = None
     old_deployment: Deployment | None = None
     own_past: bool = False
+    rewritten: Mapping[str, tuple[int | None, ...]] = field(default_factory=dict)
 
     def reversed(self) -> Comparison:
         """Whether OLD can restore what NEW writes."""
@@ -610,6 +613,7 @@ def _judged(old: Old, new: Old, job: int, comparison: Comparison, answers: Answe
         direction=comparison.direction,
         deployment=comparison.deployment,
         old_deployment=comparison.old_deployment,
+        rewritten=comparison.rewritten,
     )
     again = {
         side.value: facts_of(second, name=side.value, kind="program")

@@ -39,7 +39,11 @@ class Asked(Enum):
 
 class CheckOptions(Struct, frozen=True):
     """The user's decisions: whether state may be left behind, the version of Flink to restore with (``flink_assumed`` where
-    nobody told it), and which way; and the deployments of NEW and of OLD, where they are given."""
+    nobody told it), and which way; and the deployments of NEW and of OLD, where they are given.
+
+    ``rewritten`` are operators of queries whose rows were written anew for NEW, by their ids: for each field of a row the place
+    of the one that it was, None for one that begins.
+    """
 
     allow_non_restored: bool = False
     flink: str = LATEST_FLINK
@@ -47,6 +51,7 @@ class CheckOptions(Struct, frozen=True):
     direction: Direction = "forward"
     deployment: Deployment | None = None
     old_deployment: Deployment | None = None
+    rewritten: Mapping[str, tuple[int | None, ...]] = {}
 
 
 class Check(Struct, frozen=True, dict=True, weakref=True):

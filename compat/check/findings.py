@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Literal
 
@@ -137,7 +138,20 @@ class KeyHeir(Struct, frozen=True):
     """The key of NEW under which the state of an operator is looked for, where it is not that of OLD any more."""
 
 
-Heir = StateHeir | FieldHeir | KeyHeir
+class RowHeir(Struct, frozen=True):
+    """What is kept of a query, one thing beside the other: for each of NEW's the place in OLD of the same one.
+
+    ``begins`` are those of NEW that OLD has not, by their places, with what they are called; those in ``zero`` begin with zero,
+    the others with null. ``gone`` are those of OLD that NEW has not, likewise.
+    """
+
+    places: tuple[int | None, ...]
+    begins: Mapping[int, str]
+    zero: frozenset[int]
+    gone: Mapping[int, str]
+
+
+Heir = StateHeir | FieldHeir | KeyHeir | RowHeir
 
 
 class Finding(Struct, frozen=True, kw_only=True):

@@ -404,11 +404,12 @@ def _write_recipe(results: list[Outcomes], path: Path) -> None:
     except OSError as error:
         raise click.UsageError(f"{path}: the recipe cannot be written: {error.strerror or error}.") from error
     questions = sum(isinstance(one.step, Open) for one in steps)
-    click.echo(
-        f"{path}: {len(steps) - questions} steps, {questions} open question{'' if questions == 1 else 's'}. "
-        "Read it before compat migrate.",
-        err=True,
-    )
+    counted = (_counted(len(steps) - questions, "step"), _counted(questions, "open question"))
+    click.echo(f"{path}: {', '.join(counted)}. Read it before compat migrate.", err=True)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def _pairs(command: CheckCommand) -> int:

@@ -47,7 +47,7 @@ def refusals() -> Iterator[None]:
     try:
         yield
     except (NotWritten, RequestError) as error:
-        refuse(str(error))
+        refuse(*str(error).splitlines())
     except SavepointError as error:
         refuse(f"{Undecidable.SAVEPOINT_UNREADABLE}: {error}")
     except InputError as error:
@@ -70,7 +70,8 @@ def say(line: str) -> None:
     click.echo(no_command(visible(line)))
 
 
-def refuse(message: str) -> NoReturn:
+def refuse(*lines: str) -> NoReturn:
     """End the command for a reason."""
-    click.echo(no_command(visible(message)), err=True)
+    for line in lines:
+        click.echo(no_command(visible(line)), err=True)
     sys.exit(REFUSED)

@@ -17,7 +17,7 @@ from compat.loader.jvm.warm import WarmJvms
 from compat.migration.new_job import new_job
 from compat.migration.recipe import Recipe
 from compat.migration.resolving import Resolved, resolve
-from compat.migration.telling import told_after
+from compat.migration.telling import rewritten, told_after
 from compat.savepoint.load import read_old
 from compat.savepoint.names import Names
 from compat.savepoint.operators import RequestError
@@ -80,7 +80,8 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
         making.take(made)
         _require_counted(resolved.transfer, written, read_metadata(making.metadata))
         names = told_after(migration.names, resolved.transfer, None if new is None else new.program)
-        outcomes = compare(_of(migration.check, making, names), jvms=jvms)
+        check = replace(migration.check, rewritten=rewritten(resolved.transfer))
+        outcomes = compare(_of(check, making, names), jvms=jvms)
         still = tuple(account for one in outcomes.outcomes for account in _open(one, migration.allow_unknown))
         passed = not still and all(_passes(one, migration.allow_unknown) for one in outcomes.outcomes)
         if passed and migration.keep:

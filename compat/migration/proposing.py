@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec import Struct
 
-from compat.check.findings import Account, Fate, FieldHeir, Finding, KeyHeir, Report, StateHeir
+from compat.check.findings import Account, Fate, FieldHeir, Finding, KeyHeir, Report, RowHeir, StateHeir
 from compat.escaping import visible
 from compat.migration.recipe import (
     FORMAT,
@@ -23,6 +23,7 @@ from compat.migration.recipe import (
     RenameState,
     Step,
 )
+from compat.state.flink.transcoding import Constant, SerializerConversion
 from compat.state.model.operators import Operator
 from compat.state.model.states import StateKind, StateScope
 
@@ -63,6 +64,9 @@ class _Proposing:
                 yield self._renamed(row.old, row.successor)
         yield from self._fields()
         asked = self._of_fields.copy()
+        for old, proposal in self._rows():
+            asked |= {(old.id, one.name) for one in old.states or ()} | {(old.id, None)}
+            yield proposal
         for account in self._report.accounts:
             state = None if account.state is None else account.state.name
             if account.fate in _FINE or account.old.id in moved or (account.old.id, state) in asked:
@@ -90,6 +94,32 @@ class _Proposing:
             )
             steps = tuple(RenameField(owner=owner, name=gone, to=name) for name in names)
             yield Proposal(Open(question=question), _said(finding), steps)
+
+    def _rows(self) -> Iterator[tuple[Operator, Proposal]]:
+        """What is kept of queries, with its parts where NEW has them; for operators that keep it in one state."""
+        for finding in self._report.findings:
+            old, new = finding.old, finding.new
+            heir = next((one for one in finding.heirs if isinstance(one, RowHeir)), None)
+            if heir is None or old is None or new is None:
+                continue
+            states = [one for one in old.states or () if one.kind not in _UNCONVERTED]
+            if len(states) == 1 and _columns(new, states[0].name) == len(heir.places):
+                yield old, self._in_places(old, states[0].name, heir, finding)
+
+    def _in_places(self, old: Operator, state: str, heir: RowHeir, finding: Finding) -> Proposal:
+        """A step where all goes on; else a question, as what begins is of what comes from now on alone."""
+        called = self._called(old)
+        named = {f"f{now}": f"f{place}" for now, place in enumerate(heir.places) if place not in (None, now)}
+        constants: dict[str, Constant] = {f"f{now}": 0 if now in heir.zero else None for now in heir.begins}
+        without = tuple(f"f{place}" for place in heir.gone)
+        step = ConvertState(operator=called, state=state, fields=named, constants=constants, without=without)
+        if not heir.begins and not heir.gone:
+            return Proposal(step, _said(finding))
+        told = [f"{', '.join(heir.begins.values())} would start anew"] if heir.begins else []
+        told += [f"{', '.join(heir.gone.values())} would go"] if heir.gone else []
+        question = f"{' and '.join(told)}, the rest goes on. May it be so, or may all of its state go?"
+        asked = Open(operator=called, state=state, question=question)
+        return Proposal(asked, _said(finding), (step, DropOperator(operator=called)))
 
     def _renamed(self, old: Operator, successor: Operator) -> Proposal:
         step = RenameOperator(operator=self._called(old), to=successor.uid or successor.id)
@@ -165,6 +195,15 @@ def _another_type(account: Account) -> bool:
 
 
 _UNCONVERTED = (StateKind.TIMERS, StateKind.COORDINATOR)
+
+
+def _columns(operator: Operator, state: str) -> int | None:
+    """How many fields the rows have that an operator of a query keeps in a state."""
+    for one in operator.states or ():
+        if one.name == state and one.serializers is not None and one.serializers.value is not None:
+            places = SerializerConversion(one.serializers.value).places
+            return None if places is None else len(places)
+    return None
 
 
 def _said(finding: Finding) -> str:

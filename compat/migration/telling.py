@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from compat.plan.facts import Program
 from compat.savepoint.names import Names, of_program
 from compat.state.flink.header_parts import StateKey
+from compat.state.flink.transcoding import SerializerConversion
 from compat.state.flink.transfer import Transfer
 from compat.state.model.operators import Operator
 from compat.state.model.samples import Sample
@@ -43,6 +44,17 @@ def _stays(sample: Sample, transfer: Transfer) -> bool:
     touched = {*transfer.ids, *transfer.dropped, *transfer.keys}
     named = {(key.operator, key.name) for key in (*transfer.states, *transfer.converted)}
     return sample.operator not in touched and (sample.operator, sample.state) not in named
+
+
+def rewritten(transfer: Transfer) -> dict[str, tuple[int | None, ...]]:
+    """The operators of queries whose rows are written anew, and what their fields were; none that has two kinds of rows."""
+    found: dict[str, set[tuple[int | None, ...] | None]] = {}
+    for key, conversion in transfer.converted.items():
+        becomes = transfer.becomes(key)
+        if becomes is not None and isinstance(conversion, SerializerConversion):
+            found.setdefault(becomes.operator, set()).add(conversion.places)
+    alone = ((id, next(iter(places))) for id, places in found.items() if len(places) == 1)
+    return {id: places for id, places in alone if places is not None}
 
 
 def declared(state: StateKey, program: Program | None) -> State | None:

@@ -7,6 +7,7 @@ field. What has no rule here is refused.
 
 from __future__ import annotations
 
+import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, Protocol
@@ -110,6 +111,20 @@ class SerializerConversion(Struct, frozen=True):
         return None if before == after else transcoder(form_of(before), form_of(after), self.fields)
 
     @property
+    def places(self) -> tuple[int | None, ...] | None:
+        """For each field of NEW's rows of SQL the place of OLD's that it is, by their numbers; None for constants.
+
+        None where it keeps no such rows, or its fields have names.
+        """
+        row = _rows_in(form_of(self._new))
+        if row is None:
+            return None
+        given = {name: self.fields.sources.get(name, name) for name in row.names if name not in self.fields.constants}
+        if any(not re.fullmatch(r"f\d+", source) for source in given.values()):
+            return None
+        return tuple(int(given[name][1:]) if name in given else None for name in row.names)
+
+    @property
     def _new(self) -> SerializerSnapshot:
         return read_versioned(ByteReader(self.serializer, "NEW's serializer"), 0)
 
@@ -179,6 +194,13 @@ def _unless(by_classes: Convert, why: Unconvertible) -> Convert:
             raise why from None
 
     return convert
+
+
+def _rows_in(form: Form) -> Form | None:
+    """The form of the rows of SQL that stand in a form."""
+    if form.layout is Layout.ROW_DATA:
+        return form
+    return next(filter(None, map(_rows_in, form.parts)), None)
 
 
 class Held(Struct, frozen=True):

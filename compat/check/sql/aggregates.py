@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.expressions import (
@@ -21,7 +22,7 @@ from compat.check.sql.expressions import (
     function_of,
     short_name,
 )
-from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kept, keys, watermarks
+from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kept, keys, places_of, watermarks
 from compat.check.sql.nodes import ExecNode, field_names, read
 from compat.check.sql.rows import Branch, Lineage, Rows, Traced, at, picked, traced
 from compat.check.sql.windows import Window, Windowing, group_window, window_changes
@@ -29,6 +30,8 @@ from compat.state.model.operators import Operator
 
 _WRONG = "What it added up so far goes on under the new meaning"
 _STAR = {"COUNT"}
+_FROM_ZERO = {"COUNT", "$SUM0"}
+"""Aggregates whose accumulators begin with zero, where those of others begin with null."""
 
 
 class AggCall(Struct, frozen=True, rename="camel"):
@@ -128,7 +131,9 @@ def aggregate_changes(old: tuple[Aggregate, ...], new: tuple[Aggregate, ...], wo
         )
     else:
         title = f"the aggregates were {', '.join(was) or 'none'} and are {', '.join(now) or 'none'}"
-    yield Difference(Aspect.AGGREGATES, title, _WRONG)
+    zero = tuple(one.function in _FROM_ZERO for one in new)
+    same = places_of(old, new)
+    yield Difference(Aspect.AGGREGATES, title, _WRONG, same=same, zero=zero, was=tuple(was), now=tuple(now))
 
 
 class _GroupNode(ExecNode, frozen=True, rename="camel"):
@@ -143,17 +148,20 @@ class _GroupNode(ExecNode, frozen=True, rename="camel"):
 
 
 class Grouped(Struct, frozen=True):
-    """A GROUP BY: keys, aggregates, the rows, and the window if it is over one."""
+    """A GROUP BY: keys, aggregates, the rows, and the window if it is over one. ``split`` tells that DISTINCT is computed in
+    parts, so that what is kept is not one thing for each aggregate."""
 
     rows: Rows
     by: Traced
     calls: tuple[Aggregate, ...]
     window: Window | None
+    split: bool = False
 
     def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
         """The differences to NEW's GROUP BY."""
         assert isinstance(new, Grouped)
-        yield from aggregate_changes(self.calls, new.calls, words)
+        for change in aggregate_changes(self.calls, new.calls, words):
+            yield replace(change, same=None) if self.split or new.split else change
         yield from keys(self.by, new.by, words, "the key of its GROUP BY")
         yield from conditions(self.rows, new.rows, words)
         yield from window_changes(self.window, new.window, words, slices=True)
@@ -178,7 +186,7 @@ def grouped(operator: Operator, text: str, lineage: Lineage) -> Meaning:
     window = group_window(node.window, rows) if node.window is not None else None
     if node.windowing is not None:
         window = node.windowing.over(rows)
-    return Grouped(rows, picked(rows, grouping), calls_of(calls, rows), window)
+    return Grouped(rows, picked(rows, grouping), calls_of(calls, rows), window, bool(node.partial_original_agg_calls))
 
 
 class _Sort(Struct, frozen=True, rename="camel"):

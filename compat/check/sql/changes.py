@@ -21,6 +21,7 @@ from compat.check.sql.sources import TableChange, table_changes
 from compat.plan.facts import Program
 from compat.plan.queries import of_query
 from compat.state.model.operators import Operator
+from compat.state.model.states import State, StateKind
 
 
 class MeaningChange(msgspec.Struct, frozen=True):
@@ -66,6 +67,7 @@ def sql_changes(check: Check) -> SqlChanges:
             if (still := _in_both(change, by_name.change(change.pair)))
         }
     found = {id: _passed_on(change, kept, check) for id, change in found.items()}
+    found = {id: change for id, change in found.items() if not _is_settled(change, check)}
     exchanges = tuple(_exchanges(found, comparison))
     explained = {pair.old.id for exchange in exchanges for pair, _ in exchange.moved}
     return SqlChanges(tuple(change for id, change in found.items() if id not in explained), exchanges, tables)
@@ -122,6 +124,21 @@ def _passed_on(change: MeaningChange, kept: Iterable[Pair], check: Check) -> Mea
         return change
     holds = f"What it put out by the old rule is kept by {keeper.new.name} behind it, which goes on with that"
     return MeaningChange(change.pair, tuple(replace(one, holds=holds) for one in change.differences))
+
+
+def _is_settled(change: MeaningChange, check: Check) -> bool:
+    """Whether all that is different in what a pair keeps was written anew for NEW.
+
+    Where it is kept in several states, such as the values of DISTINCT, the places in one of them do not tell all.
+    """
+    places = check.options.rewritten.get(change.pair.old.id)
+    if places is None or any(len(_states(one)) != 1 for one in (change.pair.old, change.pair.new)):
+        return False
+    return all(one.is_settled(places) for one in change.differences)
+
+
+def _states(operator: Operator) -> list[State]:
+    return [one for one in operator.states or () if one.kind is not StateKind.TIMERS]
 
 
 _COLLECTS = "CollectSinkOperator"

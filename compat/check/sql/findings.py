@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from weakref import ReferenceType, ref
 
-from compat.check import restores
+from compat.check import code_suggestions, restores
 from compat.check.context import Check
-from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.findings import Fate, Finding, Fix, Level, RowHeir
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.check.sql.aspects import Aspect
@@ -87,10 +87,29 @@ def _finding(check: Check, rule: Rule, change: MeaningChange, aspect: Aspect, ke
         reason=_reason(change.pair, check, refused=bool(wrong) and refused),
         old=change.pair.old,
         new=change.pair.new,
-        fixes=(Fix(text=keep), REBUILD) if wrong else (Fix(text="Nothing, if that is what you want."),),
+        fixes=_fixes(check, change, keep, aspect) if wrong else (Fix(text="Nothing, if that is what you want."),),
         silent=bool(wrong) and not unknown and not refused,
         fate=Fate.REFUSED if wrong and refused and not unknown else None,
+        heirs=_heirs(change, aspect),
     )
+
+
+def _fixes(check: Check, change: MeaningChange, keep: str, aspect: Aspect) -> tuple[Fix, ...]:
+    other = code_suggestions.migrate(check) if _heirs(change, aspect) else ()
+    return (Fix(text=keep), *other, REBUILD) if not other else (Fix(text=keep), *other)
+
+
+def _heirs(change: MeaningChange, aspect: Aspect) -> tuple[RowHeir, ...]:
+    """Where NEW's parts of what is kept are in OLD, if nothing else is different."""
+    if len(change.differences) != 1 or change.differences[0].aspect is not aspect:
+        return ()
+    (one,) = change.differences
+    if one.same is None:
+        return ()
+    places = tuple(min(same, default=None) for same in one.same)
+    gone = {place: name for place, name in enumerate(one.was) if place not in places}
+    begins = {now: name for now, (place, name) in enumerate(zip(places, one.now, strict=True)) if place is None}
+    return (RowHeir(places, begins, frozenset(now for now in begins if one.zero[now]), gone),)
 
 
 def _reason(pair: Pair, check: Check, *, refused: bool) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from msgspec import Struct
@@ -17,7 +17,9 @@ class Difference(Struct, frozen=True):
 
     ``holds`` is why what OLD kept is wrong under NEW's meaning; empty if it is right, and only what was put out before is
     as OLD had it (``since`` says so). ``output`` tells that other rows come out from the restore on, which counts for those
-    who keep them.
+    who keep them. ``same`` is there where what is kept is one thing beside the other: for each of NEW's the places in OLD of
+    those that are the same. ``zero`` says which of NEW's begin with zero, and not with nothing; ``was`` and ``now`` are what
+    they are called.
     """
 
     aspect: Aspect
@@ -25,6 +27,18 @@ class Difference(Struct, frozen=True):
     holds: str
     since: str = ""
     output: bool = True
+    same: tuple[frozenset[int], ...] | None = None
+    zero: tuple[bool, ...] = ()
+    was: tuple[str, ...] = ()
+    now: tuple[str, ...] = ()
+
+    def is_settled(self, places: tuple[int | None, ...]) -> bool:
+        """Whether what is kept was written anew so that all of it is the same: each is from one of these places, or begins."""
+        return (
+            self.same is not None
+            and len(places) == len(self.same)
+            and all(place is None or place in same for place, same in zip(places, self.same, strict=True))
+        )
 
 
 class Words(Struct, frozen=True):
@@ -112,7 +126,16 @@ def kept(old: Rows, new: Rows, words: Words, which: str = "the rows") -> Iterato
         Aspect.ROWS,
         _columns_moved(f"{which} that it keeps", before, after, words),
         "The rows that it kept have the old columns, and are taken for the new ones",
+        same=places_of(before[0], after[0]) if len(before) == len(after) == 1 else None,
+        zero=(False,) * sum(map(len, after)),
+        was=tuple(words.old.text(one) for one in before[0]) if before else (),
+        now=tuple(words.new.text(one) for one in after[0]) if after else (),
     )
+
+
+def places_of(old: Sequence[T], new: Sequence[T]) -> tuple[frozenset[int], ...]:
+    """For each of NEW's the places in OLD of those that are the same."""
+    return tuple(frozenset(place for place, before in enumerate(old) if before == after) for after in new)
 
 
 def _columns_moved(what: str, before: Traced, after: Traced, words: Words) -> str:

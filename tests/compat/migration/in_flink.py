@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from compat.check.findings import Report, Verdict
 from compat.comparison import Comparison, compare
@@ -22,6 +25,7 @@ from compat.loader.jvm.warm import WarmJvms
 from compat.migration.migrating import Migrated, Migration, migrate
 from compat.migration.proposing import propose
 from compat.migration.recipe import ConvertKey, ConvertState, Open, Recipe, RenameClass, Step
+from compat.savepoint.load import read_names
 from compat.savepoint.names import Names
 from compat.savepoint.operators import RequestError
 from compat.state.flink import SavepointError, read_draft, read_metadata
@@ -30,23 +34,34 @@ JAVA = Path(__file__).parents[2] / "golden" / "java"
 VERSIONS = ("2.3.0", "1.20.0")
 BACKENDS = ("hashmap", "rocksdb")
 SECONDS = 90
+_ROW = re.compile(r"[+-][IUD][AB]?\[(.*)\]")
 ENOUGH = 150
 """The lines after which every state of a job was read: each record gives one or two."""
 
 
 def pairs(version: str) -> Iterator[dict[str, Any]]:
-    """The recorded pairs of a version that are no queries."""
+    """The recorded pairs of a version."""
     with gzip.open(JAVA / "results.jsonl.gz", "rt") as file:
         for line in file:
             pair = json.loads(line)
-            if pair["version"] == version and not pair["name"].startswith("q_"):
+            if pair["version"] == version and (JAVA / version / pair["name"] / new_of(pair)).exists():
                 yield pair
+
+
+def is_query(pair: Mapping[str, Any]) -> bool:
+    """Whether a pair is of scripts in SQL."""
+    return str(pair["name"]).startswith("q_")
+
+
+def new_of(pair: Mapping[str, Any]) -> str:
+    """The file of a pair's new version."""
+    return "new.sql" if is_query(pair) else "new.jar"
 
 
 def check_of(pair: Mapping[str, Any], old: str, classpath: tuple[str, ...] = ()) -> Comparison:
     """The check of a snapshot and the new version of a pair."""
-    jars = FlinkJars(version=pair["version"], main_class=pair["entryClass"], classpath=classpath)
-    new = str(JAVA / pair["version"] / pair["name"] / "new.jar")
+    jars = FlinkJars(version=pair["version"], main_class=pair.get("entryClass"), classpath=classpath)
+    new = str(JAVA / pair["version"] / pair["name"] / new_of(pair))
     return Comparison(old=old, new=new, load=LoadOptions(jars=jars))
 
 
@@ -89,14 +104,19 @@ ANSWERS: dict[str, tuple[Step, ...]] = {
 
 def migrated(pair: Mapping[str, Any], out: str, jvms: WarmJvms) -> tuple[Recipe, Migrated] | None:
     """The savepoint of a pair's old version, migrated by what the check proposes; None where nothing is to be mended."""
-    saved = str(JAVA / pair["version"] / pair["name"] / "savepoint")
-    (report,) = compare(check_of(pair, saved), jvms=jvms).outcomes
+    folder = JAVA / pair["version"] / pair["name"]
+    saved = str(folder / "savepoint")
+    old = str(folder / ("old.sql" if is_query(pair) else "old.jar"))
+    # What a query computed, no savepoint tells.
+    told = old if is_query(pair) else None
+    names = read_names(told, check_of(pair, saved).load, None) if told else Names()
+    (report,) = compare(replace(check_of(pair, saved), names=told), jvms=jvms).outcomes
     if not isinstance(report, Report) or report.verdict is not Verdict.INCOMPATIBLE:
         return None
     draft = read_draft(read_metadata(saved))
     for recipe in answered(report, pair["name"]):
-        check, old = check_of(pair, out), str(JAVA / pair["version"] / pair["name"] / "old.jar")
-        asked = Migration(draft=draft, recipe=recipe, names=Names(), check=check, old=old, allow_unknown=True)
+        check = check_of(pair, out)
+        asked = Migration(draft=draft, recipe=recipe, names=names, check=check, old=old, allow_unknown=True)
         try:
             done = migrate(asked, jvms)
         except (RequestError, SavepointError):
@@ -108,32 +128,38 @@ def migrated(pair: Mapping[str, Any], out: str, jvms: WarmJvms) -> tuple[Recipe,
 
 def compiled(folder: str, classpath: str) -> str:
     """The class path with what runs a jar in a MiniCluster."""
-    source = Path(__file__).parent / "restored" / "Restored.java"
-    subprocess.run(["javac", "-nowarn", "-d", folder, "-cp", classpath, str(source)], check=True)
+    sources = map(str, (Path(__file__).parent / "restored").glob("*.java"))
+    subprocess.run(["javac", "-nowarn", "-d", folder, "-cp", classpath, *sources], check=True)
     return f"{folder}:{classpath}"
 
 
 def read_in_flink(pair: Mapping[str, Any], savepoint: str, backend: str, classpath: str) -> dict[str, str]:
     """The first value that the new version reads of each state and key, restored from a savepoint in a MiniCluster."""
-    jar = JAVA / pair["version"] / pair["name"] / "new.jar"
+    new = JAVA / pair["version"] / pair["name"] / new_of(pair)
     options = [f"execution.state-recovery.path={savepoint}", f"execution.savepoint.path={savepoint}"]
     options += [f"state.backend.type={backend}", f"state.backend={backend}"]
     opens = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("util", "lang", "time")]
-    command = ["java", *opens, "-cp", f"{classpath}:{jar}", "Restored", pair["entryClass"], str(SECONDS), *options]
+    run = ["RestoredSql", str(new)] if is_query(pair) else ["Restored", pair["entryClass"]]
+    command = ["java", *opens, "-cp", f"{classpath}:{new}", *run, str(SECONDS), *options]
     found: dict[str, str] = {}
     told: list[str] = []
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
-        assert run.stdout is not None
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+        assert process.stdout is not None
         read = 0
-        for line in run.stdout:
+        for line in process.stdout:
             if line.startswith("OBS S"):
                 _, state, key, value, *_ = line.rstrip("\n").split("\t")
                 found.setdefault(f"{state} {key}", value)
                 read += 1
+            elif row := _ROW.match(line):
+                # The first row of a key, after the restore.
+                key, _, value = row[1].partition(", ")
+                found.setdefault(key, value)
+                read += 1
             elif "Caused by" in line:
                 told.append(line.strip())
             if read == ENOUGH:
-                run.kill()
+                process.kill()
     return found or {"failed": told[-1] if told else "no record was read"}
 
 
