@@ -17,7 +17,7 @@ from compat.compiler.spark.state.cells import (
     ListCells,
     MapCells,
     ReducingCells,
-    ValueCells,
+    value_cells,
 )
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.columns import column_encoder
@@ -192,7 +192,7 @@ class KeyedBackend(KeyedStateStore):
 
 
 _CELLS: dict[str, Any] = {
-    "VALUE": ValueCells,
+    "VALUE": value_cells,
     "LIST": ListCells,
     "MAP": MapCells,
     "REDUCING": ReducingCells,
