@@ -147,6 +147,7 @@ def test_none_is_started_without_java(tmp_path: Path, monkeypatch: pytest.Monkey
     assert Spark(None, None, (), str(tmp_path / "spark.log")).start_early() is None
 
 
+@pytest.mark.spark
 def test_spark_runs_in_the_jvm_that_was_started_early(tmp_path: Path) -> None:
     _, early = early_jvm(tmp_path)
     early._thread.join()
