@@ -352,6 +352,10 @@ def _forget(context: Any, patience: float) -> None:
     """Stop a context and its JVM, whether or not they still answer."""
     from pyspark import SparkContext
 
+    # It ends within a second, for which nobody need wait: no job has accumulators.
+    server, context._accumulatorServer = context._accumulatorServer, None
+    if server is not None:
+        threading.Thread(target=server.shutdown, name="accumulators-end", daemon=True).start()
     try:
         context.stop()
     except Exception:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -161,3 +162,21 @@ def test_spark_runs_in_the_jvm_that_was_started_early(tmp_path: Path) -> None:
     finally:
         spark.stop()
     assert process.poll() is not None
+
+
+@pytest.mark.spark
+def test_nobody_waits_for_the_server_of_accumulators(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    spark, stopped, ended = Spark("local[1]", None, (), str(tmp_path / "spark.log")), Event(), Event()
+    server = spark.context._accumulatorServer
+    close = server.shutdown
+
+    def shutdown() -> None:
+        assert stopped.wait(60)
+        close()
+        ended.set()
+
+    monkeypatch.setattr(server, "shutdown", shutdown)
+    spark.stop()
+    stopped.set()
+    assert ended.wait(60)
+    assert not spark.alive
