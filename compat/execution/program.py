@@ -19,6 +19,7 @@ from compat.loader.main_module import layout_of, prepare, run_as_main
 if TYPE_CHECKING:
     from compat.cluster.execution import ClusterExecutor
     from compat.compiler.spark.driver.executor import SparkExecutor
+    from compat.compiler.spark.driver.session import EarlyJvm
     from compat.loader.layout import Layout
 
 FAILED, REFUSED = 1, 2
@@ -70,6 +71,28 @@ def run_program(run: Run, narrator: Narrator, submitted: Callable[[str], None] =
 
     ``submitted`` is called with the id of each job that was handed to a cluster, where nobody waits for it.
     """
+    early = _early_jvm(run)
+    try:
+        return _run_program(run, narrator, submitted, early)
+    finally:
+        if early is not None:
+            early.end()
+
+
+def _early_jvm(run: Run) -> EarlyJvm | None:
+    """The JVM that the program's jobs will want, where they run here on a Spark of which nothing is said."""
+    elsewhere = run.master is not None or run.cluster is not None or run.driver_elsewhere
+    if elsewhere or any(option.startswith("spark.") for option in run.options):
+        return None
+    try:
+        from compat.compiler.spark.driver.job_folders import log_of_spark
+        from compat.compiler.spark.driver.session import Spark
+    except ModuleNotFoundError:
+        return None
+    return Spark(None, None, (), log_of_spark(run.store)).start_early()
+
+
+def _run_program(run: Run, narrator: Narrator, submitted: Callable[[str], None], early: EarlyJvm | None) -> int:
     try:
         from compat.compiler.spark.driver.failures import JobCancelled, JobFailed
         from compat.compiler.spark.driver.restore import RestoreRefused
@@ -85,7 +108,7 @@ def run_program(run: Run, narrator: Narrator, submitted: Callable[[str], None] =
         narrator.failed(None, _HIDDEN.format(path=os.path.relpath(hidden)))
         return REFUSED
     try:
-        executor = _executor(run, narrator)
+        executor = _executor(run, narrator, early)
     except (ProgramError, StoreError) as error:
         narrator.failed(None, str(error))
         return REFUSED
@@ -148,7 +171,7 @@ def _hidden_by(run: Run) -> str | None:
     return path if is_found else None
 
 
-def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
+def make_executor(run: Run, narrator: Narrator, early: EarlyJvm | None = None) -> SparkExecutor:
     """The executor that runs the jobs of a program."""
     from compat.compiler.spark.driver.executor import SparkExecutor
     from compat.compiler.spark.driver.options import RunOptions
@@ -184,13 +207,14 @@ def make_executor(run: Run, narrator: Narrator) -> SparkExecutor:
         ),
         listener=narrator.tell,
         printer=narrator.printed,
+        early=early,
     )
 
 
-def _executor(run: Run, narrator: Narrator) -> SparkExecutor | ClusterExecutor:
+def _executor(run: Run, narrator: Narrator, early: EarlyJvm | None) -> SparkExecutor | ClusterExecutor:
     """Who runs the jobs of a program. Raises ProgramError, StoreError."""
     if run.cluster is None and not run.driver_elsewhere:
-        return make_executor(run, narrator)
+        return make_executor(run, narrator, early)
     return make_cluster_executor(run, narrator)
 
 

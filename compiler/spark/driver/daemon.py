@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import pyspark.worker  # noqa: F401
-from pyspark.daemon import manager
-
-import compat.compiler.spark.driver.runner  # noqa: F401
-from compat.compiler.spark.driver.archives import read_archives_when_they_change
+from compat.compiler.spark.driver.archives import leave_archive_of_installed, read_archives_when_they_change
 
 if __name__ == "__main__":
+    leave_archive_of_installed()
+    import pyspark.worker  # noqa: F401
+    from pyspark.daemon import manager
+
+    import compat.compiler.spark.driver.runner  # noqa: F401
+
     read_archives_when_they_change()
     manager()

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import sqrt
 
 FIRST = 16
 """Records of the first epoch of a job that has an interval to keep: nobody knows yet what one costs."""
 _LARGEST = 2_000_000
-_FASTEST = 8
-"""An epoch reads at most so many times the records of the one before."""
+_TOO_LONG = 8
+"""An epoch takes at most so many times its time where what it costs grows as the square of its records."""
 _CALM = 20
 """After so many epochs that were done, twice as many records are tried."""
 _LEAST = 0.5
@@ -62,7 +63,9 @@ class Pace:
         length = self.target * share
         room = max(length - max(seconds - busy, 0.0), length * _LEAST)
         if self.most and (self.most >= self.given or busy > room):
-            self._fit(int(min(self.most / share * room / max(busy, 1e-9), _LARGEST)))
+            time = room / max(busy, 1e-9)
+            fits = min(self.most / share * time, _LARGEST)
+            self._fit(int(min(fits, max(self.limit * sqrt(_TOO_LONG * time), 1))))
         if self.ceiling is not None:
             self.calm += 1
             if self.calm >= _CALM:
@@ -74,7 +77,7 @@ class Pace:
         """Go to the number of records that would have been right, where it is another one."""
         if self.limit / _STEADY < fits < self.limit * _STEADY:
             fits = (self.limit + fits + 1) // 2
-        self.limit = max(min(fits, self.limit * _FASTEST), 1)
+        self.limit = max(fits, 1)
 
     def lost(self) -> None:
         """An epoch could not be done: the next ones are much smaller."""

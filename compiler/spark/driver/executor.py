@@ -10,7 +10,7 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -27,7 +27,7 @@ from compat.compiler.spark.driver.dependencies import Ships, find_dependencies
 from compat.compiler.spark.driver.directories import without_checkpoint_directory
 from compat.compiler.spark.driver.failures import JobCancelled
 from compat.compiler.spark.driver.job_entry import JobEntry
-from compat.compiler.spark.driver.job_folders import prove_conditional, prove_not_behind
+from compat.compiler.spark.driver.job_folders import log_of_spark, prove_conditional, prove_not_behind
 from compat.compiler.spark.driver.machines import executors, refuse_lacking, this_machine, yarn_nodes
 from compat.compiler.spark.driver.mailbox import Mailbox
 from compat.compiler.spark.driver.master import Hearers, JobMaster, Resources
@@ -50,6 +50,9 @@ from compat.compiler.spark.task.epochs import EpochRunner, InProcessRunner
 from compat.compiler.spark.task.hosts import HostedRunner
 from compat.state.delta.work import HERE, Workers
 from compat.state.stores.paths import Place
+
+if TYPE_CHECKING:
+    from compat.compiler.spark.driver.session import EarlyJvm
 
 _END = object()
 
@@ -179,7 +182,7 @@ class RunningJob(JobClient):
 class SparkExecutor:
     """Runs jobs on Spark: in this process by default, or on a master. One Spark for all jobs of the program.
 
-    ``ran_here`` is True once a Spark of this machine's own has been stopped.
+    ``ran_here`` is True once a Spark of this machine's own has been stopped. ``early`` is the JVM that one may have.
     """
 
     def __init__(
@@ -190,8 +193,10 @@ class SparkExecutor:
         options: RunOptions | None = None,
         listener: Listener = lambda event: None,
         printer: Callable[[str], None] = print,
+        early: EarlyJvm | None = None,
     ) -> None:
         self.options = options or RunOptions()
+        self._early = early
         self.clients: list[RunningJob] = []
         self._store = JobStore(store)
         prove_conditional(self._store.root, "The store")
@@ -434,9 +439,8 @@ class SparkExecutor:
         from compat.compiler.spark.driver.session import Spark, ships
 
         if self._spark is None:
-            log = self._store.logs / f"spark-{os.getpid()}.log"
-            ship = ships(self._master, made.options, self.options.ship)
-            self._spark = Spark(self._master, made, self.options.worker_folders, str(log), ship=ship)
+            ship, log = ships(self._master, made.options, self.options.ship), log_of_spark(str(self._store.root))
+            self._spark = Spark(self._master, made, self.options.worker_folders, log, ship=ship, early=self._early)
         return self._spark
 
     def abandon(self) -> None:

@@ -37,6 +37,11 @@ def logs_of(store: str) -> Path:
     return Path(private_folder("logs"))
 
 
+def log_of_spark(store: str) -> str:
+    """The file for what the Spark of this process says."""
+    return str(logs_of(store) / f"spark-{os.getpid()}.log")
+
+
 def last_written(directory: Place) -> float:
     """When something was last written below a folder, in seconds since 1970."""
     files = [file.modified() for file in directory.walk()]

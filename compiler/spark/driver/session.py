@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import sys
+import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from math import ceil
@@ -51,6 +52,8 @@ DRIVER_JVM = "spark.driver.extraJavaOptions"
 # their own, takes more of the processors than it gives back.
 _LIGHT_JVM = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _CARRIER = {DRIVER_JVM: _LIGHT_JVM, "spark.executor.extraJavaOptions": _LIGHT_JVM}
+_PYTHONS = ("PYTHON", "PYSPARK_", "SPARK_LAUNCHER_OPTS")
+"""What the names of variables begin with that the JVM does without, or is given when it starts."""
 _LAUNCHER = "SPARK_LAUNCHER_OPTS"
 """The options of the JVM that lives for moments, to tell how the other one is started."""
 _HERE = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
@@ -77,7 +80,7 @@ class Spark:
     ``master`` is local by default, with a core for each subtask of the plan, but no more than there are. Options of the
     plan that begin with ``spark.`` are handed to Spark. What Spark says goes to the file ``log``. ``pool`` is the fair
     pool that the jobs go to. With ``ship``, the workers' interpreter is sent along, with this package and all that the program
-    has imported: nothing of it need be where they run.
+    has imported: nothing of it need be where they run. ``early`` is a JVM that was started before, for what it may want.
     """
 
     extra: Mapping[str, str] = {}
@@ -88,13 +91,20 @@ class Spark:
     """Seconds that its JVM has to end."""
 
     def __init__(
-        self, master: str | None, plan: PhysicalPlan | None, folders: Sequence[str], log: str, *, ship: bool = False
+        self,
+        master: str | None,
+        plan: PhysicalPlan | None,
+        folders: Sequence[str],
+        log: str,
+        *,
+        ship: bool = False,
+        early: EarlyJvm | None = None,
     ) -> None:
         widest, options = (2, {}) if plan is None else (plan.widest, plan.options)
         self._master = master or f"local[{max(2, min(widest, ceil(cores())))}]"
         self._given = {key: text for key, text in options.items() if key.startswith("spark.")}
         self._groups, self._slots = ((), 0) if plan is None else (plan.groups, plan.slots)
-        self._folders, self._ship = folders, ship
+        self._folders, self._ship, self._early = folders, ship, early
         self._context: Any = None
         self.log = log
         self.pool: str | None = None
@@ -146,28 +156,36 @@ class Spark:
     def _start(self) -> None:
         self.stop()
         find_java()
-        from pyspark import SparkConf, SparkContext
-        from pyspark.java_gateway import launch_gateway
+        from pyspark import SparkContext
 
-        settings = self.settings()
+        settings = self._jvm_settings()
         os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
         os.environ["PYSPARK_PYTHON"] = settings.get(PYTHON_OF_TASKS, sys.executable)
         if _PATHS in settings:
             os.environ["PYTHONPATH"] = settings[_PATHS]
-        os.environ.setdefault(_LAUNCHER, _LIGHT_JVM)
-        if DRIVER_JVM not in self._given and (shared := sharing()):
-            settings[DRIVER_JVM] = f"{settings.get(DRIVER_JVM, '')} {shared}".strip()
         if SparkContext._active_spark_context is None:
             _end_jvm(self.patience)
-        conf = SparkConf().setMaster(self._master).setAll(list(settings.items()))
         silence_py4j()
-        Path(self.log).parent.mkdir(parents=True, exist_ok=True)
-        with open(self.log, "ab") as log:
-            launch: Any = launch_gateway
-            gateway = launch(conf, {"stdout": log, "stderr": log})
-        self._context = SparkContext(conf=conf, gateway=gateway)
+        early, self._early = self._early, None
+        gateway = None if early is None else early.taken(settings)
+        conf = _conf(self._master, settings)
+        self._context = SparkContext(conf=conf, gateway=gateway or _launched(conf, self.log))
         self._context.setLogLevel(settings["spark.log.level"])
         self._context._accumulatorServer.handle_error = _say_nothing
+
+    def _jvm_settings(self) -> dict[str, str]:
+        """The settings, with the archive of classes that the JVM has."""
+        settings = self.settings()
+        if DRIVER_JVM not in self._given and (shared := sharing()):
+            settings[DRIVER_JVM] = f"{settings.get(DRIVER_JVM, '')} {shared}".strip()
+        return settings
+
+    def start_early(self) -> EarlyJvm | None:
+        """Begin to start its JVM, for another one that will be like it; None where there is no Java, which that one tells."""
+        with suppress(MissingJava):
+            find_java()
+            return EarlyJvm(self._master, self._jvm_settings(), self.log)
+        return None
 
     def add(self, options: Mapping[str, str]) -> None:
         """Have Spark started with options of a job that begin with ``spark.``."""
@@ -207,6 +225,76 @@ class Spark:
             return {_PATHS: module_paths(self._folders), **settings}
         own = f"{packed_environment(self._folders)}#{FOLDER}"
         return {**settings, _ARCHIVES: ",".join(filter(None, (settings.get(_ARCHIVES), own))), PYTHON_OF_TASKS: PYTHON}
+
+
+class EarlyJvm:
+    """The JVM of a Spark of this machine's own, which starts while the program is read: the one takes as long as the other.
+
+    It is Spark's where that wants one with the same settings, in the same surroundings.
+    """
+
+    def __init__(self, master: str, settings: Mapping[str, str], log: str) -> None:
+        self._master, self._settings, self._log = master, _of_jvm(settings), log
+        self._surroundings = _surroundings()
+        self._gateway: Any = None
+        self._thread = threading.Thread(target=self._launch, name="early-jvm", daemon=True)
+        self._thread.start()
+
+    def _launch(self) -> None:
+        with suppress(Exception):  # who asks for it later has another one started, and tells why that does not
+            self._gateway = _launched(_conf(self._master, self._settings), self._log)
+
+    def taken(self, settings: Mapping[str, str]) -> Any:
+        """The gateway to it, which is the asker's now; None where it is not like what is wanted, and ends."""
+        if self._settings != _of_jvm(settings) or self._surroundings != _surroundings():
+            self.end()
+        self._thread.join()
+        gateway, self._gateway = self._gateway, None
+        return gateway
+
+    def end(self) -> None:
+        """End it, unless somebody has taken it. A log with nothing in it goes too."""
+        self._thread.join()
+        gateway, self._gateway = self._gateway, None
+        if gateway is not None:
+            _shut_down(gateway, Spark.patience)
+            _remove_empty(Path(self._log))
+
+
+def _of_jvm(settings: Mapping[str, str]) -> dict[str, str]:
+    """The settings that are a JVM's from its start: where workers find modules they are told later."""
+    return {key: text for key, text in settings.items() if key != _PATHS}
+
+
+def _surroundings() -> tuple[str, dict[str, str]]:
+    """The folder and the variables that a JVM would be started with, but for those that are Python's."""
+    return os.getcwd(), {name: text for name, text in os.environ.items() if not name.startswith(_PYTHONS)}
+
+
+def _conf(master: str, settings: Mapping[str, str]) -> Any:
+    from pyspark import SparkConf
+
+    return SparkConf().setMaster(master).setAll(list(settings.items()))
+
+
+def _launched(conf: Any, log: str) -> Any:
+    """The gateway to a new JVM, whose output goes to a file."""
+    from pyspark.java_gateway import launch_gateway
+
+    os.environ.setdefault(_LAUNCHER, _LIGHT_JVM)
+    Path(log).parent.mkdir(parents=True, exist_ok=True)
+    launch: Any = launch_gateway
+    with open(log, "ab") as file:
+        return launch(conf, {"stdout": file, "stderr": file})
+
+
+def _remove_empty(log: Path) -> None:
+    """Remove a log that has nothing in it, and the folders that were made for it."""
+    with suppress(OSError):
+        if not log.stat().st_size:
+            log.unlink()
+        log.parent.rmdir()
+        log.parent.parent.rmdir()
 
 
 def _scala(package: Any, name: str) -> Any:
@@ -264,6 +352,10 @@ def _forget(context: Any, patience: float) -> None:
     """Stop a context and its JVM, whether or not they still answer."""
     from pyspark import SparkContext
 
+    # It ends within a second, for which nobody need wait: no job has accumulators.
+    server, context._accumulatorServer = context._accumulatorServer, None
+    if server is not None:
+        threading.Thread(target=server.shutdown, name="accumulators-end", daemon=True).start()
     try:
         context.stop()
     except Exception:
@@ -278,15 +370,19 @@ def _end_jvm(patience: float) -> None:
     gateway = SparkContext._gateway
     SparkContext._gateway = SparkContext._jvm = None
     if gateway is not None:
-        with suppress(Exception):
-            gateway.shutdown()
-        process = getattr(gateway, "proc", None)
-        if process is not None:
-            process.stdin.close()
-            try:
-                process.wait(patience)
-            except Exception:
-                process.kill()
+        _shut_down(gateway, patience)
+
+
+def _shut_down(gateway: Any, patience: float) -> None:
+    with suppress(Exception):
+        gateway.shutdown()
+    process = getattr(gateway, "proc", None)
+    if process is not None:
+        process.stdin.close()
+        try:
+            process.wait(patience)
+        except Exception:
+            process.kill()
 
 
 def reason_of(error: Exception) -> str:

@@ -20,8 +20,9 @@ from compat.compiler.spark.operators.base import (
 )
 from compat.compiler.spark.operators.stateless import FunctionOperator, Handler, one_unless_none
 from compat.compiler.spark.runtime_api.elements import MAX_WATERMARK, MIN_TIMESTAMP, Timestamps, Values
-from compat.compiler.spark.state.backend import VOID, KeyedBackend
+from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes
+from compat.compiler.spark.state.slots import VOID
 from compat.compiler.spark.state.timers import InternalTimers
 from compat.compiler.transformations import operators as ops
 from compat.state.descriptors import ReducingStateDescriptor
@@ -113,9 +114,9 @@ class KeyedOperator(FunctionOperator[Keyed], Generic[Keyed]):
 
     def _fire(self, due: Any, domain: TimeDomain) -> None:
         try:
-            for time, key, namespace in due:
-                self.backend.set_key(key)
-                self.on_timer(time, key, namespace, domain)
+            for time, slot, namespace in due:
+                self.backend.set_slot(slot)
+                self.on_timer(time, self.backend.key, namespace, domain)
         except Exception as error:
             self.fail(NO_RECORD, error)
         self.emitter.flush()

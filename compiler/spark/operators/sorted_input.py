@@ -67,14 +67,14 @@ class SortedInput(StreamOperator):
             return
         operator, backend, timers = self._operator, self._operator.backend, self._operator.timers
         try:
-            for time, key, namespace in timers.event.due(MAX_WATERMARK):
+            for time, slot, namespace in timers.event.due(MAX_WATERMARK):
                 if namespace == _NAMESPACE:
                     self._fire_by_clock()
-                    backend.set_key(key)
-                    self._give(key)
+                    backend.set_slot(slot)
+                    self._give(backend.key)
                 else:
-                    backend.set_key(key)
-                    operator.on_timer(time, key, namespace, TimeDomain.EVENT_TIME)
+                    backend.set_slot(slot)
+                    operator.on_timer(time, backend.key, namespace, TimeDomain.EVENT_TIME)
             self._fire_by_clock()
         except Exception as error:
             self.fail(NO_RECORD, error)
@@ -95,9 +95,10 @@ class SortedInput(StreamOperator):
 
     def _fire_by_clock(self) -> None:
         """Fire the timers by the clock of the key before: its others have fired, and it is done."""
-        for time, key, namespace in self._operator.timers.processing.due(MAX_WATERMARK):
-            self._operator.backend.set_key(key)
-            self._operator.on_timer(time, key, namespace, TimeDomain.PROCESSING_TIME)
+        backend = self._operator.backend
+        for time, slot, namespace in self._operator.timers.processing.due(MAX_WATERMARK):
+            backend.set_slot(slot)
+            self._operator.on_timer(time, backend.key, namespace, TimeDomain.PROCESSING_TIME)
         self._operator.emitter.flush()
 
     def snapshot_state(self, changes: Changes) -> Any:

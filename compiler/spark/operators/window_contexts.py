@@ -8,7 +8,8 @@ from compat.compiler.datastream.window import Trigger, WindowAssigner
 from compat.compiler.datastream.window.evictors import Evictor
 from compat.compiler.spark.operators.base import TaskRuntimeContext
 from compat.compiler.spark.operators.metrics import MetricGroup
-from compat.compiler.spark.state.backend import VOID, KeyedBackend
+from compat.compiler.spark.state.backend import KeyedBackend
+from compat.compiler.spark.state.slots import VOID
 from compat.state.descriptors import MapStateDescriptor, ValueStateDescriptor
 
 if TYPE_CHECKING:

@@ -17,12 +17,12 @@ from compat.compiler.spark.state.cells import (
     ListCells,
     MapCells,
     ReducingCells,
-    ValueCells,
+    value_cells,
 )
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.columns import column_encoder
 from compat.compiler.spark.state.memory import Memory
-from compat.compiler.spark.state.slots import ByIdentity, InNamespace, Slots, plain_key
+from compat.compiler.spark.state.slots import VOID, ByIdentity, InNamespace, Slots, plain_key, split_slot
 from compat.state.compatibility import Answer, resolve_state
 from compat.state.delta.entries import entry_column, repeated
 from compat.state.delta.rows import BYTES
@@ -31,8 +31,6 @@ from compat.state.descriptors import (
 )
 from compat.state.key_groups import key_group_of_key
 from compat.state.serializers import KeyCodec
-
-VOID = b""
 
 
 class StateMigrationError(Exception):
@@ -99,7 +97,7 @@ class KeyedBackend(KeyedStateStore):
     def set_namespace(self, namespace: bytes) -> None:
         """All further calls are about this namespace (a window) of the present key."""
         self.namespace = namespace
-        key = self.slot[0] if type(self.slot) is InNamespace else self.slot
+        key, _ = split_slot(self.slot)
         if namespace:
             self.simple = False
             self.slot = InNamespace((key, namespace))
@@ -108,7 +106,7 @@ class KeyedBackend(KeyedStateStore):
 
     def encoded(self, slot: Any) -> tuple[Any, bytes, bytes, bytes]:
         """The key of a slot, the key as bytes, its identity, and the namespace."""
-        key, namespace = slot if type(slot) is InNamespace else (slot, VOID)
+        key, namespace = split_slot(slot)
         found = self._encoded.get(key)
         plain = plain_key(key)
         if found is None:
@@ -126,14 +124,17 @@ class KeyedBackend(KeyedStateStore):
         codec = self.key_codec
         return keys if codec.canonical else pa.array(list(map(codec.identity, keys.to_pylist())), BYTES)
 
+    def columns_of(self, slots: list[Any]) -> tuple[pa.Array, pa.Array]:
+        """The keys of many slots, as their bytes, and the namespaces."""
+        if {InNamespace, ByIdentity}.isdisjoint(map(type, slots)):
+            return self.key_column(slots), repeated(VOID, len(slots))
+        pairs = list(map(split_slot, slots))
+        return self.key_column([plain_key(key) for key, _ in pairs]), pa.array([space for _, space in pairs], BYTES)
+
     def entry_column(self, prefix: bytes, slots: list[Any]) -> pa.Array:
         """The keys of the entries of many slots."""
-        keys, namespaces = slots, repeated(VOID, len(slots))
-        if not {InNamespace, ByIdentity}.isdisjoint(map(type, slots)):
-            pairs = [slot if type(slot) is InNamespace else (slot, VOID) for slot in slots]
-            keys = [plain_key(key) for key, _ in pairs]
-            namespaces = pa.array([namespace for _, namespace in pairs], BYTES)
-        return entry_column(prefix, self.identity_column(self.key_column(keys)), namespaces)
+        keys, namespaces = self.columns_of(slots)
+        return entry_column(prefix, self.identity_column(keys), namespaces)
 
     def key_group(self, key: Any) -> int:
         """The key group of a key."""
@@ -192,7 +193,7 @@ class KeyedBackend(KeyedStateStore):
 
 
 _CELLS: dict[str, Any] = {
-    "VALUE": ValueCells,
+    "VALUE": value_cells,
     "LIST": ListCells,
     "MAP": MapCells,
     "REDUCING": ReducingCells,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import reduce
-from itertools import chain, compress, repeat
+from itertools import chain, repeat
 from types import NoneType
 from typing import TYPE_CHECKING, Any
 
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 _MISSING = object()
 _MANY = 64
 Address = tuple[int, bytes, bytes, bytes]
-_Pair = list[Any]
-"""A value, or None, and whether this epoch wrote it."""
+_Held = list[Any]
+"""A value, or None, the mark of the epoch that wrote it last, and the slot that it is of."""
 
 
 class Cells(State):
@@ -114,12 +114,12 @@ class Cells(State):
 class _OneValue(Cells):
     """A state of one value: the value itself, or what was folded so far.
 
-    In memory are pairs of a value and whether this epoch wrote it: in ``_cache`` those that were used lately, and in ``_older``
-    those before that; values that a program could change are in ``_frozen`` as bytes between epochs. Where keys are many, each
-    look into the cache is one to the main memory: a record has one, and the end of an epoch none, which finds what was written
-    in ``_new`` and ``_written``, slots and pairs in the order of their coming.
+    In memory is each value beside its slot and the mark of the epoch that wrote it (that of the present one is ``_epoch``): in
+    ``_cache`` those that were used lately, and in ``_older`` those before that; values that a program could change are in
+    ``_frozen`` as bytes between epochs. Where keys are many, each look into the cache is one to the main memory: a record has
+    one, and the end of an epoch none, which finds what was written in ``_written``, in the order of its coming.
     ``_unsaved`` are the slots that the replica does not have as they are, epoch by epoch. ``_fresh`` are those that had no
-    value when the epoch began, and ``_lent`` those whose values may be changed in the cache.
+    value when the epoch began, and ``_lent`` the slots whose values may be changed in the cache.
     """
 
     def __init__(self, backend: KeyedBackend, descriptor: Any) -> None:
@@ -128,12 +128,12 @@ class _OneValue(Cells):
         self._encode, self._decode = codec.encode, codec.decode
         self._exact = exactness_of(descriptor.type_info)
         self._columns = column_encoder(descriptor.type_info)
-        self._new: list[Any] = []
-        self._written: list[_Pair] = []
-        self._older: dict[Any, _Pair] = {}
+        self._epoch = object()
+        self._written: list[_Held] = []
+        self._older: dict[Any, _Held] = {}
         self._frozen: dict[Any, bytes] = {}
         self._unsaved: list[list[Any]] = []
-        self._fresh: list[Any] = []
+        self._fresh: list[_Held] = []
         self._lent: set[Any] = set()
         self._all_here = self._is_all_here()
 
@@ -153,41 +153,34 @@ class _OneValue(Cells):
         self._set(self._backend.slot, value if self._expiry is None or value is None else (self._expiry.now(), value))
 
     def _set(self, slot: Any, cell: Any) -> None:
-        pair = self._cache.get(slot)
-        if pair is None:
-            pair = self._cache[slot] = [cell, False]
-        else:
-            pair[0] = cell
-        if not pair[1]:
-            self._take(slot, pair)
+        held = self._cache.get(slot)
+        if held is None:
+            held = self._cache[slot] = [None, None, slot]
+        held[0] = cell
+        if held[1] is not self._epoch:
+            held[1] = self._epoch
+            self._written.append(held)
 
-    def _take(self, slot: Any, pair: _Pair) -> None:
-        """This epoch writes a pair for the first time."""
-        pair[1] = True
-        self._new.append(slot)
-        self._written.append(pair)
-
-    def many(self, slots: set[Any]) -> dict[Any, _Pair]:
-        """The pairs of slots that are all written now, with the value first; for states whose values do not expire."""
-        cache = self._cache
+    def many(self, slots: set[Any]) -> dict[Any, _Held]:
+        """What is held of slots that are all written now, with the value first; for states whose values do not expire."""
+        cache, written = self._cache, self._written
         found = dict(zip(slots, map(cache.get, slots), strict=True))
-        for slot, pair in found.items():
-            if pair is None:
-                pair = found[slot] = cache[slot] = [self._load(slot), False]
-            if not pair[1]:
-                self._take(slot, pair)
+        for slot, held in found.items():
+            if held is None:
+                held = found[slot] = self._found(slot)
+            if held[1] is not self._epoch:
+                held[1] = self._epoch
+                written.append(held)
         return found
 
     def snapshot(self, changes: Changes) -> None:
         cache = self._cache
         if self._fresh:
             self._drop_absent()
-        if self._new:
-            slots, self._new = self._new, []
-            cells = [pair[0] for pair in self._written]
-            for pair in self._written:
-                pair[1] = False
-            self._written.clear()
+        if self._written:
+            written, self._written = self._written, []
+            cells, slots = [held[0] for held in written], [held[2] for held in written]
+            self._epoch = object()
             self._unsaved.append(slots)
             if self._lent:
                 self._lent.difference_update(slots)
@@ -204,25 +197,26 @@ class _OneValue(Cells):
 
     def _drop_absent(self) -> None:
         """Forget the slots that had no value when the epoch began, and have none now."""
-        cache = self._cache
-        if not self._all_here or any(pair[0] is None for pair in self._written):
-            absent = {slot for slot in self._fresh if slot in cache and cache[slot][0] is None}
-            for slot in absent:
-                del cache[slot]
-            kept = [slot not in absent for slot in self._new]
-            self._new, self._written = list(compress(self._new, kept)), list(compress(self._written, kept))
+        absent = [held for held in self._fresh if held[0] is None]
+        for held in absent:
+            del self._cache[held[2]]
+            held[1] = None
+        if absent:
+            self._written = [held for held in self._written if held[1] is not None]
         self._fresh.clear()
 
     def _snapshot_columns(self, slots: list[Any], cells: list[Any], changes: Changes) -> None:
-        if NoneType in set(map(type, cells)):
+        column = self._column(slots, cells)
+        if column is None and NoneType in set(map(type, cells)):
             gone = [slot for slot, cell in zip(slots, cells, strict=True) if cell is None]
             for slot in gone:
                 self._frozen.pop(slot, None)
             self._log(gone, pa.nulls(len(gone), BYTES), changes)
             slots = [slot for slot, cell in zip(slots, cells, strict=True) if cell is not None]
             cells = [cell for cell in cells if cell is not None]
+            column = self._column(slots, cells) if slots else None
         if slots:
-            self._log(slots, self._column(slots, cells), changes)
+            self._log(slots, self._values(slots, cells) if column is None else column, changes)
 
     def _log(self, slots: list[Any], values: pa.Array, changes: Changes) -> None:
         backend = self._backend
@@ -231,14 +225,16 @@ class _OneValue(Cells):
         keys = backend.key_column(plain)
         changes.columns.append(Column(backend.operator_id, self.kind, self.descriptor.name, groups, keys, values))
 
-    def _column(self, slots: list[Any], cells: list[Any]) -> pa.Array:
-        """The values of slots as their bytes; those that may be changed are frozen."""
+    def _column(self, slots: list[Any], cells: list[Any]) -> pa.Array | None:
+        """The values of slots as their bytes, where all can be encoded at once: none of these can be changed."""
         column = None if self._columns is None else self._columns(cells)
-        if column is not None:
-            if self._frozen:
-                for slot in slots:
-                    self._frozen.pop(slot, None)
-            return column
+        if column is not None and self._frozen:
+            for slot in slots:
+                self._frozen.pop(slot, None)
+        return column
+
+    def _values(self, slots: list[Any], cells: list[Any]) -> pa.Array:
+        """The same one by one; those that may be changed are frozen."""
         values, exact = self._encoded(cells), self._exact
         for slot, cell, value in zip(slots, cells, values, strict=True):
             if exact(cell):
@@ -265,27 +261,26 @@ class _OneValue(Cells):
     def peek(self) -> Any:
         """The present cell, expired or not."""
         slot = self._backend.slot
-        pair = self._cache.get(slot)
-        return self._found(slot) if pair is None else pair[0]
+        held = self._cache.get(slot)
+        return (self._found(slot) if held is None else held)[0]
 
-    def _found(self, slot: Any) -> Any:
-        """The cell of a slot that is not in the cache, which has it from now on; not that there is none, if that is quick."""
-        cell = self._load(slot)
-        if cell is not None or not self._all_here:
-            self._cache[slot] = [cell, False]
-        return cell
+    def _found(self, slot: Any) -> _Held:
+        """What is held of a slot that is not in the cache, which has it from now on."""
+        held: _Held | None = self._older.pop(slot, None) if self._older else None
+        if held is None:
+            held = [None, None, slot]
+            data = self._frozen.get(slot) if self._frozen else None
+            if data is None and not self._all_here:
+                data = self._backend.memory.value(self.entry(slot))
+            if data is None:
+                self._fresh.append(held)
+            else:
+                held[0] = self._cell_of(slot, data)
+        self._cache[slot] = held
+        return held
 
-    def _load(self, slot: Any) -> Any:
-        """The same, without a change of the cache."""
-        pair = self._older.pop(slot, None) if self._older else None
-        if pair is not None:
-            return pair[0]
-        data = self._frozen.get(slot) if self._frozen else None
-        if data is None and not self._all_here:
-            data = self._backend.memory.value(self.entry(slot))
-        if data is None:
-            self._fresh.append(slot)
-            return None
+    def _cell_of(self, slot: Any, data: bytes) -> Any:
+        """The cell of a slot whose entry is known."""
         timestamp, encoded = split_timestamp(data)
         value = self._decode(encoded)
         if not self._exact(value):
@@ -319,7 +314,6 @@ class _OneValue(Cells):
     def forget(self) -> None:
         super().forget()
         parts: tuple[Any, ...] = (
-            self._new,
             self._written,
             self._older,
             self._frozen,
@@ -406,30 +400,40 @@ class _OneValue(Cells):
 
 
 class ValueCells(_OneValue, ValueState[Any]):
-    """Flink: ``ValueState``. Its two methods are called for each record: where nothing expires, they do without others.
+    """Flink: ``ValueState``."""
+
+    def value(self) -> Any:
+        return self.read()
+
+    def update(self, value: Any) -> None:
+        self.write(value)
+
+
+class LastingValueCells(ValueCells):
+    """The same where no value expires. Its two methods are called for each record: they do without others.
 
     They are methods of the class, because Python finds those faster than functions that an instance has.
     """
 
     def value(self) -> Any:
-        if self._expiry is not None:
-            return self.read()
         slot = self._backend.slot
-        pair = self._cache.get(slot)
-        return self._found(slot) if pair is None else pair[0]
+        held = self._cache.get(slot)
+        return (self._found(slot) if held is None else held)[0]
 
     def update(self, value: Any) -> None:
-        if self._expiry is not None:
-            self.write(value)
-            return
         slot = self._backend.slot
-        pair = self._cache.get(slot)
-        if pair is None:
-            self._set(slot, value)
-        else:
-            pair[0] = value
-            if not pair[1]:
-                self._take(slot, pair)
+        held = self._cache.get(slot)
+        if held is None:
+            held = self._cache[slot] = [None, None, slot]
+        held[0] = value
+        if held[1] is not self._epoch:
+            held[1] = self._epoch
+            self._written.append(held)
+
+
+def value_cells(backend: KeyedBackend, descriptor: Any) -> ValueCells:
+    """The cells of values, which expire or do not."""
+    return (LastingValueCells if descriptor.ttl_config is None else ValueCells)(backend, descriptor)
 
 
 class ReducingCells(_OneValue, ReducingState[Any]):

@@ -14,11 +14,19 @@ _KNOWN_KEYS = 50_000
 _FEW = 16
 _MANY = 2048
 """So many keys at once are hashed faster word by word of all than one after the other."""
+_AT_A_TIME = 8192
 _1, _4, _5, _13, _15, _16, _17, _19, _31 = np.array([1, 4, 5, 13, 15, 16, 17, 19, 31], np.uint32)
 _FIRST_FACTOR, _SECOND_FACTOR = np.array([0xCC9E2D51, 0x1B873593], np.uint32)
 _THIRD_FACTOR, _FOURTH_FACTOR = np.array([0x85EBCA6B, 0xC2B2AE35], np.uint32)
 _ADDED, _LARGEST = np.array([0xE6546B64, 0x7FFFFFFF], np.uint32)
 _TAILS = np.array([0, 0xFF, 0xFFFF, 0xFFFFFF], np.uint32)
+_POWERS = 10 ** np.arange(16)
+"""Numbers below the last of them are written as text many at once."""
+_FIRST_DIGITS, _FOUR_DIGITS = (
+    np.frombuffer(b"".join(form % number for number in range(count)), "<u4")
+    for form, count in ((b"i%03d", 1000), (b"%04d", 10_000))
+)
+"""The first word of a number's text, by its first three digits, and all others, by four."""
 
 
 def key_groups_of(keys: list[Any], max_parallelism: int) -> list[int]:
@@ -30,8 +38,11 @@ def key_groups_of(keys: list[Any], max_parallelism: int) -> list[int]:
 
 
 def key_group_array(keys: list[Any], max_parallelism: int) -> Any:
-    """The same as an array of numpy's, of many keys."""
-    return (_murmur(_hashes(keys)) % np.uint32(max_parallelism)).astype(np.int32)
+    """The same as an array of numpy's, of many keys: so many at a time as the processor's cache has room for."""
+    if len(keys) <= _AT_A_TIME:
+        return (_murmur(_hashes(keys)) % np.uint32(max_parallelism)).astype(np.int32)
+    parts = (keys[start : start + _AT_A_TIME] for start in range(0, len(keys), _AT_A_TIME))
+    return np.concatenate([key_group_array(part, max_parallelism) for part in parts])
 
 
 def _hashes(keys: list[Any]) -> Any:
@@ -41,12 +52,11 @@ def _hashes(keys: list[Any]) -> Any:
         if text.isascii():
             if len(keys) < _MANY:
                 return _hashes_one_by_one(map("s".__add__, keys), len(keys))
-            return _hashes_of(text.encode(), np.fromiter(map(len, keys), np.int64, len(keys)) + 1)
+            return _hashes_of_parts(text.encode(), np.fromiter(map(len, keys), np.int64, len(keys)) + 1)
     elif kinds == {int}:
-        texts = [b"i%d" % key for key in keys]
         if len(keys) < _MANY:
-            return _hashes_one_by_one(texts, len(keys))
-        return _hashes_of(b"".join(texts), np.fromiter(map(len, texts), np.int64, len(texts)))
+            return _hashes_one_by_one([b"i%d" % key for key in keys], len(keys))
+        return _hashes_of_numbers(keys)
     return np.array([stable_hash(key) & 0xFFFFFFFF for key in keys], np.uint32)
 
 
@@ -54,10 +64,39 @@ def _hashes_one_by_one(texts: Iterable[str | bytes], count: int) -> Any:
     return np.fromiter(map(mmh3.hash, texts), np.int32, count).view(np.uint32)
 
 
-def _hashes_of(data: bytes, lengths: Any) -> Any:
-    """What ``mmh3.hash`` gives of parts of these lengths: murmur3, 32 bits, a word of all parts at a time."""
-    start = np.cumsum(lengths) - lengths
-    words: Any = np.ndarray((len(data) + 1,), "<u4", data + b"\0\0\0\0", 0, (1,))  # a word begins at each byte
+def _hashes_of_numbers(keys: list[int]) -> Any:
+    """The hashes of whole numbers."""
+    try:
+        numbers = np.array(keys, np.int64)
+        written = numbers.min() >= 0 and numbers.max() < _POWERS[-1]
+    except OverflowError:
+        written = False
+    if not written:
+        texts = [b"i%d" % key for key in keys]
+        return _hashes_of_parts(b"".join(texts), np.fromiter(map(len, texts), np.int64, len(texts)))
+    digits = 1 + np.searchsorted(_POWERS[1:], numbers, "right")
+    words = np.zeros((len(keys), 2 + digits.max() // 4), np.uint32)
+    last = words.shape[1] - 2
+    rest = numbers * _POWERS[3 + 4 * last - digits]  # the first digit of all at the same place
+    for word in range(last, 0, -1):
+        before = rest // 10_000
+        words[:, word] = _FOUR_DIGITS[rest - 10_000 * before]
+        rest = before
+    words[:, 0] = _FIRST_DIGITS[rest]
+    return _hashes_of(words.tobytes(), np.arange(len(keys)) * 4 * words.shape[1], 1 + digits)
+
+
+def _hashes_of_parts(data: bytes, lengths: Any) -> Any:
+    """The hashes of parts of these lengths, one behind the other."""
+    return _hashes_of(data + b"\0\0\0\0", np.cumsum(lengths) - lengths, lengths)
+
+
+def _hashes_of(data: bytes, start: Any, lengths: Any) -> Any:
+    """What ``mmh3.hash`` gives of parts that start there: murmur3, 32 bits, a word of all parts at a time.
+
+    There is a word more behind the last part.
+    """
+    words: Any = np.ndarray((len(data) - 3,), "<u4", data, 0, (1,))  # a word begins at each byte
     hashed = np.zeros(len(lengths), np.uint32)
     blocks = lengths >> 2
     for block in range(int(blocks.max())):

@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from compat.compiler.spark.runtime_api.elements import MIN_TIMESTAMP
-from compat.compiler.spark.state.backend import VOID, KeyedBackend
+from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes, Column
 from compat.compiler.spark.state.columns import ValueColumns
 from compat.compiler.spark.state.groups import key_groups_of
 from compat.compiler.spark.state.memory import Memory
-from compat.compiler.spark.state.slots import plain_keys
+from compat.compiler.spark.state.slots import VOID, plain_keys
 from compat.state.delta.entries import entry_column, fixed, repeated, timer_column, timer_values
 from compat.state.delta.replica import (
     entry_key,

@@ -19,6 +19,10 @@ _REMEMBERED = 10_000
 """So many slots of truth values and floats are not made anew."""
 
 
+VOID = b""
+"""The namespace of what is in none."""
+
+
 class ByIdentity:
     """Stands for a key that Python cannot hash, such as a list, or that may equal another one of Flink's, as 1.0 does 1."""
 
@@ -71,6 +75,11 @@ class Slots:
         if kinds == {tuple}:
             kinds = set(map(type, chain.from_iterable(keys)))
         return self._alone.issuperset(kinds)
+
+
+def split_slot(slot: Any) -> tuple[Any, bytes]:
+    """The slot of a key in no namespace, and the namespace."""
+    return slot if type(slot) is InNamespace else (slot, VOID)
 
 
 def plain_key(slot: Any) -> Any:

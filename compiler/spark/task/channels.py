@@ -27,6 +27,9 @@ from compat.compiler.spark.runtime_api.elements import (
 from compat.compiler.spark.state.groups import SubtaskOfKey
 from compat.compiler.transformations.partitioners import Ship
 
+SPREAD_RECORDS = 2048
+"""So many records with keys are spread over the channels at once: what numpy does costs more by the call than by the key."""
+
 
 class _Channel:
     """The output for one subtask: elements that are done, and the records after them."""
@@ -54,11 +57,14 @@ class _Channel:
 
     def cut(self) -> None:
         if self.values:
-            times = self.timestamps if self.timed else None
-            self.elements.append(
-                KeyedRecords(self.keys, self.values, times) if self.keys else Records(self.values, times)
-            )
-            self.keys, self.values, self.timestamps, self.timed = [], [], [], False
+            keys, values, times = self.take()
+            self.elements.append(KeyedRecords(keys, values, times) if keys else Records(values, times))
+
+    def take(self) -> tuple[Values, Values, Timestamps]:
+        """The records after the elements, taken out."""
+        taken = self.keys, self.values, self.timestamps if self.timed else None
+        self.keys, self.values, self.timestamps, self.timed = [], [], [], False
+        return taken
 
 
 class RecordWriter:
@@ -77,6 +83,7 @@ class RecordWriter:
         self.targets = output.group.consumers_of(subtask)
         self._channels: dict[int, _Channel] = {}
         self._common: list[Element] = []
+        self._unspread = _Channel()
         self.next_channel = subtask
         self.sent = 0
         ship = output.partitioner.ship
@@ -87,6 +94,7 @@ class RecordWriter:
     def records(self, values: Values, timestamps: Timestamps) -> None:
         """Write records."""
         self.sent += len(values)
+        self._spread_rest()
         self._spread(values, timestamps)
 
     def keyed(self, keys: Values, values: Values, timestamps: Timestamps) -> None:
@@ -95,7 +103,9 @@ class RecordWriter:
         if len(self.targets) == 1:
             self._add(self.targets[0], keys, values, timestamps)
         elif self._by_key:
-            self._part(self._target_of.all(keys), keys, values, timestamps)
+            self._unspread.add(keys, values, timestamps)
+            if len(self._unspread.values) >= SPREAD_RECORDS:
+                self._spread_rest()
         else:
             self._spread(list(zip(keys, values, strict=True)), timestamps)
 
@@ -109,12 +119,14 @@ class RecordWriter:
 
     def latency(self, marker: LatencyMarker) -> None:
         """Write a latency marker to one channel, another one each time."""
+        self._spread_rest()
         channel = self._channel(self.targets[marker.marked % len(self.targets)])
         channel.cut()
         channel.elements.append(marker)
 
     def flush(self) -> None:
         """Send what is not sent yet."""
+        self._spread_rest()
         for target in tuple(self._channels):
             self._send(target)
         if self._common:
@@ -131,7 +143,14 @@ class RecordWriter:
             channel = self._channels[target] = _Channel(self._common)
         return channel
 
+    def _spread_rest(self) -> None:
+        """Write the records with keys that wait for more."""
+        if self._unspread.values:
+            keys, values, timestamps = self._unspread.take()
+            self._part(self._target_of.all(keys), keys, values, timestamps)
+
     def _everywhere(self, element: Element) -> None:
+        self._spread_rest()
         if len(self._channels) < len(self.targets):
             self._common.append(element)
         for channel in self._channels.values():
@@ -214,21 +233,22 @@ class RecordWriter:
             return
         counts = np.bincount(chosen)
         targets = counts.nonzero()[0]
-        if len(targets) == 1:
-            self._add(targets[0].item(), keys, values, timestamps)
-            return
-        pick = itemgetter(*chosen.argsort(kind="stable").tolist())
-        keys_by_target = None if keys is None else pick(keys)
-        values_by_target, times = pick(values), None if timestamps is None else pick(timestamps)
+        if len(targets) > 1:
+            # so short numbers are sorted at once
+            pick = itemgetter(*chosen.astype(np.int16).argsort(kind="stable").tolist())
+            keys, timestamps = (None if each is None else pick(each) for each in (keys, timestamps))
+            values = pick(values)
         end = 0
         for target, count in zip(targets.tolist(), counts[targets].tolist(), strict=True):
-            start, end = end, end + count
-            self._add(
-                target,
-                None if keys_by_target is None else keys_by_target[start:end],
-                values_by_target[start:end],
-                None if times is None else times[start:end],
-            )
+            first, end = end, end + count
+            for start in range(first, end, BUFFER_RECORDS):
+                some = slice(start, min(start + BUFFER_RECORDS, end))
+                self._add(
+                    target,
+                    None if keys is None else keys[some],
+                    values[some],
+                    None if timestamps is None else timestamps[some],
+                )
 
 
 _SPREAD: dict[Ship, Callable[[RecordWriter], Callable[[Values, Timestamps], None]]] = {

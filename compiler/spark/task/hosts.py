@@ -67,7 +67,7 @@ _CLOSE = b""
 _HEARD = b"heard"
 _PID = ".pid"
 _MODULE = "compat.compiler.spark.task.hosts"
-_OURS = "compat.compiler.spark.task."
+_OURS = "compat.compiler.spark."
 """In the command line of a host: its own, or that of the daemon that it was forked below."""
 _started: list[subprocess.Popen[bytes]] = []
 _forked: list[int] = []

@@ -32,9 +32,20 @@ def test_the_interval_is_kept_from_the_first_epoch_on(target: float, each: float
 
 def test_cheap_records_come_to_full_speed_within_few_epochs() -> None:
     pace = Pace(1.0, FIRST)
-    lengths = lived(pace, 6, 0.05, 1e-6)
+    lengths = lived(pace, 3, 0.05, 1e-6)
     assert pace.limit > 400_000
-    assert sum(lengths) < 1.5
+    assert sum(lengths) < 0.5
+
+
+@pytest.mark.parametrize("record", [1e-8, 1e-6, 1e-4, 1e-2])
+def test_records_that_cost_the_more_the_more_there_are_make_no_epoch_far_too_long(record: float) -> None:
+    pace = Pace(2.0, FIRST)
+    for _ in range(20):
+        records = pace.give(None, 1)
+        busy = record * records**2
+        assert busy < 8 * 2.0 + record * FIRST**2
+        pace.report(records)
+        pace.done(0.05 + busy, busy)
 
 
 def test_what_costs_a_hundred_times_as_much_makes_one_epoch_long_and_the_next_one_right() -> None:

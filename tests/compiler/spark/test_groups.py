@@ -41,3 +41,15 @@ def test_many_keys(make: str | bytes, count: int) -> None:
     finder._too_many = True
     assert key_groups_of(keys, 128) == [key_group_of_key(key, 128) for key in keys]
     assert finder.all(keys).tolist() == [subtask_of_key(key, 128, 3) for key in keys]
+
+
+@pytest.mark.parametrize(
+    "largest", [0, 9, 10, 999, 1000, 9_999_999, 10_000_000, 10**11, 10**15 - 1, 10**15, 2**63 - 1, 2**63]
+)
+def test_many_numbers(largest: int) -> None:
+    """Written as text all at once: of all lengths up to that of the largest, more of them than at a time."""
+    lengths = range(1, len(str(largest)) + 1)
+    edges = [edge for length in lengths for edge in (10 ** (length - 1), 10**length - 1) if edge <= largest]
+    numbers = [largest, 0, *edges, *(number * 2654435761 % (largest + 1) for number in range(9000))]
+    assert key_groups_of(numbers, 32768) == [key_group_of_key(number, 32768) for number in numbers]
+    assert SubtaskOfKey(128, 5).all(numbers).tolist() == [subtask_of_key(number, 128, 5) for number in numbers]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import socket
 import subprocess
 import sys
@@ -20,11 +21,12 @@ import pytest
 from compat.compiler.datastream.functions import KeyedProcessFunction, MapFunction
 from compat.compiler.datastream.program import Program, start
 from compat.compiler.datastream.state import ValueStateDescriptor
+from compat.compiler.spark.driver import session
 from compat.compiler.spark.driver.executor import InProcessExecutor, SparkExecutor
 from compat.compiler.spark.driver.failures import JobFailed
 from compat.compiler.spark.operators.factory import has_functions_to_keep
 from compat.compiler.spark.task.epochs import PackedPlan
-from compat.compiler.spark.task.hosts import HostLoad, _folder
+from compat.compiler.spark.task.hosts import _MODULE, HostLoad, _folder, _kill
 from compat.compiler.transformations.operators import KeyByMap, Map, Print
 from compat.state.types import Types
 from tests.compiler.spark.conftest import Cluster
@@ -214,6 +216,22 @@ def test_hosts_of_a_fresh_worker_are_forked_and_have_random_numbers_of_their_own
     assert {path.name for path in made.iterdir()} == {first, second}
     assert len({path.read_text() for path in made.iterdir()}) == 2
     assert not any(Path("/proc", pid).exists() for pid in (first, second))
+
+
+@pytest.mark.parametrize("module", [_MODULE, session._SETTINGS["spark.python.daemon.module"], "another.module"])
+def test_a_host_that_hangs_is_killed_and_no_process_that_took_its_number(tmp_path: Path, module: str) -> None:
+    """A host that was forked has the command line of the daemon below which that was."""
+    hanging = [sys.executable, "-c", "import time; print('up', flush=True); time.sleep(60)", "-m", module]
+    with subprocess.Popen(hanging, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        (tmp_path / "host.pid").write_text(str(process.pid))
+        _kill(str(tmp_path / "host"))
+        if module == "another.module":
+            with pytest.raises(subprocess.TimeoutExpired):
+                process.wait(0.5)
+            process.kill()
+        assert process.wait(10) == -signal.SIGKILL
 
 
 ORPHAN = """

@@ -17,6 +17,7 @@ from compat.compiler.spark.state import cells
 from compat.compiler.spark.state.backend import KeyedBackend
 from compat.compiler.spark.state.changes import Changes
 from compat.compiler.spark.state.memory import MANAGED_MEMORY, Memory, budget_of
+from compat.compiler.spark.state.slots import plain_key
 from compat.compiler.spark.state.timers import InternalTimers
 from compat.compiler.spark.task.epochs import stateful_vertices
 from compat.state.delta.replica import MemoryReplica, Position, entry_of
@@ -339,3 +340,49 @@ def test_timers_fire_in_the_order_of_time_whatever_is_set_meanwhile() -> None:
     changes = Changes()
     timers.snapshot(changes)
     assert [(row.timestamp, row.key) for row in changes.all_rows()] == [(31, b"a")]
+
+
+@pytest.mark.parametrize("key_type", [Types.LONG(), Types.PICKLED_BYTE_ARRAY()], ids=["numbers", "pickled"])
+@pytest.mark.parametrize("count", [5, 50])
+def test_timers_of_a_time_fire_in_the_order_of_their_keys_bytes_however_many(key_type: Any, count: int) -> None:
+    codec = key_codec_of(key_type)
+    backend = KeyedBackend("operator", codec, 128, key_type)
+    backend.begin(Memory(MemoryReplica()), lambda: 0)
+    timers = InternalTimers(backend, lambda: 0).event
+    keys: list[Any] = [number * 2654435761 % 100_003 for number in range(count)]
+    if key_type.kind == "PICKLED_BYTE_ARRAY":
+        keys += [True, 1.5, ("a", 2), [1, 2]]  # which are found by their identities
+    wanted = []
+    for number, key in enumerate(keys):
+        backend.set_key(key)
+        namespace = b"window-%d" % (number % 3) if number % 2 else b""
+        backend.set_namespace(namespace)
+        timers.register(10)
+        timers.register(10)
+        wanted.append((codec.encode(key), namespace))
+    fired = [(codec.encode(plain_key(slot)), namespace) for _, slot, namespace in timers.due(10)]
+    assert fired == sorted(wanted)
+
+
+def test_timers_that_came_and_went_leave_nothing() -> None:
+    """Neither those that were set and fired in one epoch, nor those that the log had."""
+    backend = KeyedBackend("operator", key_codec_of(Types.LONG()), 128, Types.LONG())
+    memory = Memory(MemoryReplica())
+    backend.begin(memory, lambda: 0)
+    timers = InternalTimers(backend, lambda: 0)
+    rows = []
+    for epoch in range(1, 40):
+        timers.begin(lambda: 0, 0)
+        for key in range(20):
+            backend.set_key(key)
+            timers.event.register(10 * epoch)
+            timers.event.register(10 * epoch + 15)
+        assert len(list(timers.event.due(10 * epoch + 9))) == (20 if epoch == 1 else 40)
+        changes = Changes()
+        timers.snapshot(changes)
+        rows.append(len(changes))
+        memory.take(changes)
+    assert rows == [20, *[40] * 38]  # set and gone, but for those of the epoch itself
+    parts = (timers.event._live, timers.event._changed, timers.event._added, timers.event._removed, timers.event._times)
+    assert max(map(len, parts)) <= 2
+    assert len(timers.event) == 20
