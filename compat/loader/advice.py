@@ -43,6 +43,11 @@ def advice_on_lack(lack: Lack | None, side: Side | None, said: str) -> str | Non
     return None if lack is None else "\n".join(_advised(lack, side, said))
 
 
+def several_variables(side: Side | None) -> str:
+    """How a program on a side is given variables."""
+    return f"Give each with --{_SUBJECT[side]}env NAME=VALUE, or in the settings: env."
+
+
 def option(lack: Lack | None, side: Side | None) -> str | None:
     """The option that gives a program what it lacked; what only the user knows is a variable of the shell."""
     prefix = _SUBJECT[side]

@@ -47,6 +47,7 @@ from compat.loader.jvm.pyflink.gateway import Gateway
 from compat.loader.jvm.restore import Built, restore
 from compat.loader.jvm.scala_api import offer_scala
 from compat.loader.jvm.sql import Session, StatementFailed, modes_of
+from compat.loader.jvm.variables import Variables
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.metadata import METADATA_FILE, parse_metadata
 from compat.state.flink.remote import read_savepoint
@@ -171,6 +172,7 @@ class _Workplace:
         start_jvm(request)
         self.request = with_configuration(request)
         self.environments = Environments()
+        self.variables = Variables()
         self.places = Places()
         self.environments.tell(self.places.note)
         self._gateway: Gateway | None = None
@@ -178,8 +180,9 @@ class _Workplace:
         self._locale = java("java.util.Locale").getDefault()
         self._time_zone = java("java.util.TimeZone").getDefault()
 
-    def tidy(self) -> None:
-        """Take back what the program before may have set for the whole JVM."""
+    def tidy(self, program: Program) -> None:
+        """Take back what the program before may have set for the whole JVM, and give the next one its variables."""
+        self.variables.give(program.environment if isinstance(program, JarProgram) else {})
         java("java.lang.System").setProperties(self._properties.clone())
         java("java.util.Locale").setDefault(self._locale)
         java("java.util.TimeZone").setDefault(self._time_zone)
@@ -204,7 +207,7 @@ def _workplace(request: Request) -> _Workplace | Crash:
 
 def _build(program: Program, place: _Workplace, out: _Out) -> tuple[Ended, list[Built]]:
     """Build a program and write each job that it submits; gives how it ended, and its jobs."""
-    place.tidy()
+    place.tidy(program)
     taker = _Taker(place.request, out, place.places)
     if isinstance(program, PyFlinkProgram):
         taker.gateway = place.gateway()
@@ -212,7 +215,7 @@ def _build(program: Program, place: _Workplace, out: _Out) -> tuple[Ended, list[
     timer = _watch(place.request, out, taker.gateway)
     crash = _crash_of_run(program, taker, place)
     timer.cancel()
-    return Ended(crash=crash), taker.built
+    return Ended(crash=crash, missed=place.variables.missed_by(crash)), taker.built
 
 
 def _crash_of_run(program: Program, taker: _Taker, place: _Workplace) -> Crash | None:
@@ -229,7 +232,7 @@ def _crash_of_run(program: Program, taker: _Taker, place: _Workplace) -> Crash |
         refusal = taker.refusals[0] if taker.refusals else error.crash
         return msgspec.structs.replace(refusal, statement=error.crash.statement)
     except jpype.JException as error:
-        return taker.refusals[0] if taker.refusals else crash_of(error, program, request.flink)
+        return taker.refusals[0] if taker.refusals else crash_of(error, program, request.flink, place.variables)
     return taker.refusals[0] if taker.refusals else None
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from compat.loader.advice import advice_on_lack, option
+from compat.loader.advice import advice_on_lack, option, several_variables
 from compat.loader.failure import SAID, Failure, Side, Undecidable
 from compat.loader.former import advice_on, uses
 from compat.loader.jvm import sql_errors
@@ -23,6 +23,7 @@ from compat.loader.jvm.messages import CompiledPlan, Crash, JarProgram, JavaFram
 from compat.loader.jvm.process import JvmOptions, JvmOutcome
 from compat.loader.jvm.pyflink.environments import COMMAND
 from compat.loader.process import more_time
+from compat.loader.request import Lack, Lacking
 from compat.state.model.source_line import SourceLine
 
 _MAIN = ("main", "([Ljava/lang/String;)V")
@@ -130,15 +131,34 @@ def failed(
         if isinstance(program, JarProgram) and crash.without_main:
             hint, option = _nearest(program)
             crash = replace(crash, hint=hint, option=option)
-        return _crashed(crash, name, side, show_path, outcome.said)
+        failure = _crashed(crash, name, side, show_path, outcome.said)
+        return failure if failure.hint else _with_variables(failure, outcome.missed)
     if not outcome.jobs:
         what = "Call env.execute(); arguments follow --args."
         if isinstance(program, PyFlinkProgram):
             what = "Call env.execute(), execute_insert() or execute_sql('INSERT …'); arguments follow --args."
         if isinstance(program, SqlScript | CompiledPlan):
             what = "Write an INSERT INTO, or a statement set."
-        return _without_job(outcome.said, what, name, side, in_python=isinstance(program, PyFlinkProgram))
+        failure = _without_job(outcome.said, what, name, side, in_python=isinstance(program, PyFlinkProgram))
+        return _with_variables(failure, outcome.missed)
     return None
+
+
+def _with_variables(failure: Failure, missed: Mapping[str, JavaFrame]) -> Failure:
+    """A failure with the variables of the environment that the program asked for in vain, those that it tells of alone."""
+    named = {name: frame for name, frame in missed.items() if re.search(rf"\b{re.escape(name)}\b", failure.message)}
+    told = named or missed
+    if not told:
+        return failure
+    read = " and ".join(f"{name} ({frame.file}:{frame.line})" for name, frame in told.items())
+    variables = [Lack(what=Lacking.VARIABLE, name=name) for name in told]
+    options = [one for one in (option(lack, failure.side) for lack in variables) if one is not None]
+    given = advice_on_lack(variables[0], failure.side, "") if len(told) == 1 else several_variables(failure.side)
+    return replace(
+        failure,
+        hint=f"The program reads {read} from its environment, which has no such variable. {given}",
+        option=" ".join(options) or None,
+    )
 
 
 def _without_job(said: str, hint: str, name: str, side: Side | None, in_python: bool) -> Failure:
@@ -149,7 +169,7 @@ def _without_job(said: str, hint: str, name: str, side: Side | None, in_python: 
     message, printed = "The program submits no job.", _PRINTED.findall(said)
     if printed:
         message += f" It printed: {printed[-1]}"
-        hint = "Give it what it asks for there: its arguments follow --args, its environment is that of compat."
+        hint = "Give it what it asks for there: its arguments follow --args, variables --env."
     elif in_python and said:
         message += f" The last that it says: {said.splitlines()[-1]}"
     return Failure(

@@ -27,6 +27,7 @@ from compat.loader.jvm.process import JvmOptions, JvmOutcome, JvmProcess, Setup
 from compat.loader.jvm.pyflink.choosing import choose
 from compat.loader.jvm.pyflink.installed import flink_of, named
 from compat.loader.jvm.runtime_properties import folder_for, library_for
+from compat.loader.jvm.stand_ins import stand_in
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.shown import show_path
 from compat.state.model.job import Plan, Refused
@@ -122,7 +123,17 @@ class FlinkLoading:
             self._build_again(self._jvms.start(self._setup))
             outcome = self._building.outcome()
         assert outcome is not None
-        return outcome if self._adopt(outcome) is None else self._outcome()
+        return self._outcome() if self._adopt(outcome) is not None or self._stood_in(outcome) else outcome
+
+    def _stood_in(self, outcome: JvmOutcome) -> bool:
+        """Have the program built with something in the place of what it lacks, where that changes neither ids nor states."""
+        found = stand_in(self._program, outcome) if isinstance(self._program, JarProgram) else None
+        if found is None:
+            return False
+        self._program, note = found
+        self._notes = (*self._notes, note)
+        self._build_again(self._jvms.start(self._setup))
+        return True
 
     def _adopt(self, outcome: JvmOutcome) -> str | None:
         """Have the program built with a part of Flink's distribution that it lacks, where Flink is fetched; its name."""
@@ -193,7 +204,7 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
             )
             flink = flink_of(pyflink, _places(load.jars))
         else:
-            program = _program(given, load.jars)
+            program = _program(given, load)
             flink = find_flink(_places(load.jars))
             if isinstance(program, JarProgram) and load.jars.runtime_properties is not None:
                 properties = folder_for(load.jars.runtime_properties)
@@ -222,10 +233,15 @@ def _places(jars: FlinkJars) -> FlinkPlaces:
     return FlinkPlaces(classpath=jars.classpath, home=jars.home, version=jars.version)
 
 
-def _program(given: Input, jars: FlinkJars) -> Program:
+def _program(given: Input, load: LoadOptions) -> Program:
     """The program behind a jar or a script. Raises JvmError for a file that cannot be read."""
     if given.kind is InputKind.JAR:
-        program = JarProgram(path=given.path, main_class=jars.main_class, arguments=given.arguments)
+        program = JarProgram(
+            path=given.path,
+            main_class=load.jars.main_class,
+            arguments=given.arguments,
+            environment=dict(load.environment),
+        )
         check_jar(program)
         return program
     try:

@@ -324,6 +324,7 @@ class Crash(Struct, frozen=True, kw_only=True):
 
     ``hint`` says what to do, ``option`` is the option to add for that; ``lacks`` is what a program in Python was not given.
     ``refused`` tells that Flink refuses the job that the program submitted, ``without_main`` that the class to run is missing.
+    ``settings`` are files that the class path lacks, and whose settings the program hands to connectors as a whole.
     """
 
     type: str
@@ -335,6 +336,7 @@ class Crash(Struct, frozen=True, kw_only=True):
     statement: SqlStatement | None = None
     refused: bool = False
     without_main: bool = False
+    settings: tuple[str, ...] = ()
 
 
 class Submitted(Struct, frozen=True, kw_only=True, tag="job"):
@@ -354,9 +356,13 @@ PRINTED = b"\0\1said\n"
 
 
 class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
-    """The last message about a program: it came to its end, by an exception if there is a crash."""
+    """The last message about a program: it came to its end, by an exception if there is a crash.
+
+    ``missed`` are the variables of the environment that it asked for in vain, with the lines.
+    """
 
     crash: Crash | None = None
+    missed: dict[str, JavaFrame] = {}
 
 
 Backend = Literal["hashmap", "rocksdb", "any"]
@@ -490,13 +496,16 @@ Message = Restored | Submitted | Stuck | Ended
 class JarProgram(Struct, frozen=True, kw_only=True, tag="jar"):
     """A jar with the class whose ``main`` is to be run; the manifest names it if ``main_class`` is None.
 
-    ``before`` is a folder whose files are found before those in the jar.
+    ``before`` is a folder whose files are found before those in the jar, ``after`` are folders whose files are found where no
+    jar has them. ``environment`` are variables that it gets.
     """
 
     path: str
     main_class: str | None = None
     arguments: tuple[str, ...] = ()
     before: str = ""
+    after: tuple[str, ...] = ()
+    environment: dict[str, str] = {}
 
 
 class SqlScript(Struct, frozen=True, kw_only=True, tag="sql"):

@@ -27,10 +27,12 @@ from compat.loader.jvm.bridge import (
     user_frames,
 )
 from compat.loader.jvm.classfile import Call, Code, Constant
+from compat.loader.jvm.handed_on import hands_on
 from compat.loader.jvm.libraries import own_frames
 from compat.loader.jvm.messages import Crash, JarProgram, Program, PyFlinkProgram, Request, SqlScript
 from compat.loader.jvm.runtime_properties import RUNTIME
 from compat.loader.jvm.usercode import classes_of
+from compat.loader.jvm.variables import Variables
 
 _WRAPPERS = (
     "org.apache.flink.client.program.ProgramInvocationException",
@@ -85,7 +87,8 @@ _CLASS_FILES = 44  # a class file of version 61 needs Java 17
 
 def packaged(program: JarProgram, request: Request) -> Java:
     """Flink's ``PackagedProgram`` of a jar, with the libraries that lie in it."""
-    builder = _builder(program, request, [java("java.io.File")(path) for path in request.user_classpath])
+    given = [java("java.io.File")(path) for path in (*request.user_classpath, *program.after)]
+    builder = _builder(program, request, given)
     builder.setJarFile(java("java.io.File")(program.path))
     if program.main_class is not None:
         builder.setEntryPointClassName(program.main_class)
@@ -95,8 +98,7 @@ def packaged(program: JarProgram, request: Request) -> Java:
     # Flink puts the jar first: here it is one of those that follow.
     jar = java("java.io.File")(program.path)
     libraries = flink("client.program.PackagedProgram").extractContainedLibraries(jar.toURI().toURL())
-    after = [jar, *libraries, *(java("java.io.File")(path) for path in request.user_classpath)]
-    builder = _builder(program, request, [java("java.io.File")(program.before), *after])
+    builder = _builder(program, request, [java("java.io.File")(program.before), jar, *libraries, *given])
     builder.setEntryPointClassName(made.getMainClassName())
     return builder.build()
 
@@ -113,8 +115,11 @@ def _builder(program: JarProgram, request: Request, classpath: list[Java]) -> Ja
     return builder
 
 
-def crash_of(error: Java, program: Program | None, version: str) -> Crash:
-    """An exception of the program in words, with what to do about it where that is known."""
+def crash_of(error: Java, program: Program | None, version: str, variables: Variables | None = None) -> Crash:
+    """An exception of the program in words, with what to do about it where that is known.
+
+    A crash of its own that ``variables`` may be the reason of is told with those, elsewhere.
+    """
     found = crash(error, _WRAPPERS)
     for one in causes(error):
         kind = str(one.getClass().getName())
@@ -140,7 +145,8 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
         return outside
     if not isinstance(program, JarProgram):
         return found
-    return _of_platform(error, found, program) or _of_own(found, program)
+    misses = variables is not None and bool(variables.missed_by(found))
+    return _of_platform(error, found, program) or _of_own(found, program, misses)
 
 
 def _without_class(found: Crash, kind: str, name: str, program: Program | None, version: str) -> Crash:
@@ -202,25 +208,42 @@ def _without_properties(found: Crash) -> Crash:
     return msgspec.structs.replace(found, message=f"{found.message} {said}", hint=hint, option=RUNTIME_PROPERTIES)
 
 
-def _of_own(found: Crash, program: JarProgram) -> Crash:
-    """A crash of the program's own, with the arguments or the file that it lacks where that can be the reason."""
+def _of_own(found: Crash, program: JarProgram, misses: bool) -> Crash:
+    """A crash of the program's own, with the arguments or the file that it lacks where that can be the reason.
+
+    One that misses variables is no reason to think of arguments.
+    """
     if lacking := _REQUIRED.search(found.message):
         more = f"--{lacking[1]}"
         hint = f"Give it with --args {shlex.quote(f'{shlex.join((*program.arguments, more))} VALUE')}."
         option = None if program.arguments else f'--args "{more} $VALUE"'
         return msgspec.structs.replace(found, hint=hint, option=option)
     if _NO_RESOURCE in found.message:
-        files = ", ".join(_resources_of(found)) or "a file that the program reads"
-        hint = f"Not on the class path: {files}. Name the folder with --classpath."
-        return msgspec.structs.replace(found, hint=hint, option='--classpath "$FOLDER"')
+        files = _resources_of(found)
+        told = ", ".join(files) or "a file that the program reads"
+        hint = f"Not on the class path: {told}. Name the folder with --classpath."
+        settings = tuple(files) if _hands_on(found) and all(map(_is_settings, files)) else ()
+        return msgspec.structs.replace(found, hint=hint, option='--classpath "$FOLDER"', settings=settings)
     if found.type in _NO_FILE:
         hint = "It reads a file that is not here: put it there, or begin compat in the folder that its relative paths begin in."
         return msgspec.structs.replace(found, hint=hint)
     own = own_frames(found.frames)
-    if program.arguments or not own or own[0] != found.frames[0]:
+    if misses or program.arguments or not own or own[0] != found.frames[0]:
         return found
     hint = f"The program throws this itself, in {own[0].method}(). If it wants arguments, give them with --args 'ARGUMENTS'."
     return msgspec.structs.replace(found, hint=hint)
+
+
+def _hands_on(found: Crash) -> bool:
+    """Whether the program leaves the settings that it failed to load to its connectors."""
+    own = own_frames(found.frames)
+    loader = java("java.lang.Thread").currentThread().getContextClassLoader()
+    return bool(own) and hands_on(classes_of(loader), own[-1].class_name.replace(".", "/"))
+
+
+def _is_settings(name: str) -> bool:
+    """Whether a file is one of settings, below the folders of the class path."""
+    return name.endswith(".properties") and ".." not in name.split("/")
 
 
 def _resources_of(found: Crash) -> list[str]:
