@@ -22,6 +22,7 @@ from compat.loader.jvm.libraries import own_frames
 from compat.loader.jvm.messages import CompiledPlan, Crash, JarProgram, JavaFrame, Program, PyFlinkProgram, SqlScript
 from compat.loader.jvm.process import JvmOptions, JvmOutcome
 from compat.loader.jvm.pyflink.environments import COMMAND
+from compat.loader.mistakes import plain, remedy
 from compat.loader.process import more_time
 from compat.loader.request import Lack, Lacking
 from compat.state.model.source_line import SourceLine
@@ -191,7 +192,7 @@ def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[st
     frame = next(iter(own_frames(crash.frames) or crash.frames), None)
     source = None if frame is None else _line(frame, show_path)
     of_sql = crash.statement is not None or short == _PARSER
-    told = sql_errors.told(crash.message, first) if of_sql else crash.message
+    told = sql_errors.told(crash.message, first) if of_sql else plain(crash.message)
     lines = [f"{crash.type}: {told}"]
     if crash.statement is None:
         message = f"The program failed: {short}: {told}"
@@ -210,7 +211,7 @@ def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[st
         side=side,
         source=source,
         traceback="\n".join(lines),
-        hint=crash.hint or advice,
+        hint=crash.hint or advice or remedy(short, told),
         option=crash.option or option(crash.lacks, side),
     )
 
