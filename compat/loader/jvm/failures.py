@@ -100,6 +100,7 @@ def refused(error: JvmError, name: str, side: Side | None = None) -> Failure:
         side=side,
         hint=error.hint or None,
         option=error.option,
+        command=error.command,
     )
 
 
