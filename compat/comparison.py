@@ -27,6 +27,7 @@ from compat.loader.inputs import (
     made_by,
     needs_pyflink,
     notes_of,
+    of_version,
     opened,
     read_plan,
     request_for,
@@ -377,7 +378,7 @@ def _load_all(
                     if side in first:
                         from compat.loader.jvm.pyflink.proof import proved
 
-                        plans = proved(given, first[side], plans, side)
+                        plans = of_version(proved(given, first[side], plans, side), comparison.loading(side))
                     sides[side] = Jobs(plans, again.get(side, ()), made.notes)
                     told = iter(made.answers)
                     answers += [{job: next(told) for job in jobs} for jobs in asked]

@@ -345,7 +345,7 @@ def made_by(
     plans = plans_of(given, outcome, side)
     found = next((one for plan in plans for one in gone(plan, options.flink)), None) if options.flink_assumed else None
     if found is None:
-        return plans
+        return of_version(plans, options)
     former, source = found
     raise InputError(
         Failure(
@@ -357,6 +357,11 @@ def made_by(
             flink=former.had_by,
         )
     )
+
+
+def of_version(plans: tuple[Plan | Refused, ...], options: LoadOptions) -> tuple[Plan | Refused, ...]:
+    """Plans of a program in Python or a topology, which tell whether somebody named their version."""
+    return tuple(replace(plan, flink_assumed=True) for plan in plans) if options.flink_assumed else plans
 
 
 def read_plan(given: Input, side: Side | None = None) -> Plan | Refused:
@@ -430,8 +435,7 @@ def load(
         options, plans = other, _loaded(given, other, side, notes)
     if notes is not None and options.flink_because:
         notes.append(options.flink_because)
-    assumed = options.flink_assumed and given.kind in (InputKind.PROGRAM, InputKind.TOPOLOGY)
-    return tuple(replace(plan, flink_assumed=True) for plan in plans) if assumed else plans
+    return plans
 
 
 def built_here(given: Input, options: LoadOptions) -> tuple[LoadOptions, Outcome]:
@@ -478,7 +482,7 @@ def _loaded(
         return plans
     from compat.loader.jvm.pyflink.proof import proved
 
-    return proved(given, outcome, _built_by_flink(given, options, side, notes, outcome), side)
+    return of_version(proved(given, outcome, _built_by_flink(given, options, side, notes, outcome), side), options)
 
 
 def _built_by_flink(
