@@ -23,6 +23,7 @@ from compat.loader.jvm.call_sites import Places
 from compat.loader.jvm.capture import take_jobs
 from compat.loader.jvm.environments import Environments
 from compat.loader.jvm.jobs import NoStreamGraph, build_job
+from compat.loader.jvm.libraries import own_frames
 from compat.loader.jvm.messages import (
     PRINTED,
     Build,
@@ -42,7 +43,7 @@ from compat.loader.jvm.messages import (
     Submitted,
 )
 from compat.loader.jvm.node_numbers import restart_numbers_of_tables
-from compat.loader.jvm.program import crash_of, packaged
+from compat.loader.jvm.program import call_of, crash_of, packaged
 from compat.loader.jvm.pyflink.gateway import Gateway
 from compat.loader.jvm.restore import Built, restore
 from compat.loader.jvm.scala_api import offer_scala
@@ -269,10 +270,13 @@ def _watch(request: Request, out: _Out, gateway: Gateway | None) -> threading.Ti
     thread = java("java.lang.Thread").currentThread()
 
     def end() -> None:
-        frames: tuple[JavaFrame, ...] = tuple(user_frames(thread.getStackTrace()))
+        trace = list(thread.getStackTrace())
+        frames: tuple[JavaFrame, ...] = tuple(user_frames(trace))
+        own = own_frames(frames)
+        call = call_of(trace, own[0]) if own else ""
         if gateway is not None:
-            frames = tuple(one for one in (gateway.stuck(),) if one is not None)
-        out.write(Stuck(frames=frames))
+            frames, call = tuple(one for one in (gateway.stuck(),) if one is not None), ""
+        out.write(Stuck(frames=frames, call=call))
         end_all_below(os.getpid())
         os._exit(0)
 

@@ -116,8 +116,7 @@ def failed(
     if outcome.timed_out:
         own = own_frames(outcome.stuck)
         frame = (own or outcome.stuck or (None,))[0]
-        place = outcome.stuck.index(frame) if frame is not None else 0
-        waits = f", in {outcome.stuck[place - 1]}" if place else ""
+        waits = f", in {outcome.waits}" if outcome.waits else ""
         where = "" if frame is None else f" It was at {frame}{waits}."
         return Failure(
             rule=Undecidable.PROGRAM_TIMEOUT,
@@ -125,7 +124,8 @@ def failed(
             name=name,
             side=side,
             source=None if frame is None else _line(frame, show_path),
-            hint="Give it more time with --timeout SECONDS, or keep endless work out of building the job.",
+            hint="Give it more time with --timeout SECONDS. If it waits for a system that is not here, make that reachable, or "
+            "keep it out of building the job.",
             option=more_time(options.timeout),
         )
     if outcome.crash is not None:

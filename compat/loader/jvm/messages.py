@@ -346,9 +346,13 @@ class Submitted(Struct, frozen=True, kw_only=True, tag="job"):
 
 
 class Stuck(Struct, frozen=True, kw_only=True, tag="stuck"):
-    """The last message of a child: the time of the program is up, and it stands at these lines."""
+    """The last message of a child: the time of the program is up, and it stands at these lines.
+
+    ``call`` is what the first of them that is the program's own waits for.
+    """
 
     frames: tuple[JavaFrame, ...]
+    call: str = ""
 
 
 PRINTED = b"\0\1said\n"

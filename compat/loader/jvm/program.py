@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import jpype
@@ -29,7 +29,7 @@ from compat.loader.jvm.bridge import (
 from compat.loader.jvm.classfile import Call, Code, Constant
 from compat.loader.jvm.handed_on import hands_on
 from compat.loader.jvm.libraries import own_frames
-from compat.loader.jvm.messages import Crash, JarProgram, Program, PyFlinkProgram, Request, SqlScript
+from compat.loader.jvm.messages import Crash, JarProgram, JavaFrame, Program, PyFlinkProgram, Request, SqlScript
 from compat.loader.jvm.runtime_properties import RUNTIME
 from compat.loader.jvm.usercode import classes_of
 from compat.loader.jvm.variables import Variables
@@ -299,13 +299,7 @@ def _outside(error: Java, found: Crash, program: Program | None) -> Crash | None
         trace = list(one.getStackTrace())
         own = own_frames(list(user_frames(trace)))
         if own:
-            place = next(place for place, at in enumerate(trace) if str(at.getClassName()) == own[0].class_name)
-            before = trace[place - 1] if place else None
-            call = (
-                ""
-                if before is None
-                else f" with {str(before.getClassName()).rpartition('.')[2]}.{before.getMethodName()}()"
-            )
+            call = f" with {made}" if (made := call_of(trace, own[0])) else ""
             message = (
                 f"The program asks the outside world while it builds its job{call} at {own[0]}: {described(error)}"
             )
@@ -315,6 +309,13 @@ def _outside(error: Java, found: Crash, program: Program | None) -> Crash | None
             )
             return msgspec.structs.replace(found, message=message, frames=tuple(own), hint=hint)
     return None
+
+
+def call_of(trace: Sequence[Java], own: JavaFrame) -> str:
+    """What a line of the program called, by the stack that it stands in; empty where it called nothing."""
+    place = next(place for place, at in enumerate(trace) if str(at.getClassName()) == own.class_name)
+    called = trace[place - 1] if place else None
+    return "" if called is None else f"{str(called.getClassName()).rpartition('.')[2]}.{called.getMethodName()}()"
 
 
 def _too_new(found: Crash, said: str) -> Crash:
