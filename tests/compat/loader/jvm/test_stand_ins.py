@@ -2,6 +2,8 @@
 
 import pytest
 
+import compat
+from compat.check.findings import Verdict
 from compat.loader.inputs import FlinkJars, InputError, LoadOptions, load, opened
 from compat.loader.jvm.connector_jars import connector_jars
 from compat.loader.jvm.errors import JvmError
@@ -117,6 +119,12 @@ def test_settings_that_are_handed_on_as_a_whole_are_stood_in_for(jar):
     assert note.startswith(
         "conf/shop.properties: not on the class path. The program hands these settings to its connectors"
     )
+
+
+def test_both_versions_are_built_with_them_and_a_note_tells_so(jar):
+    (report,) = compat.check(jar, jar, jars=jars("Whole"))
+    assert report.verdict is Verdict.COMPATIBLE, report.findings
+    assert sum("conf/shop.properties: not on the class path" in note for note in report.notes) >= 1
 
 
 def test_those_that_are_there_are_taken(jar, tmp_path):
