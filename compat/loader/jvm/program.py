@@ -78,6 +78,17 @@ _OF_FLINK = tuple(
     )
 )
 """Where classes of Flink's core stand, which every distribution has."""
+_API = tuple(
+    FLINK + package
+    for package in (
+        *("api.common.", "api.connector.", "api.dag.", "api.java.typeutils."),
+        *("streaming.api.", "table.api."),
+    )
+)
+"""What programs call of Flink, but for what reads their arguments."""
+_OURS = "compat."
+"""Where our environments stand, which pass on what is called."""
+_PRECONDITIONS = f"{FLINK}util.Preconditions"
 _OTHER_FLINK = (
     "Flink {} does not have this class of Flink's own: the program, or a connector in its jar, is for another version. "
     "Name that one with --flink-version."
@@ -146,7 +157,7 @@ def crash_of(error: Java, program: Program | None, version: str, variables: Vari
     if not isinstance(program, JarProgram):
         return found
     misses = variables is not None and bool(variables.missed_by(found))
-    return _of_platform(error, found, program) or _of_own(found, program, misses)
+    return _of_platform(error, found, program) or _of_own(error, found, program, misses)
 
 
 def _without_class(found: Crash, kind: str, name: str, program: Program | None, version: str) -> Crash:
@@ -208,7 +219,7 @@ def _without_properties(found: Crash) -> Crash:
     return msgspec.structs.replace(found, message=f"{found.message} {said}", hint=hint, option=RUNTIME_PROPERTIES)
 
 
-def _of_own(found: Crash, program: JarProgram, misses: bool) -> Crash:
+def _of_own(error: Java, found: Crash, program: JarProgram, misses: bool) -> Crash:
     """A crash of the program's own, with the arguments or the file that it lacks where that can be the reason.
 
     One that misses variables is no reason to think of arguments.
@@ -228,10 +239,23 @@ def _of_own(found: Crash, program: JarProgram, misses: bool) -> Crash:
         hint = "It reads a file that is not here: put it there, or begin compat in the folder that its relative paths begin in."
         return msgspec.structs.replace(found, hint=hint)
     own = own_frames(found.frames)
-    if misses or program.arguments or not own or own[0] != found.frames[0]:
+    if misses or not own or own[0] != found.frames[0]:
+        return found
+    if (call := _refused_call(error, own[0])) is not None:
+        hint = f"Flink throws this, in {call}: the program fails with it on a cluster, too."
+        return msgspec.structs.replace(found, hint=hint)
+    if program.arguments:
         return found
     hint = f"The program throws this itself, in {own[0].method}(). If it wants arguments, give them with --args 'ARGUMENTS'."
     return msgspec.structs.replace(found, hint=hint)
+
+
+def _refused_call(error: Java, own: JavaFrame) -> str | None:
+    """The call of Flink's API that throws an exception; None for one of the program's own."""
+    trace = list(list(causes(error))[-1].getStackTrace())
+    thrown = next((name for one in trace if (name := str(one.getClassName())) != _PRECONDITIONS), "")
+    there = any(str(one.getClassName()) == own.class_name for one in trace)
+    return call_of(trace, own) if there and thrown.startswith(_API) else None
 
 
 def _hands_on(found: Crash) -> bool:
@@ -314,7 +338,7 @@ def _outside(error: Java, found: Crash, program: Program | None) -> Crash | None
 def call_of(trace: Sequence[Java], own: JavaFrame) -> str:
     """What a line of the program called, by the stack that it stands in; empty where it called nothing."""
     place = next(place for place, at in enumerate(trace) if str(at.getClassName()) == own.class_name)
-    called = trace[place - 1] if place else None
+    called = next((one for one in reversed(trace[:place]) if not str(one.getClassName()).startswith(_OURS)), None)
     return "" if called is None else f"{str(called.getClassName()).rpartition('.')[2]}.{called.getMethodName()}()"
 
 

@@ -48,6 +48,8 @@ public class Named {
             case "said":
                 if (System.getenv("SHOP_OTHER") == null && System.getenv("SHOP_NAME") == null)
                     throw new IllegalArgumentException("Set SHOP_NAME");
+            case "refused":
+                StreamExecutionEnvironment.getExecutionEnvironment().setParallelism(0);
             case "argument":
                 System.getenv("SHOP_LEVEL");
                 throw new IllegalArgumentException("No data for required key 'input'");
@@ -122,3 +124,10 @@ def test_whoever_reads_all_variables_finds_those_that_are_given(jar, flink, java
     programs = [program(jar, "all", SHOP_ONE="a", SHOP_REGION="b"), program(jar, "all", SHOP_TWO="c")]
     one, two = build_all(programs, flink, java, OPTIONS)
     assert [one.jobs[0].name, two.jobs[0].name] == ["b SHOP_ONE,SHOP_REGION", "north SHOP_TWO"]
+
+
+def test_what_flink_refuses_is_not_laid_to_arguments(jar, flink, java):
+    (found,) = failures(flink, java, [program(jar, "refused")])
+    assert found.hint == (
+        "Flink throws this, in StreamExecutionEnvironment.setParallelism(): the program fails with it on a cluster, too."
+    )
