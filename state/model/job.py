@@ -90,11 +90,11 @@ class Statement(Record, frozen=True, kw_only=True):
 class Assumed(Record, frozen=True, kw_only=True):
     """What a job depends on and nobody told.
 
-    That is an option whose default holds, the arguments that the program read and nobody gave, or a variable of the
-    environment that it read where it was built.
+    That is an option whose default holds, the arguments that the program read and nobody gave, a variable of the
+    environment that it read where it was built, or a file of settings that it hands on as a whole and that was not there.
     """
 
-    what: Literal["option", "arguments", "variable"]
+    what: Literal["option", "arguments", "variable", "settings"]
     name: str = ""
 
 

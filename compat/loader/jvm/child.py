@@ -75,8 +75,9 @@ class _Out:
 class _Taker:
     """Builds each job that a program submits and writes it; a job that Flink refuses raises in the program."""
 
-    def __init__(self, request: Request, out: _Out, places: Places) -> None:
+    def __init__(self, request: Request, out: _Out, places: Places, variables: Variables) -> None:
         self._places = places
+        self._variables = variables
         self.session: Session | None = None
         self.gateway: Gateway | None = None
         self.built: list[Built] = []
@@ -92,6 +93,7 @@ class _Taker:
                 job = msgspec.structs.replace(job, exec_plan=self.session.plan(), statements=self.session.statements)
             elif self.gateway is not None:
                 job = self.gateway.completed(job, built.operators, loader)
+            job = msgspec.structs.replace(job, variables=tuple(sorted(self._variables.read)))
             self.built.append(built)
             self._out.write(Submitted(job=job))
         except jpype.JException as error:
@@ -209,7 +211,7 @@ def _workplace(request: Request) -> _Workplace | Crash:
 def _build(program: Program, place: _Workplace, out: _Out) -> tuple[Ended, list[Built]]:
     """Build a program and write each job that it submits; gives how it ended, and its jobs."""
     place.tidy(program)
-    taker = _Taker(place.request, out, place.places)
+    taker = _Taker(place.request, out, place.places, place.variables)
     if isinstance(program, PyFlinkProgram):
         taker.gateway = place.gateway()
         place.places.here = taker.gateway.here

@@ -30,7 +30,7 @@ from compat.loader.jvm.runtime_properties import folder_for, library_for
 from compat.loader.jvm.stand_ins import stand_in
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.shown import show_path
-from compat.state.model.job import Plan, Refused
+from compat.state.model.job import Assumed, Plan, Refused
 
 _EXTRA = "pip install 'stream-compat[jvm]'"
 _ADOPTED = "The program needs a part of Flink {} that is not on every class path: --connector {} was added."
@@ -71,6 +71,7 @@ class FlinkLoading:
         self._show_path = show_path(given.path, given.argument, given.root, given.root_shown, given.folder)
         self._other_version = other_version
         self._adopted: list[str] = []
+        self._assumed: tuple[Assumed, ...] = ()
         self._asked: list[Restore] = []
         self._building = jvms.take(setup).build(program)
         self._ended = False
@@ -105,10 +106,14 @@ class FlinkLoading:
         if refusal is not None:
             plans.append(refused_of(refusal, self._setup.flink.version, self._given.argument, self._show_path))
         program = of_file(self._given.path) if self._given.kind.built_by_flink else None
-        made = tuple(replace(plan, program=program) for plan in plans)
+        made = tuple(replace(self._assuming(plan), program=program) for plan in plans)
         alone = (_ALONE,) if any(isinstance(plan, Plan) and plan.alone for plan in plans) else ()
         adopted = (_ADOPTED.format(self._setup.flink.version, name) for name in self._adopted)
         return FlinkJobs(plans=made, answers=self._answers(outcome), notes=(*self._notes, *adopted, *alone))
+
+    def _assuming(self, plan: Plan | Refused) -> Plan | Refused:
+        """A plan, with what stood in for what the program lacked."""
+        return replace(plan, assumed=(*plan.assumed, *self._assumed)) if isinstance(plan, Plan) else plan
 
     def end(self) -> None:
         """End it without waiting for what it gives; nothing happens where it has finished."""
@@ -130,8 +135,9 @@ class FlinkLoading:
         found = stand_in(self._program, outcome) if isinstance(self._program, JarProgram) else None
         if found is None:
             return False
-        self._program, note = found
-        self._notes = (*self._notes, note)
+        self._program = found.program
+        self._notes = (*self._notes, found.note)
+        self._assumed = (*self._assumed, *found.assumed)
         self._build_again(self._jvms.start(self._setup))
         return True
 

@@ -300,7 +300,7 @@ class Job(Struct, frozen=True, kw_only=True):
     values of states that code of the program writes. ``exec_plan`` is the JSON
     that ``COMPILE PLAN`` writes, of a job in SQL, and ``statements`` are those that made it. ``python`` tells of a program
     in Python, ``parallelism_given`` that somebody set the default parallelism: the program, or an option. ``alone`` tells
-    that the program made an environment of its own.
+    that the program made an environment of its own, ``variables`` are those of the environment of this process that it read.
     """
 
     name: str
@@ -317,6 +317,7 @@ class Job(Struct, frozen=True, kw_only=True):
     python: bool = False
     parallelism_given: bool = False
     alone: bool = False
+    variables: tuple[str, ...] = ()
 
 
 class Crash(Struct, frozen=True, kw_only=True):

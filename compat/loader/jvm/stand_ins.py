@@ -12,11 +12,13 @@ import os
 import re
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from compat.compiler.spark.driver.java import cache_folder
 from compat.loader.jvm.messages import JarProgram
 from compat.loader.jvm.process import JvmOutcome
+from compat.state.model.job import Assumed
 
 _ADDRESS = "localhost:9092"
 _SETTINGS = f"bootstrap.servers={_ADDRESS}\n"
@@ -33,8 +35,16 @@ _OF_STREAM = {
 """What ``co.decodable.sdk.pipeline.testing.TestEnvironment`` says of a stream."""
 
 
-def stand_in(program: JarProgram, outcome: JvmOutcome) -> tuple[JarProgram, str] | None:
-    """The program with what stands in for what it lacked, and what is to be said of that; None for any other failure."""
+class StandIn(Struct, frozen=True, kw_only=True):
+    """A program with what stands in for what it lacked: what is to be said of that, and what its plans assume."""
+
+    program: JarProgram
+    note: str
+    assumed: tuple[Assumed, ...] = ()
+
+
+def stand_in(program: JarProgram, outcome: JvmOutcome) -> StandIn | None:
+    """The program with what stands in for what it lacked; None for any other failure."""
     crash = outcome.crash
     if crash is not None and crash.settings and not program.after:
         return _with_settings(program, crash.settings)
@@ -42,7 +52,7 @@ def stand_in(program: JarProgram, outcome: JvmOutcome) -> tuple[JarProgram, str]
     return None if found is None or outcome.jobs else _with_stream(program, *found.groups())
 
 
-def _with_settings(program: JarProgram, files: tuple[str, ...]) -> tuple[JarProgram, str]:
+def _with_settings(program: JarProgram, files: tuple[str, ...]) -> StandIn:
     """The program with files of settings that say nothing but an address."""
     names = " and ".join(files)
     note = (
@@ -50,7 +60,11 @@ def _with_settings(program: JarProgram, files: tuple[str, ...]) -> tuple[JarProg
         "built with an address in their place. What else they say, such as a group, is not known: name their folder with "
         "--classpath."
     )
-    return replace(program, after=(str(_folder_with(files)),)), note
+    return StandIn(
+        program=replace(program, after=(str(_folder_with(files)),)),
+        note=note,
+        assumed=tuple(Assumed(what="settings", name=name) for name in files),
+    )
 
 
 def _folder_with(files: tuple[str, ...]) -> Path:
@@ -65,7 +79,7 @@ def _folder_with(files: tuple[str, ...]) -> Path:
     return folder
 
 
-def _with_stream(program: JarProgram, kind: str, stream: str) -> tuple[JarProgram, str] | None:
+def _with_stream(program: JarProgram, kind: str, stream: str) -> StandIn | None:
     """The program with a stream of Decodable's, whose topic has its name; None where it has that and fails nevertheless."""
     variable = _VARIABLE.format(stream)
     if variable in program.environment:
@@ -75,4 +89,7 @@ def _with_stream(program: JarProgram, kind: str, stream: str) -> tuple[JarProgra
         f"Decodable gives the program the stream {stream!r}, which is not here: the job is built as by the SDK's own "
         f'TestEnvironment, with a topic of that name. Give it with --env \'{variable}={{"name": …, "properties": …}}\'.'
     )
-    return replace(program, environment={**program.environment, variable: given}), note
+    return StandIn(
+        program=replace(program, environment={**program.environment, variable: given}),
+        note=note,
+    )

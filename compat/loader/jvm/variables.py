@@ -7,7 +7,7 @@ the program's own code asks for in vain.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import jpype
 
@@ -17,19 +17,24 @@ from compat.loader.jvm.libraries import own_frames
 from compat.loader.jvm.messages import Crash, JavaFrame
 
 _NAME, _BASE = "compat/Variables", "java/util/HashMap"
-_BETWEEN = ("java.", "jdk.", "org.jpype.", "scala.", "kotlin.", _NAME.replace("/", "."))
+_ANY = "Ljava/lang/Object;"
+_MAP = _NAME.replace("/", ".")
+_BETWEEN = ("java.", "jdk.", "org.jpype.", "scala.", "kotlin.", _MAP)
 """What may stand between a map of Java's and whoever asks it."""
 _NO_KEY = re.compile(r"key not found: (\w+)")
 """What Scala's maps throw, ``sys.env`` among them."""
 
 
 class Variables:
-    """The variables of a JVM. ``missed`` are those that the program asked for in vain, each with the line that asked first."""
+    """The variables of a JVM. ``read`` are those that the program asked for and was not given, ``missed`` the ones of them that
+    are not there and have no default, each with the line that asked first."""
 
     def __init__(self) -> None:
         self._environment = java("java.lang.System").getenv()
         self._usual = java(_BASE.replace("/", "."))(self._environment)
         self._copied: JavaFrame | None = None
+        self._given = self._there = frozenset[str]()
+        self.read: set[str] = set()
         self.missed: dict[str, JavaFrame] = {}
         made = define(_NAME, _map())
         self._held = jpype.JClass(made)()
@@ -45,7 +50,9 @@ class Variables:
             self._held.put(name, value)
         for view in ("entrySet", "keySet", "values"):
             set_member(self._environment, view, None)  # it keeps those that it gave, of the map before
-        self._copied, self.missed = None, {}
+        self._copied, self._given = None, frozenset(environment)
+        self._there = self._given.union(str(name) for name in self._usual.keySet())
+        self.read, self.missed = set(), {}
 
     def missed_by(self, crash: Crash | None) -> dict[str, JavaFrame]:
         """What the program asked for in vain, with the key that Scala's copy of all variables did not have."""
@@ -54,10 +61,16 @@ class Variables:
 
     def _asked(self, name: Java) -> None:
         """Somebody asks for a variable, or for all of them."""
+        trace = list(java("java.lang.Thread").currentThread().getStackTrace())
+        if (frame := _asking(trace)) is None:
+            return
         if name is None:
-            self._copied = self._copied or _asking()
-        elif not self._held.containsKey(name) and (frame := _asking()) is not None:
-            self.missed.setdefault(str(name), frame)
+            self._copied = self._copied or frame
+        elif str(name) not in self._given:
+            self.read.add(str(name))
+            without_default = any(str(one.getMethodName()) == "get" for one in trace if str(one.getClassName()) == _MAP)
+            if without_default and str(name) not in self._there:
+                self.missed.setdefault(str(name), frame)
 
 
 def _listener(told: Callable[[Java], None]) -> Java:
@@ -75,28 +88,28 @@ def _map() -> bytes:
     op = java(f"{ASM}Opcodes")
     made = writer(_NAME, _BASE)
     made.visitField(op.ACC_PUBLIC | op.ACC_STATIC, "listener", f"L{CONSUMER};", None, None).visitEnd()
-    for name, descriptor, argument in (
-        ("<init>", "()V", False),
-        ("get", "(Ljava/lang/Object;)Ljava/lang/Object;", True),
-        ("entrySet", "()Ljava/util/Set;", False),
+    for name, descriptor, arguments, returns in (
+        ("<init>", "()V", 0, op.RETURN),
+        ("get", f"({_ANY}){_ANY}", 1, op.ARETURN),
+        ("getOrDefault", f"({_ANY}{_ANY}){_ANY}", 2, op.ARETURN),
+        ("containsKey", f"({_ANY})Z", 1, op.IRETURN),
+        ("entrySet", "()Ljava/util/Set;", 0, op.ARETURN),
     ):
         code = made.visitMethod(op.ACC_PUBLIC, name, descriptor, None, None)
         code.visitCode()
         if name != "<init>":
             code.visitFieldInsn(op.GETSTATIC, _NAME, "listener", f"L{CONSUMER};")
-            code.visitVarInsn(op.ALOAD, 1) if argument else code.visitInsn(op.ACONST_NULL)
-            code.visitMethodInsn(op.INVOKEINTERFACE, CONSUMER, "accept", "(Ljava/lang/Object;)V", True)
-        code.visitVarInsn(op.ALOAD, 0)
-        if argument:
-            code.visitVarInsn(op.ALOAD, 1)
+            code.visitVarInsn(op.ALOAD, 1) if arguments else code.visitInsn(op.ACONST_NULL)
+            code.visitMethodInsn(op.INVOKEINTERFACE, CONSUMER, "accept", f"({_ANY})V", True)
+        for local in range(arguments + 1):
+            code.visitVarInsn(op.ALOAD, local)
         code.visitMethodInsn(op.INVOKESPECIAL, _BASE, name, descriptor, False)
-        end(code, op.RETURN if name == "<init>" else op.ARETURN)
+        end(code, returns)
     return written(made)
 
 
-def _asking() -> JavaFrame | None:
+def _asking(trace: Sequence[Java]) -> JavaFrame | None:
     """The line that asks for a variable, where it is the program's own and no library's."""
-    trace = list(java("java.lang.Thread").currentThread().getStackTrace())
     asking = next((one for one in trace if not str(one.getClassName()).startswith(_BETWEEN)), None)
     own = next(iter(own_frames(list(user_frames(trace)))), None)
     return own if asking is not None and own is not None and own.class_name == str(asking.getClassName()) else None

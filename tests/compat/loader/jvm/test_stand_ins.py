@@ -10,6 +10,7 @@ from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.loading import begin
 from compat.loader.jvm.maven import Artifact, fetch
 from compat.loader.jvm.warm import WarmJvms
+from compat.plan.writing import dump
 from tests import needs
 from tests.compat.loader.jvm.support import flink_of, jar_of
 from tests.needs import Need
@@ -125,6 +126,24 @@ def test_both_versions_are_built_with_them_and_a_note_tells_so(jar):
     (report,) = compat.check(jar, jar, jars=jars("Whole"))
     assert report.verdict is Verdict.COMPATIBLE, report.findings
     assert sum("conf/shop.properties: not on the class path" in note for note in report.notes) >= 1
+    (assumed,) = (one for one in report.assumptions if one.name == "conf/shop.properties")
+    assert assumed.settle == "--classpath FOLDER"
+
+
+def test_a_group_that_is_not_known_is_no_other_group(jar, tmp_path):
+    """OLD is built with its settings, NEW where these are not."""
+    (tmp_path / "conf").mkdir()
+    settings = tmp_path / "conf" / "shop.properties"
+    settings.write_text("bootstrap.servers=shop:9092\ngroup.id=counts")
+    with opened(jar) as given:
+        (plan,) = load(given, LoadOptions.given({}, jars=jars("Whole", classpath=(str(tmp_path),))))
+    kept = tmp_path / "old.json"
+    kept.write_text(dump(plan), encoding="utf-8")
+    (report,) = compat.check(str(kept), jar, jars=jars("Whole"))
+    assert "CMP803" not in {one.rule for one in report.findings}
+    settings.write_text("bootstrap.servers=shop:9092\ngroup.id=others")
+    (told,) = compat.check(str(kept), jar, jars=jars("Whole", classpath=(str(tmp_path),)))
+    assert "CMP803" in {one.rule for one in told.findings}
 
 
 def test_those_that_are_there_are_taken(jar, tmp_path):

@@ -7,6 +7,7 @@ from compat.loader.inputs import FlinkJars, LoadOptions, load, opened
 from compat.loader.jvm.failures import failed
 from compat.loader.jvm.messages import JarProgram
 from compat.loader.jvm.process import JvmOptions, build_all
+from compat.state.model.job import Assumed
 from tests.compat.loader.jvm.support import jar_of
 
 OPTIONS = JvmOptions(options={})
@@ -112,6 +113,15 @@ def test_env_reaches_a_jar(jar, flink):
     with opened(jar) as given:
         (plan,) = load(given, LoadOptions.given({}, jars=jars, environment=environment))
     assert plan.job_name == "north ab"
+    assert plan.assumed == (Assumed(what="variable", name="SHOP_REGION"),), "what is given is no assumption"
+
+
+def test_variables_that_a_plan_hangs_on_are_in_it(jar, flink, monkeypatch):
+    monkeypatch.setenv("SHOP_TOPIC", "orders")
+    jars = FlinkJars(version="2.3.0", main_class="shop.Named")
+    with opened(jar) as given:
+        (plan,) = load(given, LoadOptions.given({}, jars=jars, environment={"SHOP_NAME": "a"}))
+    assert [one.name for one in plan.assumed] == ["SHOP_REGION", "SHOP_TOPIC"]
 
 
 def test_a_program_that_ended_itself_over_it_says_what_it_printed(jar, flink, java):
