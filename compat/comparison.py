@@ -24,10 +24,11 @@ from compat.loader.inputs import (
     following,
     following_api,
     is_snapshot,
+    made_by,
     needs_pyflink,
     notes_of,
+    of_version,
     opened,
-    plans_of,
     read_plan,
     request_for,
 )
@@ -380,12 +381,12 @@ def _load_all(
                     if side in first:
                         from compat.loader.jvm.pyflink.proof import proved
 
-                        plans = proved(given, first[side], plans, side)
+                        plans = of_version(proved(given, first[side], plans, side), comparison.loading(side))
                     sides[side] = Jobs(plans, again.get(side, ()), made.notes)
                     told = iter(made.answers)
                     answers += [{job: next(told) for job in jobs} for jobs in asked]
                 elif side in first and side not in _failed(failures):
-                    plans = plans_of(given, first[side], side)
+                    plans = made_by(given, first[side], comparison.loading(side), side)
                     sides[side] = Jobs(plans, again.get(side, ()), notes_of(given, first[side]), _loads(first[side]))
                 elif side not in _failed(failures):
                     sides[side] = _kept(given, side, comparison)
@@ -605,6 +606,8 @@ def _judged(old: Old, new: Old, job: int, comparison: Comparison, answers: Answe
     if isinstance(old, Savepoint) and isinstance(new, Savepoint):
         answers = _of_savepoints(old, new)
     before = _old(job_of(old, job), after, comparison)
+    if isinstance(earlier := plan_of(old, job), Plan) and earlier.flink_assumed:
+        before = replace(before, flink=after.flink)  # a version that nobody named is no change of it
     told = plan is not None and plan.language in _FLINK_TELLS
     options = CheckOptions(
         allow_non_restored=comparison.allow_non_restored,

@@ -14,7 +14,7 @@ from compat.compiler.configuration import DEFAULT_PARALLELISM, PARALLELISM
 from compat.compiler.versions import FLINK_VERSIONS
 from compat.plan.facts import Program
 from compat.state.flink.formats import HEAP, ROCKSDB, Restores, restores
-from compat.state.model.job import PYTHON_EXECUTION_MODE, STATE_BACKEND, Settings
+from compat.state.model.job import PYTHON_EXECUTION_MODE, STATE_BACKEND, Assumed, Settings
 
 Judge = Callable[[Program, Program, CheckOptions], tuple[Report, frozenset[Asked]]]
 """Makes the report on two programs with the settings that they have, and tells what the rules asked for."""
@@ -87,12 +87,17 @@ def _assumption(asked: Asked, values: tuple[str, ...], *, differs: bool) -> Assu
 def _named(old: Program, new: Program) -> list[Assumption]:
     """What the programs read of the world in which they were built, each once."""
     read = dict.fromkeys(one for one in (*old.assumed, *new.assumed) if one.what != "option")
-    return [
-        Assumption(name="arguments", value="none", settle="--args '...'")
-        if one.what == "arguments"
-        else Assumption(name=f"${one.name}", value="as it is here", settle=f"--env {one.name}='...'")
-        for one in read
-    ]
+    return [_read(one) for one in read]
+
+
+def _read(one: Assumed) -> Assumption:
+    match one.what:
+        case "arguments":
+            return Assumption(name="arguments", value="none", settle="--args '...'")
+        case "settings":
+            return Assumption(name=one.name, value="an address alone", settle="--classpath FOLDER")
+        case _:
+            return Assumption(name=f"${one.name}", value="as it is here", settle=f"--env {one.name}='...'")
 
 
 def _hanging(usual: Report, reports: Sequence[Report], hangs: Finding) -> Report:

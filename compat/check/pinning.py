@@ -14,7 +14,8 @@ OTHER_SOURCE = (
 )
 """What stands for ``read_text_file`` and takes a uid; it begins with the files anew."""
 
-_PART_OF_SINK = "Sink Committer: "
+PART_OF_SINK = "Sink Committer: "
+"""What Flink puts before the uid of a sink for that of its committer."""
 
 
 def edit(operator: Operator, method: str, value: str | int, purpose: str = "") -> Fix:
@@ -82,7 +83,7 @@ def pin(old: Operator, new: Operator, *, uid_is_free: bool = True) -> tuple[Fix,
             ),
         )
     if old.uid is not None and new.uid is None and uid_is_free:
-        return (edit(new, "uid", old.uid.removeprefix(_PART_OF_SINK) if new.kind == "sink_committer" else old.uid),)
+        return (edit(new, "uid", old.uid.removeprefix(PART_OF_SINK) if new.kind == "sink_committer" else old.uid),)
     if new.kind in WITHOUT_CALL:
         return (
             Fix(

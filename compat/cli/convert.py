@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from compat.cli.options import arguments_for, flink_option, found_around, parse_definitions, place, surroundings_of
-from compat.cli.spelled import left_behind
+from compat.cli.spelled import job_number, left_behind
 
 _REFUSED = 2
 
@@ -25,7 +25,7 @@ _REFUSED = 2
     help="The program that goes on from it: the savepoint does not say of which types PyFlink's states are.",
 )
 @left_behind("allow_non_restored")
-@click.option("--job", type=click.IntRange(0), default=0, help="Which job, if the program submits several, from 0.")
+@job_number
 @click.option("-D", "definitions", multiple=True, metavar="KEY=VALUE", help="An option of Flink.")
 @flink_option
 @click.option("--args", "arguments", help="Arguments of the program.")
@@ -66,7 +66,7 @@ def convert(savepoint: str, out: str, program: str, **options: Any) -> None:
                 options=parse_definitions(options["definitions"]),
                 flink=options["flink"],
                 allow_non_restored=options["allow_non_restored"],
-                job=options["job"],
+                job=options["job"] or 0,
                 pyfiles=surroundings.pyfiles,
             ),
             lambda text: click.echo(text, err=True),

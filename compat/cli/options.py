@@ -42,7 +42,7 @@ def found_around(function: F) -> F:
             "--env",
             multiple=True,
             metavar="NAME=VALUE",
-            help="An environment variable for programs in Python. Repeatable.",
+            help="An environment variable for programs in Python and jars. Repeatable.",
         ),
         click.option(
             "--pyfiles",

@@ -77,7 +77,7 @@ def push(program: str, **options: Any) -> None:
     except ServerError as error:
         _end(str(error))
     asked = [] if os.environ.get("COMPAT_SERVER") == options["server"] else ["--server", options["server"]]
-    following = shlex.join(["compat", "promote", "--job", options["job"], *asked])
+    following = shlex.join(["compat", "registry", "promote", "--job", options["job"], *asked])
     program = f", of the program {visible(version.plan.program)}" if version.plan.program else ""
     click.echo(f"{visible(version.label)} registered{program}.{_asked(server, options['job'])}")
     if options["artifact_digest"] is not None:

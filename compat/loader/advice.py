@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from compat.loader import runtime_file
 from compat.loader.failure import RUNTIME_PROPERTIES, Side
+from compat.loader.mistakes import remedy
 from compat.loader.request import Crash, Lack, Lacking
 
 _SUBJECT = {None: "", Side.OLD: "old-", Side.NEW: ""}
@@ -35,12 +36,17 @@ _REQUIRED = re.compile(r"the following arguments are required: (.+)")
 
 def advice(crash: Crash, side: Side | None) -> str | None:
     """What to do about a crash of the program on a side."""
-    return crash.hint or advice_on_lack(crash.lacks, side, crash.said)
+    return crash.hint or advice_on_lack(crash.lacks, side, crash.said) or remedy(crash.type, crash.message)
 
 
 def advice_on_lack(lack: Lack | None, side: Side | None, said: str) -> str | None:
     """What to do about what a program on a side was not given, by what it said of it."""
     return None if lack is None else "\n".join(_advised(lack, side, said))
+
+
+def several_variables(side: Side | None) -> str:
+    """How a program on a side is given variables."""
+    return f"Give each with --{_SUBJECT[side]}env NAME=VALUE, or in the settings: env."
 
 
 def option(lack: Lack | None, side: Side | None) -> str | None:

@@ -46,8 +46,8 @@ class Failure(Struct, frozen=True, kw_only=True):
 
     ``rule`` tells the kind of failure, ``name`` what the user calls the program. ``side`` is None where
     one program alone was looked at. ``traceback`` is the program's own, cut to its own frames; ``hint`` what to do.
-    ``option`` is what has to be added to the command for that, as it is typed in a shell; ``flink`` a version of Flink that
-    has what the program lacked.
+    ``option`` is what has to be added to the command for that, as it is typed in a shell, ``command`` one to run first;
+    ``flink`` is a version of Flink that has what the program lacked.
     """
 
     rule: Undecidable
@@ -58,4 +58,5 @@ class Failure(Struct, frozen=True, kw_only=True):
     traceback: str | None = None
     hint: str | None = None
     option: str | None = None
+    command: str | None = None
     flink: str | None = None

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from msgspec import Struct
 
 from compat.compiler.versions import FLINK_VERSIONS
+from compat.state.model.job import Plan, Refused
+from compat.state.model.source_line import SourceLine
 
 
 class Former(Struct, frozen=True):
@@ -103,6 +105,8 @@ _CLASSES = {
     for name in names
 }
 """Classes of Java that programs, and the connectors that they name, ask for."""
+_OF_OLD_KIND = {one.name: one for name, one in _CLASSES.items() if ".connectors.kafka." in name}
+"""Sources and sinks whose classes in Python stayed when those in Java went, by the names that plans have for them."""
 _COMMON_WORDS = frozenset(
     {"connect", "execute", "explain", "insert_into", "register_function", "register_table", "scan"}
 )
@@ -228,6 +232,14 @@ def _makes_one(value: ast.expr) -> bool:
         and isinstance(value.func.value, ast.Name)
         and value.func.value.id in _ENVIRONMENTS
     )
+
+
+def gone(plan: Plan | Refused, flink: str) -> Iterator[tuple[Former, SourceLine | None]]:
+    """The classes of a plan's operators that a version of Flink has no more, with the lines that made them."""
+    for operator in plan.operators if isinstance(plan, Plan) else ():
+        former = _OF_OLD_KIND.get(str(operator.detail.get("class")))
+        if former is not None and lacks(flink, former):
+            yield former, operator.source
 
 
 def needed(found: Sequence[Use], flink: str) -> Use | None:

@@ -15,7 +15,7 @@ from compat.compiler.versions import LATEST_FLINK
 from compat.loader.advice import REPORT, advice, option, report_of
 from compat.loader.failure import SAID, Failure, Side, Undecidable
 from compat.loader.flink_version import pin_of
-from compat.loader.former import lacks, needed
+from compat.loader.former import gone, lacks, needed
 from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS, Outcome, TimedOut, load_one, more_time
 from compat.loader.request import Crash, Loaded, Request, clipped
 from compat.plan.reading import LARGEST, PlanError, read
@@ -119,8 +119,8 @@ class LoadOptions(Struct, frozen=True, kw_only=True):
     ``flink_assumed`` marks the version that holds where nobody named one; ``flink_because`` tells why it is another than usual.
     ``jars`` is for jobs that Flink's own classes build. ``exact`` has PyFlink itself build every program in Python too.
     ``pyfiles`` are modules, folders and archives that programs in Python import from, as absolute paths, and ``environment``
-    variables that they get; with ``strict_imports`` a module that is not installed is a failure. ``watched`` is the
-    root of a project, of which is told what a program looked at.
+    variables that programs in Python and jars get; with ``strict_imports`` a module that is not installed is a failure.
+    ``watched`` is the root of a project, of which is told what a program looked at.
     """
 
     options: Mapping[str, str] = field(default_factory=dict)
@@ -335,6 +335,35 @@ def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[
     return outcome.plans
 
 
+def made_by(
+    given: Input, outcome: Outcome, options: LoadOptions, side: Side | None = None
+) -> tuple[Plan | Refused, ...]:
+    """The plans that loading gave where the version has what they use; one that nobody named gives way to one that has.
+
+    Raises InputError, with that version, or as :func:`plans_of` does.
+    """
+    plans = plans_of(given, outcome, side)
+    found = next((one for plan in plans for one in gone(plan, options.flink)), None) if options.flink_assumed else None
+    if found is None:
+        return of_version(plans, options)
+    former, source = found
+    raise InputError(
+        Failure(
+            rule=Undecidable.PROGRAM_FAILED,
+            message=str(former),
+            name=given.argument,
+            side=side,
+            source=source,
+            flink=former.had_by,
+        )
+    )
+
+
+def of_version(plans: tuple[Plan | Refused, ...], options: LoadOptions) -> tuple[Plan | Refused, ...]:
+    """Plans of a program in Python or a topology, which tell whether somebody named their version."""
+    return tuple(replace(plan, flink_assumed=True) for plan in plans) if options.flink_assumed else plans
+
+
 def read_plan(given: Input, side: Side | None = None) -> Plan | Refused:
     """The plan snapshot in a file. Raises InputError."""
     try:
@@ -419,7 +448,7 @@ def built_here(given: Input, options: LoadOptions) -> tuple[LoadOptions, Outcome
         outcome = load_one(request_for(given, options), timeout=options.timeout)
         try:
             if not needs_pyflink(outcome, options):
-                plans_of(given, outcome)
+                made_by(given, outcome, options)
             return options, outcome
         except InputError as error:
             other = following_api(error.failure, options)
@@ -447,13 +476,13 @@ def _loaded(
         return _built_by_flink(given, options, side, notes)
     outcome = load_one(request_for(given, options), timeout=options.timeout)
     if given.kind is not InputKind.PROGRAM or not needs_pyflink(outcome, options):
-        plans = plans_of(given, outcome, side)
+        plans = made_by(given, outcome, options, side)
         if notes is not None:
             notes += notes_of(given, outcome)
         return plans
     from compat.loader.jvm.pyflink.proof import proved
 
-    return proved(given, outcome, _built_by_flink(given, options, side, notes, outcome), side)
+    return of_version(proved(given, outcome, _built_by_flink(given, options, side, notes, outcome), side), options)
 
 
 def _built_by_flink(

@@ -39,13 +39,15 @@ def next_step(report: Report, context: ReportContext) -> str:
 def next_step_undecided(outcome: Undecided, context: ReportContext) -> str:
     """The last line of a report on a check that failed: the check with the options that it lacked.
 
-    Where no option helps, it is the command that explains the failure; one that failed is never repeated. What is reported
-    to us must not have the values of a command in it.
+    A command that makes what a program lacks comes before that. Where neither helps, it is the command that explains the
+    failure; one that failed is never repeated. What is reported to us must not have the values of a command in it.
     """
     if any(failure.rule is Undecidable.INTERNAL_ERROR for failure in outcome.failures):
         return "Next: report this, with the lines above."
     if outcome.new is not None and any(failure.rule is Undecidable.REMOVED_JOB for failure in outcome.failures):
         return f"Next: git log --diff-filter=DR --stat -- {shlex.quote(outcome.new)}"
+    for command in (failure.command for failure in outcome.failures if failure.command is not None):
+        return f"Next: {command}"
     again = _again(outcome.old, outcome.new, outcome.direction, context)
     return f"Next: {_with_options(again, options_of(outcome.failures)) or _rule(outcome.failures[0].rule)}"
 

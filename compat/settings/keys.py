@@ -106,7 +106,7 @@ KEYS = (
         name="env",
         kind=kinds.VARIABLES,
         field="environment",
-        says="Environment variables of programs in Python.",
+        says="Environment variables of programs in Python and of jars.",
         of_job=True,
     ),
     Key(

@@ -90,11 +90,11 @@ class Statement(Record, frozen=True, kw_only=True):
 class Assumed(Record, frozen=True, kw_only=True):
     """What a job depends on and nobody told.
 
-    That is an option whose default holds, the arguments that the program read and nobody gave, or a variable of the
-    environment that it read where it was built.
+    That is an option whose default holds, the arguments that the program read and nobody gave, a variable of the
+    environment that it read where it was built, or a file of settings that it hands on as a whole and that was not there.
     """
 
-    what: Literal["option", "arguments", "variable"]
+    what: Literal["option", "arguments", "variable", "settings"]
     name: str = ""
 
 
@@ -114,7 +114,8 @@ class _Job(Record, frozen=True, kw_only=True):
     """The facts known of a job, refused or not. ``file`` and ``job`` say which of several programs and of its jobs it is.
 
     ``program`` is the digest of the program that it was made of: of a jar, a script in SQL or a topology that of the file, of
-    a program in Python that of its own files.
+    a program in Python that of its own files. ``flink_assumed`` tells that nobody named the version, nor anything that
+    the program uses.
     """
 
     program: Annotated[str, Meta(pattern=r"^sha256:[0-9a-f]{64}$")] | None = None
@@ -122,6 +123,7 @@ class _Job(Record, frozen=True, kw_only=True):
     job: Index | None = None
     format: Literal[1, 2] = written(FORMAT)
     flink: Annotated[str, Meta(description="The version whose rules were followed; empty before it was known.")]
+    flink_assumed: bool = False
 
 
 class Plan(_Job, frozen=True, kw_only=True):

@@ -24,6 +24,7 @@ from compat.loader.jvm.capture import take_jobs
 from compat.loader.jvm.converting import Converters
 from compat.loader.jvm.environments import Environments
 from compat.loader.jvm.jobs import NoStreamGraph, build_job
+from compat.loader.jvm.libraries import own_frames
 from compat.loader.jvm.messages import (
     PRINTED,
     Build,
@@ -45,11 +46,12 @@ from compat.loader.jvm.messages import (
     Submitted,
 )
 from compat.loader.jvm.node_numbers import restart_numbers_of_tables
-from compat.loader.jvm.program import crash_of, packaged
+from compat.loader.jvm.program import call_of, crash_of, packaged
 from compat.loader.jvm.pyflink.gateway import Gateway
 from compat.loader.jvm.restore import Built, restore
 from compat.loader.jvm.scala_api import offer_scala
 from compat.loader.jvm.sql import Session, StatementFailed, modes_of
+from compat.loader.jvm.variables import Variables
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.metadata import METADATA_FILE, parse_metadata
 from compat.state.flink.remote import read_savepoint
@@ -76,8 +78,9 @@ class _Out:
 class _Taker:
     """Builds each job that a program submits and writes it; a job that Flink refuses raises in the program."""
 
-    def __init__(self, request: Request, out: _Out, places: Places) -> None:
+    def __init__(self, request: Request, out: _Out, places: Places, variables: Variables) -> None:
         self._places = places
+        self._variables = variables
         self.session: Session | None = None
         self.gateway: Gateway | None = None
         self.built: list[Built] = []
@@ -93,6 +96,7 @@ class _Taker:
                 job = msgspec.structs.replace(job, exec_plan=self.session.plan(), statements=self.session.statements)
             elif self.gateway is not None:
                 job = self.gateway.completed(job, built.operators, loader)
+            job = msgspec.structs.replace(job, variables=tuple(sorted(self._variables.read)))
             self.built.append(built)
             self._out.write(Submitted(job=job))
         except jpype.JException as error:
@@ -174,6 +178,7 @@ class _Workplace:
         start_jvm(request)
         self.request = with_configuration(request)
         self.environments = Environments()
+        self.variables = Variables()
         self.places = Places()
         self.environments.tell(self.places.note)
         self._gateway: Gateway | None = None
@@ -181,8 +186,9 @@ class _Workplace:
         self._locale = java("java.util.Locale").getDefault()
         self._time_zone = java("java.util.TimeZone").getDefault()
 
-    def tidy(self) -> None:
-        """Take back what the program before may have set for the whole JVM."""
+    def tidy(self, program: Program) -> None:
+        """Take back what the program before may have set for the whole JVM, and give the next one its variables."""
+        self.variables.give(program.environment if isinstance(program, JarProgram) else {})
         java("java.lang.System").setProperties(self._properties.clone())
         java("java.util.Locale").setDefault(self._locale)
         java("java.util.TimeZone").setDefault(self._time_zone)
@@ -207,15 +213,15 @@ def _workplace(request: Request) -> _Workplace | Crash:
 
 def _build(program: Program, place: _Workplace, out: _Out) -> tuple[Ended, list[Built]]:
     """Build a program and write each job that it submits; gives how it ended, and its jobs."""
-    place.tidy()
-    taker = _Taker(place.request, out, place.places)
+    place.tidy(program)
+    taker = _Taker(place.request, out, place.places, place.variables)
     if isinstance(program, PyFlinkProgram):
         taker.gateway = place.gateway()
         place.places.here = taker.gateway.here
     timer = _watch(place.request, out, taker.gateway)
     crash = _crash_of_run(program, taker, place)
     timer.cancel()
-    return Ended(crash=crash), taker.built
+    return Ended(crash=crash, missed=place.variables.missed_by(crash)), taker.built
 
 
 def _crash_of_run(program: Program, taker: _Taker, place: _Workplace) -> Crash | None:
@@ -232,7 +238,7 @@ def _crash_of_run(program: Program, taker: _Taker, place: _Workplace) -> Crash |
         refusal = taker.refusals[0] if taker.refusals else error.crash
         return msgspec.structs.replace(refusal, statement=error.crash.statement)
     except jpype.JException as error:
-        return taker.refusals[0] if taker.refusals else crash_of(error, program, request.flink)
+        return taker.refusals[0] if taker.refusals else crash_of(error, program, request.flink, place.variables)
     return taker.refusals[0] if taker.refusals else None
 
 
@@ -269,10 +275,13 @@ def _watch(request: Request, out: _Out, gateway: Gateway | None) -> threading.Ti
     thread = java("java.lang.Thread").currentThread()
 
     def end() -> None:
-        frames: tuple[JavaFrame, ...] = tuple(user_frames(thread.getStackTrace()))
+        trace = list(thread.getStackTrace())
+        frames: tuple[JavaFrame, ...] = tuple(user_frames(trace))
+        own = own_frames(frames)
+        call = call_of(trace, own[0]) if own else ""
         if gateway is not None:
-            frames = tuple(one for one in (gateway.stuck(),) if one is not None)
-        out.write(Stuck(frames=frames))
+            frames, call = tuple(one for one in (gateway.stuck(),) if one is not None), ""
+        out.write(Stuck(frames=frames, call=call))
         end_all_below(os.getpid())
         os._exit(0)
 

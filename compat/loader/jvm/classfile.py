@@ -280,6 +280,11 @@ class ClassFile:
             self.text_at(self._numbers(number, ">HH")[0]) for number, (tag, _) in enumerate(self._pool) if tag == 12
         )
 
+    @cached_property
+    def members(self) -> frozenset[Member]:
+        """The fields and methods, its own and others', that the file uses."""
+        return frozenset(self.member_at(number) for number, (tag, _) in enumerate(self._pool) if tag in (9, 10, 11))
+
     def text_at(self, number: int) -> str:
         """A text of the pool of constants."""
         _, at = self._pool[number]

@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
+from compat.compiler.versions import LATEST_FLINK, pyflink_version
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.maven import Artifact, fetch
 
@@ -22,6 +23,7 @@ _CORE = "org/apache/flink/api/common/ExecutionConfig.class"
 _HARNESS = "org/apache/flink/streaming/util/AbstractStreamOperatorTestHarness.class"
 _NEW_HARNESS = (2, 0)
 _OLDEST = (1, 17)
+_FETCHES = f"--flink-version {pyflink_version(LATEST_FLINK)}"
 _RELEASE = re.compile(r"\d+\.\d+\.\d+\S*")
 _ARTIFACTS = (
     "flink-clients",
@@ -100,7 +102,8 @@ def find_flink(places: FlinkPlaces) -> FlinkDistribution:
     else:
         raise JvmError(
             "Flink's jars are needed to build this job, and nothing says where they are.",
-            "Give --classpath 'DIR/*', --flink-home DIR (or FLINK_HOME), or --flink-version 2.3.0, which fetches them.",
+            f"Give --classpath 'DIR/*', --flink-home DIR (or FLINK_HOME), or {_FETCHES}, which fetches them.",
+            _FETCHES,
         )
     version = flink_version(jars)
     _refuse_old(version)

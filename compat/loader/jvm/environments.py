@@ -20,9 +20,9 @@ _CONFIGURATION = "org/apache/flink/configuration/Configuration"
 _EXECUTORS = "org/apache/flink/core/execution/PipelineExecutorServiceLoader"
 _CONSTRUCTOR = f"(L{_EXECUTORS};L{_CONFIGURATION};Ljava/lang/ClassLoader;)V"
 _ADD = "(Lorg/apache/flink/api/dag/Transformation;)V"
-_CONSUMER = "java/util/function/Consumer"
+CONSUMER = "java/util/function/Consumer"
 _FUNCTION = "java/util/function/Function"
-_ASM = f"{FLINK}shaded.asm9.org.objectweb.asm."
+ASM = f"{FLINK}shaded.asm9.org.objectweb.asm."
 _STRINGS, _URLS = "[Ljava/lang/String;", "[Ljava/net/URL;"
 _AT = "Ljava/lang/String;I"
 _RESTORED = "Lorg/apache/flink/runtime/jobgraph/SavepointRestoreSettings;"
@@ -44,9 +44,9 @@ class Environments:
     """The classes of a JVM's environments: made before Flink's own are, of which some stand in their place."""
 
     def __init__(self) -> None:
-        self._class = _define(_NAME, _capturing())
+        self._class = define(_NAME, _capturing())
         for name, constructors in _OF_PROGRAMS.items():
-            _define(name, _of_program(name, constructors))
+            define(name, _of_program(name, constructors))
 
     def tell(self, listener: Callable[[Java], None]) -> None:
         """Call ``listener`` with each transformation, and with None before each is made.
@@ -80,7 +80,7 @@ class Environments:
         return jpype.JClass(self._class)(executors, configuration, loader)
 
 
-def _define(name: str, code: bytes) -> Java:
+def define(name: str, code: bytes) -> Java:
     """A class in the loader of Flink's classes."""
     loader = flink("api.common.JobID").class_.getClassLoader()
     for method in java("java.lang.ClassLoader").class_.getDeclaredMethods():
@@ -95,26 +95,26 @@ def _define(name: str, code: bytes) -> Java:
 
 def _capturing() -> bytes:
     """The class of an environment that tells its listener."""
-    op = java(f"{_ASM}Opcodes")
-    writer = _writer(_NAME, _BASE)
-    for name, kind in (("listener", _CONSUMER), ("executors", _EXECUTORS), ("settings", _FUNCTION)):
-        writer.visitField(op.ACC_PUBLIC | op.ACC_STATIC, name, f"L{kind};", None, None).visitEnd()
+    op = java(f"{ASM}Opcodes")
+    made = writer(_NAME, _BASE)
+    for name, kind in (("listener", CONSUMER), ("executors", _EXECUTORS), ("settings", _FUNCTION)):
+        made.visitField(op.ACC_PUBLIC | op.ACC_STATIC, name, f"L{kind};", None, None).visitEnd()
 
     def method(name: str, descriptor: str, before: Callable[[Java], None], arguments: int, returns: int) -> None:
-        code = writer.visitMethod(op.ACC_PUBLIC, name, descriptor, None, None)
+        code = made.visitMethod(op.ACC_PUBLIC, name, descriptor, None, None)
         code.visitCode()
         before(code)
         code.visitVarInsn(op.ALOAD, 0)
         for argument in range(1, arguments + 1):
             code.visitVarInsn(op.ILOAD if descriptor.startswith("(I)") else op.ALOAD, argument)
         code.visitMethodInsn(op.INVOKESPECIAL, _BASE, name, descriptor, False)
-        _end(code, returns)
+        end(code, returns)
 
     def tell(push: Callable[[Java], None]) -> Callable[[Java], None]:
         def before(code: Java) -> None:
-            code.visitFieldInsn(op.GETSTATIC, _NAME, "listener", f"L{_CONSUMER};")
+            code.visitFieldInsn(op.GETSTATIC, _NAME, "listener", f"L{CONSUMER};")
             push(code)
-            code.visitMethodInsn(op.INVOKEINTERFACE, _CONSUMER, "accept", "(Ljava/lang/Object;)V", True)
+            code.visitMethodInsn(op.INVOKEINTERFACE, CONSUMER, "accept", "(Ljava/lang/Object;)V", True)
 
         return before
 
@@ -122,15 +122,15 @@ def _capturing() -> bytes:
     method("addOperator", _ADD, tell(lambda code: code.visitVarInsn(op.ALOAD, 1)), 1, op.RETURN)
     method("setParallelism", f"(I)L{_BASE};", tell(lambda code: code.visitVarInsn(op.ALOAD, 0)), 1, op.ARETURN)
     method("getParallelism", "()I", tell(lambda code: code.visitInsn(op.ACONST_NULL)), 0, op.IRETURN)
-    return _written(writer)
+    return written(made)
 
 
 def _of_program(name: str, constructors: tuple[str, ...]) -> bytes:
     """The class of an environment that a program makes for itself, which needs of what it is given the configuration."""
-    op = java(f"{_ASM}Opcodes")
-    writer = _writer(name, _NAME)
+    op = java(f"{ASM}Opcodes")
+    made = writer(name, _NAME)
     for descriptor in constructors:
-        code = writer.visitMethod(op.ACC_PUBLIC, "<init>", descriptor, None, None)
+        code = made.visitMethod(op.ACC_PUBLIC, "<init>", descriptor, None, None)
         code.visitCode()
         code.visitVarInsn(op.ALOAD, 0)
         code.visitFieldInsn(op.GETSTATIC, _NAME, "executors", f"L{_EXECUTORS};")
@@ -142,14 +142,14 @@ def _of_program(name: str, constructors: tuple[str, ...]) -> bytes:
         code.visitMethodInsn(op.INVOKESTATIC, thread, "currentThread", f"()L{thread};", False)
         code.visitMethodInsn(op.INVOKEVIRTUAL, thread, "getContextClassLoader", "()Ljava/lang/ClassLoader;", False)
         code.visitMethodInsn(op.INVOKESPECIAL, _NAME, "<init>", _CONSTRUCTOR, False)
-        _end(code, op.RETURN)
-    return _written(writer)
+        end(code, op.RETURN)
+    return written(made)
 
 
 def _push_configuration(code: Java, descriptor: str) -> None:
     """The configuration among the arguments of a constructor, or an empty one."""
-    op = java(f"{_ASM}Opcodes")
-    types = [str(one.getInternalName()) for one in java(f"{_ASM}Type").getArgumentTypes(descriptor)]
+    op = java(f"{ASM}Opcodes")
+    types = [str(one.getInternalName()) for one in java(f"{ASM}Type").getArgumentTypes(descriptor)]
     if _CONFIGURATION in types:
         code.visitVarInsn(op.ALOAD, types.index(_CONFIGURATION) + 1)
         return
@@ -158,19 +158,22 @@ def _push_configuration(code: Java, descriptor: str) -> None:
     code.visitMethodInsn(op.INVOKESPECIAL, _CONFIGURATION, "<init>", "()V", False)
 
 
-def _writer(name: str, base: str) -> Java:
-    op, kind = java(f"{_ASM}Opcodes"), java(f"{_ASM}ClassWriter")
+def writer(name: str, base: str) -> Java:
+    """What writes a class."""
+    op, kind = java(f"{ASM}Opcodes"), java(f"{ASM}ClassWriter")
     writer = kind(kind.COMPUTE_MAXS)
     writer.visit(op.V1_8, op.ACC_PUBLIC, name, None, base, None)
     return writer
 
 
-def _end(code: Java, returns: int) -> None:
+def end(code: Java, returns: int) -> None:
+    """End the code of a method with this instruction."""
     code.visitInsn(returns)
     code.visitMaxs(0, 0)
     code.visitEnd()
 
 
-def _written(writer: Java) -> bytes:
+def written(writer: Java) -> bytes:
+    """The class file of what was written."""
     writer.visitEnd()
     return bytes(writer.toByteArray())

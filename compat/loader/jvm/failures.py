@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from compat.loader.advice import advice_on_lack, option
+from compat.loader.advice import advice_on_lack, option, several_variables
 from compat.loader.failure import SAID, Failure, Side, Undecidable
 from compat.loader.former import advice_on, uses
 from compat.loader.jvm import sql_errors
@@ -22,7 +22,9 @@ from compat.loader.jvm.libraries import own_frames
 from compat.loader.jvm.messages import CompiledPlan, Crash, JarProgram, JavaFrame, Program, PyFlinkProgram, SqlScript
 from compat.loader.jvm.process import JvmOptions, JvmOutcome
 from compat.loader.jvm.pyflink.environments import COMMAND
+from compat.loader.mistakes import plain, remedy
 from compat.loader.process import more_time
+from compat.loader.request import Lack, Lacking
 from compat.state.model.source_line import SourceLine
 
 _MAIN = ("main", "([Ljava/lang/String;)V")
@@ -98,6 +100,7 @@ def refused(error: JvmError, name: str, side: Side | None = None) -> Failure:
         side=side,
         hint=error.hint or None,
         option=error.option,
+        command=error.command,
     )
 
 
@@ -113,8 +116,7 @@ def failed(
     if outcome.timed_out:
         own = own_frames(outcome.stuck)
         frame = (own or outcome.stuck or (None,))[0]
-        place = outcome.stuck.index(frame) if frame is not None else 0
-        waits = f", in {outcome.stuck[place - 1]}" if place else ""
+        waits = f", in {outcome.waits}" if outcome.waits else ""
         where = "" if frame is None else f" It was at {frame}{waits}."
         return Failure(
             rule=Undecidable.PROGRAM_TIMEOUT,
@@ -122,7 +124,8 @@ def failed(
             name=name,
             side=side,
             source=None if frame is None else _line(frame, show_path),
-            hint="Give it more time with --timeout SECONDS, or keep endless work out of building the job.",
+            hint="Give it more time with --timeout SECONDS. If it waits for a system that is not here, make that reachable, or "
+            "keep it out of building the job.",
             option=more_time(options.timeout),
         )
     if outcome.crash is not None:
@@ -130,15 +133,34 @@ def failed(
         if isinstance(program, JarProgram) and crash.without_main:
             hint, option = _nearest(program)
             crash = replace(crash, hint=hint, option=option)
-        return _crashed(crash, name, side, show_path, outcome.said)
+        failure = _crashed(crash, name, side, show_path, outcome.said)
+        return failure if failure.hint else _with_variables(failure, outcome.missed)
     if not outcome.jobs:
         what = "Call env.execute(); arguments follow --args."
         if isinstance(program, PyFlinkProgram):
             what = "Call env.execute(), execute_insert() or execute_sql('INSERT …'); arguments follow --args."
         if isinstance(program, SqlScript | CompiledPlan):
             what = "Write an INSERT INTO, or a statement set."
-        return _without_job(outcome.said, what, name, side, in_python=isinstance(program, PyFlinkProgram))
+        failure = _without_job(outcome.said, what, name, side, in_python=isinstance(program, PyFlinkProgram))
+        return _with_variables(failure, outcome.missed)
     return None
+
+
+def _with_variables(failure: Failure, missed: Mapping[str, JavaFrame]) -> Failure:
+    """A failure with the variables of the environment that the program asked for in vain, those that it tells of alone."""
+    named = {name: frame for name, frame in missed.items() if re.search(rf"\b{re.escape(name)}\b", failure.message)}
+    told = named or missed
+    if not told:
+        return failure
+    read = " and ".join(f"{name} ({frame.file}:{frame.line})" for name, frame in told.items())
+    variables = [Lack(what=Lacking.VARIABLE, name=name) for name in told]
+    options = [one for one in (option(lack, failure.side) for lack in variables) if one is not None]
+    given = advice_on_lack(variables[0], failure.side, "") if len(told) == 1 else several_variables(failure.side)
+    return replace(
+        failure,
+        hint=f"The program reads {read} from its environment, which has no such variable. {given}",
+        option=" ".join(options) or None,
+    )
 
 
 def _without_job(said: str, hint: str, name: str, side: Side | None, in_python: bool) -> Failure:
@@ -149,7 +171,7 @@ def _without_job(said: str, hint: str, name: str, side: Side | None, in_python: 
     message, printed = "The program submits no job.", _PRINTED.findall(said)
     if printed:
         message += f" It printed: {printed[-1]}"
-        hint = "Give it what it asks for there: its arguments follow --args, its environment is that of compat."
+        hint = "Give it what it asks for there: its arguments follow --args, variables --env."
     elif in_python and said:
         message += f" The last that it says: {said.splitlines()[-1]}"
     return Failure(
@@ -171,7 +193,7 @@ def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[st
     frame = next(iter(own_frames(crash.frames) or crash.frames), None)
     source = None if frame is None else _line(frame, show_path)
     of_sql = crash.statement is not None or short == _PARSER
-    told = sql_errors.told(crash.message, first) if of_sql else crash.message
+    told = sql_errors.told(crash.message, first) if of_sql else plain(crash.message)
     lines = [f"{crash.type}: {told}"]
     if crash.statement is None:
         message = f"The program failed: {short}: {told}"
@@ -190,7 +212,7 @@ def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[st
         side=side,
         source=source,
         traceback="\n".join(lines),
-        hint=crash.hint or advice,
+        hint=crash.hint or advice or remedy(short, told),
         option=crash.option or option(crash.lacks, side),
     )
 

@@ -37,9 +37,10 @@ from compat.loader.jvm.process import JvmOptions, JvmOutcome, JvmProcess, Setup
 from compat.loader.jvm.pyflink.choosing import choose
 from compat.loader.jvm.pyflink.installed import flink_of, named
 from compat.loader.jvm.runtime_properties import folder_for, library_for
+from compat.loader.jvm.stand_ins import stand_in
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.shown import show_path
-from compat.state.model.job import Plan, Refused
+from compat.state.model.job import Assumed, Plan, Refused
 
 _EXTRA = "pip install 'stream-compat[jvm]'"
 _ADOPTED = "The program needs a part of Flink {} that is not on every class path: --connector {} was added."
@@ -80,6 +81,7 @@ class FlinkLoading:
         self._show_path = show_path(given.path, given.argument, given.root, given.root_shown, given.folder)
         self._other_version = other_version
         self._adopted: list[str] = []
+        self._assumed: tuple[Assumed, ...] = ()
         self._asked: list[Restore] = []
         self._building = jvms.take(setup).build(program)
         self._ended = False
@@ -121,10 +123,14 @@ class FlinkLoading:
         if refusal is not None:
             plans.append(refused_of(refusal, self._setup.flink.version, self._given.argument, self._show_path))
         program = of_file(self._given.path) if self._given.kind.built_by_flink else None
-        made = tuple(replace(plan, program=program) for plan in plans)
+        made = tuple(replace(self._assuming(plan), program=program) for plan in plans)
         alone = (_ALONE,) if any(isinstance(plan, Plan) and plan.alone for plan in plans) else ()
         adopted = (_ADOPTED.format(self._setup.flink.version, name) for name in self._adopted)
         return FlinkJobs(plans=made, answers=self._answers(outcome), notes=(*self._notes, *adopted, *alone))
+
+    def _assuming(self, plan: Plan | Refused) -> Plan | Refused:
+        """A plan, with what stood in for what the program lacked."""
+        return replace(plan, assumed=(*plan.assumed, *self._assumed)) if isinstance(plan, Plan) else plan
 
     def end(self) -> None:
         """End it without waiting for what it gives; nothing happens where it has finished."""
@@ -139,7 +145,18 @@ class FlinkLoading:
             self._build_again(self._jvms.start(self._setup))
             outcome = self._building.outcome()
         assert outcome is not None
-        return outcome if self._adopt(outcome) is None else self._outcome()
+        return self._outcome() if self._adopt(outcome) is not None or self._stood_in(outcome) else outcome
+
+    def _stood_in(self, outcome: JvmOutcome) -> bool:
+        """Have the program built with something in the place of what it lacks, where that changes neither ids nor states."""
+        found = stand_in(self._program, outcome) if isinstance(self._program, JarProgram) else None
+        if found is None:
+            return False
+        self._program = found.program
+        self._notes = (*self._notes, found.note)
+        self._assumed = (*self._assumed, *found.assumed)
+        self._build_again(self._jvms.start(self._setup))
+        return True
 
     def _adopt(self, outcome: JvmOutcome) -> str | None:
         """Have the program built with a part of Flink's distribution that it lacks, where Flink is fetched; its name."""
@@ -210,7 +227,7 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
             )
             flink = flink_of(pyflink, _places(load.jars))
         else:
-            program = _program(given, load.jars)
+            program = _program(given, load)
             flink = find_flink(_places(load.jars))
             if isinstance(program, JarProgram) and load.jars.runtime_properties is not None:
                 properties = folder_for(load.jars.runtime_properties)
@@ -239,10 +256,15 @@ def _places(jars: FlinkJars) -> FlinkPlaces:
     return FlinkPlaces(classpath=jars.classpath, home=jars.home, version=jars.version)
 
 
-def _program(given: Input, jars: FlinkJars) -> Program:
+def _program(given: Input, load: LoadOptions) -> Program:
     """The program behind a jar or a script. Raises JvmError for a file that cannot be read."""
     if given.kind is InputKind.JAR:
-        program = JarProgram(path=given.path, main_class=jars.main_class, arguments=given.arguments)
+        program = JarProgram(
+            path=given.path,
+            main_class=load.jars.main_class,
+            arguments=given.arguments,
+            environment=dict(load.environment),
+        )
         check_jar(program)
         return program
     try:

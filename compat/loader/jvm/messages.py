@@ -300,7 +300,7 @@ class Job(Struct, frozen=True, kw_only=True):
     values of states that code of the program writes. ``exec_plan`` is the JSON
     that ``COMPILE PLAN`` writes, of a job in SQL, and ``statements`` are those that made it. ``python`` tells of a program
     in Python, ``parallelism_given`` that somebody set the default parallelism: the program, or an option. ``alone`` tells
-    that the program made an environment of its own.
+    that the program made an environment of its own, ``variables`` are those of the environment of this process that it read.
     """
 
     name: str
@@ -317,6 +317,7 @@ class Job(Struct, frozen=True, kw_only=True):
     python: bool = False
     parallelism_given: bool = False
     alone: bool = False
+    variables: tuple[str, ...] = ()
 
 
 class Crash(Struct, frozen=True, kw_only=True):
@@ -324,6 +325,7 @@ class Crash(Struct, frozen=True, kw_only=True):
 
     ``hint`` says what to do, ``option`` is the option to add for that; ``lacks`` is what a program in Python was not given.
     ``refused`` tells that Flink refuses the job that the program submitted, ``without_main`` that the class to run is missing.
+    ``settings`` are files that the class path lacks, and whose settings the program hands to connectors as a whole.
     """
 
     type: str
@@ -335,6 +337,7 @@ class Crash(Struct, frozen=True, kw_only=True):
     statement: SqlStatement | None = None
     refused: bool = False
     without_main: bool = False
+    settings: tuple[str, ...] = ()
 
 
 class Submitted(Struct, frozen=True, kw_only=True, tag="job"):
@@ -344,9 +347,13 @@ class Submitted(Struct, frozen=True, kw_only=True, tag="job"):
 
 
 class Stuck(Struct, frozen=True, kw_only=True, tag="stuck"):
-    """The last message of a child: the time of the program is up, and it stands at these lines."""
+    """The last message of a child: the time of the program is up, and it stands at these lines.
+
+    ``call`` is what the first of them that is the program's own waits for.
+    """
 
     frames: tuple[JavaFrame, ...]
+    call: str = ""
 
 
 PRINTED = b"\0\1said\n"
@@ -354,9 +361,13 @@ PRINTED = b"\0\1said\n"
 
 
 class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
-    """The last message about a program: it came to its end, by an exception if there is a crash."""
+    """The last message about a program: it came to its end, by an exception if there is a crash.
+
+    ``missed`` are the variables of the environment that it asked for in vain, with the lines.
+    """
 
     crash: Crash | None = None
+    missed: dict[str, JavaFrame] = {}
 
 
 Backend = Literal["hashmap", "rocksdb", "any"]
@@ -498,13 +509,16 @@ Message = Restored | Converted | Submitted | Stuck | Ended
 class JarProgram(Struct, frozen=True, kw_only=True, tag="jar"):
     """A jar with the class whose ``main`` is to be run; the manifest names it if ``main_class`` is None.
 
-    ``before`` is a folder whose files are found before those in the jar.
+    ``before`` is a folder whose files are found before those in the jar, ``after`` are folders whose files are found where no
+    jar has them. ``environment`` are variables that it gets.
     """
 
     path: str
     main_class: str | None = None
     arguments: tuple[str, ...] = ()
     before: str = ""
+    after: tuple[str, ...] = ()
+    environment: dict[str, str] = {}
 
 
 class SqlScript(Struct, frozen=True, kw_only=True, tag="sql"):

@@ -21,7 +21,7 @@ from compat.state.flink import StateMeta
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
-from compat.state.model.job import Plan, Refusal, Refused, Statement
+from compat.state.model.job import Assumed, Plan, Refusal, Refused, Statement
 from compat.state.model.operators import Detail, Merged, Operator
 from compat.state.model.source_line import SourceLine
 from compat.state.model.states import Known, Serializers, State, StateKind, StateScope
@@ -71,6 +71,7 @@ def _plan(job: Job, made: CompiledJob, shown: str, show_path: Callable[[str], st
         job_name=job.name,
         language="python" if job.python else "sql" if sql else "java",
         alone=job.alone,
+        assumed=tuple(Assumed(what="variable", name=name) for name in job.variables),
         statements=tuple(
             Statement(text=one.text, file=line.file, line=line.line)
             for one, line in zip(job.statements, lines, strict=True)

@@ -73,17 +73,20 @@ class Setup(msgspec.Struct, frozen=True):
 class JvmOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a program: the jobs it submitted, in order, and how it failed, if it did.
 
-    ``timed_out`` tells that it did not end in time; ``stuck`` are the lines where it stood then. ``restored`` are the answers
-    to restores, in order: fewer than were asked for where one of them took too long or ended the JVM. ``said`` is the end of
-    what it printed as errors.
+    ``timed_out`` tells that it did not end in time; ``stuck`` are the lines where it stood then, ``waits`` is the call that it
+    waited for. ``restored`` are the answers to restores, in order: fewer than were asked for where one of them took too long or
+    ended the JVM. ``said`` is the end of what it printed as errors, ``missed`` are the variables of the environment that it
+    asked for in vain, with the lines.
     """
 
     jobs: tuple[Job, ...]
     crash: Crash | None = None
     timed_out: bool = False
     stuck: tuple[JavaFrame, ...] = ()
+    waits: str = ""
     restored: tuple[Restored, ...] = ()
     said: str = ""
+    missed: dict[str, JavaFrame] = {}
 
 
 @dataclass(slots=True, eq=False)
@@ -254,11 +257,13 @@ class JvmProcess:
             begun = bool(self._asked) and self._asked[0].building is building
         jobs, restored = tuple(building.jobs), tuple(building.restored)
         if building.ended is not None:
-            return JvmOutcome(jobs=jobs, crash=building.ended.crash, restored=restored, said=building.said)
+            ended = building.ended
+            return JvmOutcome(jobs=jobs, crash=ended.crash, restored=restored, said=building.said, missed=ended.missed)
         if not begun:
             return None
         if building.stuck is not None or self._late:
-            return JvmOutcome(jobs=jobs, timed_out=True, stuck=building.stuck.frames if building.stuck else ())
+            stuck = building.stuck or Stuck(frames=())
+            return JvmOutcome(jobs=jobs, timed_out=True, stuck=stuck.frames, waits=stuck.call)
         return JvmOutcome(jobs=jobs, crash=self._ended_itself(bool(jobs)))
 
     def _read(self) -> None:
@@ -343,7 +348,7 @@ class JvmProcess:
             return Crash(
                 type="SystemExit",
                 message=f"The program called System.exit({self._code}){when}.{printed}",
-                hint="Look at what the program needs: arguments follow --args, its environment is that of compat.",
+                hint="Look at what the program needs: arguments follow --args, variables --env.",
             )
         last = " / ".join(errors.splitlines()[-_TAIL:])
         return Crash(

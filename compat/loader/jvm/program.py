@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import jpype
@@ -27,10 +27,12 @@ from compat.loader.jvm.bridge import (
     user_frames,
 )
 from compat.loader.jvm.classfile import Call, Code, Constant
+from compat.loader.jvm.handed_on import hands_on
 from compat.loader.jvm.libraries import own_frames
-from compat.loader.jvm.messages import Crash, JarProgram, Program, PyFlinkProgram, Request, SqlScript
+from compat.loader.jvm.messages import Crash, JarProgram, JavaFrame, Program, PyFlinkProgram, Request, SqlScript
 from compat.loader.jvm.runtime_properties import RUNTIME
 from compat.loader.jvm.usercode import classes_of
+from compat.loader.jvm.variables import Variables
 
 _WRAPPERS = (
     "org.apache.flink.client.program.ProgramInvocationException",
@@ -76,6 +78,17 @@ _OF_FLINK = tuple(
     )
 )
 """Where classes of Flink's core stand, which every distribution has."""
+_API = tuple(
+    FLINK + package
+    for package in (
+        *("api.common.", "api.connector.", "api.dag.", "api.java.typeutils."),
+        *("streaming.api.", "table.api."),
+    )
+)
+"""What programs call of Flink, but for what reads their arguments."""
+_OURS = "compat."
+"""Where our environments stand, which pass on what is called."""
+_PRECONDITIONS = f"{FLINK}util.Preconditions"
 _OTHER_FLINK = (
     "Flink {} does not have this class of Flink's own: the program, or a connector in its jar, is for another version. "
     "Name that one with --flink-version."
@@ -85,7 +98,8 @@ _CLASS_FILES = 44  # a class file of version 61 needs Java 17
 
 def packaged(program: JarProgram, request: Request) -> Java:
     """Flink's ``PackagedProgram`` of a jar, with the libraries that lie in it."""
-    builder = _builder(program, request, [java("java.io.File")(path) for path in request.user_classpath])
+    given = [java("java.io.File")(path) for path in (*request.user_classpath, *program.after)]
+    builder = _builder(program, request, given)
     builder.setJarFile(java("java.io.File")(program.path))
     if program.main_class is not None:
         builder.setEntryPointClassName(program.main_class)
@@ -95,8 +109,7 @@ def packaged(program: JarProgram, request: Request) -> Java:
     # Flink puts the jar first: here it is one of those that follow.
     jar = java("java.io.File")(program.path)
     libraries = flink("client.program.PackagedProgram").extractContainedLibraries(jar.toURI().toURL())
-    after = [jar, *libraries, *(java("java.io.File")(path) for path in request.user_classpath)]
-    builder = _builder(program, request, [java("java.io.File")(program.before), *after])
+    builder = _builder(program, request, [java("java.io.File")(program.before), jar, *libraries, *given])
     builder.setEntryPointClassName(made.getMainClassName())
     return builder.build()
 
@@ -113,8 +126,11 @@ def _builder(program: JarProgram, request: Request, classpath: list[Java]) -> Ja
     return builder
 
 
-def crash_of(error: Java, program: Program | None, version: str) -> Crash:
-    """An exception of the program in words, with what to do about it where that is known."""
+def crash_of(error: Java, program: Program | None, version: str, variables: Variables | None = None) -> Crash:
+    """An exception of the program in words, with what to do about it where that is known.
+
+    A crash of its own that ``variables`` may be the reason of is told with those, elsewhere.
+    """
     found = crash(error, _WRAPPERS)
     for one in causes(error):
         kind = str(one.getClass().getName())
@@ -140,7 +156,8 @@ def crash_of(error: Java, program: Program | None, version: str) -> Crash:
         return outside
     if not isinstance(program, JarProgram):
         return found
-    return _of_platform(error, found, program) or _of_own(found, program)
+    misses = variables is not None and bool(variables.missed_by(found))
+    return _of_platform(error, found, program) or _of_own(error, found, program, misses)
 
 
 def _without_class(found: Crash, kind: str, name: str, program: Program | None, version: str) -> Crash:
@@ -202,25 +219,55 @@ def _without_properties(found: Crash) -> Crash:
     return msgspec.structs.replace(found, message=f"{found.message} {said}", hint=hint, option=RUNTIME_PROPERTIES)
 
 
-def _of_own(found: Crash, program: JarProgram) -> Crash:
-    """A crash of the program's own, with the arguments or the file that it lacks where that can be the reason."""
+def _of_own(error: Java, found: Crash, program: JarProgram, misses: bool) -> Crash:
+    """A crash of the program's own, with the arguments or the file that it lacks where that can be the reason.
+
+    One that misses variables is no reason to think of arguments.
+    """
     if lacking := _REQUIRED.search(found.message):
         more = f"--{lacking[1]}"
         hint = f"Give it with --args {shlex.quote(f'{shlex.join((*program.arguments, more))} VALUE')}."
         option = None if program.arguments else f'--args "{more} $VALUE"'
         return msgspec.structs.replace(found, hint=hint, option=option)
     if _NO_RESOURCE in found.message:
-        files = ", ".join(_resources_of(found)) or "a file that the program reads"
-        hint = f"Not on the class path: {files}. Name the folder with --classpath."
-        return msgspec.structs.replace(found, hint=hint, option='--classpath "$FOLDER"')
+        files = _resources_of(found)
+        told = ", ".join(files) or "a file that the program reads"
+        hint = f"Not on the class path: {told}. Name the folder with --classpath."
+        settings = tuple(files) if _hands_on(found) and all(map(_is_settings, files)) else ()
+        return msgspec.structs.replace(found, hint=hint, option='--classpath "$FOLDER"', settings=settings)
     if found.type in _NO_FILE:
         hint = "It reads a file that is not here: put it there, or begin compat in the folder that its relative paths begin in."
         return msgspec.structs.replace(found, hint=hint)
     own = own_frames(found.frames)
-    if program.arguments or not own or own[0] != found.frames[0]:
+    if misses or not own or own[0] != found.frames[0]:
+        return found
+    if (call := _refused_call(error, own[0])) is not None:
+        hint = f"Flink throws this, in {call}: the program fails with it on a cluster, too."
+        return msgspec.structs.replace(found, hint=hint)
+    if program.arguments:
         return found
     hint = f"The program throws this itself, in {own[0].method}(). If it wants arguments, give them with --args 'ARGUMENTS'."
     return msgspec.structs.replace(found, hint=hint)
+
+
+def _refused_call(error: Java, own: JavaFrame) -> str | None:
+    """The call of Flink's API that throws an exception; None for one of the program's own."""
+    trace = list(list(causes(error))[-1].getStackTrace())
+    thrown = next((name for one in trace if (name := str(one.getClassName())) != _PRECONDITIONS), "")
+    there = any(str(one.getClassName()) == own.class_name for one in trace)
+    return call_of(trace, own) if there and thrown.startswith(_API) else None
+
+
+def _hands_on(found: Crash) -> bool:
+    """Whether the program leaves the settings that it failed to load to its connectors."""
+    own = own_frames(found.frames)
+    loader = java("java.lang.Thread").currentThread().getContextClassLoader()
+    return bool(own) and hands_on(classes_of(loader), own[-1].class_name.replace(".", "/"))
+
+
+def _is_settings(name: str) -> bool:
+    """Whether a file is one of settings, below the folders of the class path."""
+    return name.endswith(".properties") and ".." not in name.split("/")
 
 
 def _resources_of(found: Crash) -> list[str]:
@@ -276,13 +323,7 @@ def _outside(error: Java, found: Crash, program: Program | None) -> Crash | None
         trace = list(one.getStackTrace())
         own = own_frames(list(user_frames(trace)))
         if own:
-            place = next(place for place, at in enumerate(trace) if str(at.getClassName()) == own[0].class_name)
-            before = trace[place - 1] if place else None
-            call = (
-                ""
-                if before is None
-                else f" with {str(before.getClassName()).rpartition('.')[2]}.{before.getMethodName()}()"
-            )
+            call = f" with {made}" if (made := call_of(trace, own[0])) else ""
             message = (
                 f"The program asks the outside world while it builds its job{call} at {own[0]}: {described(error)}"
             )
@@ -292,6 +333,13 @@ def _outside(error: Java, found: Crash, program: Program | None) -> Crash | None
             )
             return msgspec.structs.replace(found, message=message, frames=tuple(own), hint=hint)
     return None
+
+
+def call_of(trace: Sequence[Java], own: JavaFrame) -> str:
+    """What a line of the program called, by the stack that it stands in; empty where it called nothing."""
+    place = next(place for place, at in enumerate(trace) if str(at.getClassName()) == own.class_name)
+    called = next((one for one in reversed(trace[:place]) if not str(one.getClassName()).startswith(_OURS)), None)
+    return "" if called is None else f"{str(called.getClassName()).rpartition('.')[2]}.{called.getMethodName()}()"
 
 
 def _too_new(found: Crash, said: str) -> Crash:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from compat.loader.jvm import sql_script
 from compat.loader.jvm.bridge import Java, flink, member, set_member
 from compat.loader.jvm.capture import configuration
+from compat.loader.jvm.catalogs import Catalogs, ChangesElsewhere
 from compat.loader.jvm.messages import CompiledPlan, Crash, Request, SqlScript, SqlStatement
 from compat.loader.jvm.node_numbers import NodeNumbers
 from compat.loader.jvm.program import crash_of
@@ -45,6 +46,7 @@ class Session:
         self._environment = flink("table.api.TableEnvironment").create(settings.build())
         for key, value in self._initial.items():
             self._environment.getConfig().set(key, value)
+        self._catalogs = Catalogs(self._environment)
         self._compiled: dict[str, str] = {}
         self._inserts: dict[str, tuple[SqlStatement, ...]] = {}
         NodeNumbers(self._environment).restart()
@@ -62,6 +64,8 @@ class Session:
                 self._run(statement, Path(script.path).parent)
             except jpype.JException as error:
                 raise StatementFailed(_crash(error, statement, script, self._request.flink)) from error
+            except ChangesElsewhere as error:
+                raise StatementFailed(replace(error.crash, statement=statement)) from error
             except OSError as error:
                 said = f"The plan cannot be read: {error}."
                 raise StatementFailed(Crash(type="OSError", message=said, statement=statement)) from error
@@ -86,7 +90,8 @@ class Session:
             numbers = NodeNumbers(self._environment)
             plans = sql_script.submits(text) or sql_script.is_query(text)
             self.plan = lambda: numbers.as_before(lambda: self._compile(text)) if plans else None
-            self._environment.executeSql(sql_script.executable(text))
+            if (settled := self._catalogs.settled(sql_script.executable(text))) is not None:
+                self._environment.executeSql(settled)
 
     def _planned(self, planned: sql_script.PlanStatement, statement: SqlStatement, folder: Path) -> None:
         """Plans are compiled in memory: a check leaves the user's files alone."""
@@ -127,7 +132,7 @@ class Session:
         together = self._environment.createStatementSet()
         for insert in inserts:
             together.addInsertSql(insert.text)
-        return str(together.compilePlan().asJsonString())
+        return self._catalogs.shown(str(together.compilePlan().asJsonString()))
 
     def _query_plan(self, text: str) -> str:
         """The plan of a query: Flink writes none, but for one of an INSERT into a table of the same columns."""
@@ -136,7 +141,7 @@ class Session:
         table = flink("table.api.TableDescriptor").forConnector("blackhole").schema(schema).build()
         self._environment.createTemporaryTable(_ROWS, table)
         try:
-            return str(rows.insertInto(_ROWS).compilePlan().asJsonString())
+            return self._catalogs.shown(str(rows.insertInto(_ROWS).compilePlan().asJsonString()))
         finally:
             self._environment.dropTemporaryTable(_ROWS)
 

@@ -22,6 +22,7 @@ from compat.state.model.connectors import (
     OffsetRule,
     TransactionNaming,
 )
+from compat.state.model.job import Assumed
 from tests.compat.builders import operator, program
 from tests.compat.pairs.connectors import CONNECTORS
 from tests.compat.pairs.record_kafka import RECORDS, VERSIONS
@@ -164,3 +165,24 @@ def test_transactions_that_are_named_in_another_way(
 def test_every_rule_of_kafka_has_a_pair() -> None:
     spoken = set().union(*(pair.rules for pair in CONNECTORS))
     assert {f"CMP80{number}" for number in range(1, 7)} <= spoken
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "assumed", "found"),
+    [
+        ("counts", "again", (), 1),
+        ("counts", None, (), 1),
+        ("counts", None, (Assumed(what="settings", name="kafka.properties"),), 0),
+        ("counts", "again", (Assumed(what="settings", name="kafka.properties"),), 1),
+        ("counts", None, (Assumed(what="variable", name="TOPIC"),), 1),
+    ],
+)
+def test_a_group_in_settings_that_are_not_known_is_no_other_group(
+    old: str | None, new: str | None, assumed: tuple[Assumed, ...], found: int
+) -> None:
+    def reading(name: str, group: str | None, assumed: tuple[Assumed, ...] = ()) -> Program:
+        kept = replace(source("orders"), group_id=group)
+        reads = operator("orders", uid="orders", kind="source", connector=kept)
+        return program(name, reads, assumed=assumed)
+
+    assert len(told("CMP803", reading("v1.jar", old), reading("v2.jar", new, assumed))) == found

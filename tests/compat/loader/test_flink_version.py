@@ -6,9 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from compat.check.findings import Report, Verdict
 from compat.comparison import Comparison, compare
 from compat.loader.flink_version import pin_of
-from compat.loader.inputs import LoadOptions
+from compat.loader.inputs import LoadOptions, opened
+from compat.loader.inputs import load as load_plans
+from compat.plan.writing import dump
 
 BEFORE_2 = "from pyflink.datastream import TimeCharacteristic"
 SINCE_2 = "from pyflink.datastream import AsyncDataStream"
@@ -109,3 +112,65 @@ def test_the_project_tells(tmp_path: Path) -> None:
     (tmp_path / "requirements.txt").write_text("apache-flink==1.19.0\n", encoding="utf-8")
     verdict, rules, notes = judged(tmp_path, "", "")
     assert (verdict, rules, notes) == ("compatible", set(), "Judged as Flink 1.20: requirements.txt names Flink 1.19.")
+
+
+CONSUMER = """
+from pyflink.common import SimpleStringSchema
+from pyflink.datastream import StreamExecutionEnvironment
+from pyflink.datastream.connectors.kafka import FlinkKafkaConsumer
+env = StreamExecutionEnvironment.get_execution_environment()
+env.add_source(FlinkKafkaConsumer("orders", SimpleStringSchema(), {"bootstrap.servers": "b:1"})).uid("orders").print()
+env.execute()
+"""
+
+
+@pytest.fixture
+def consuming(tmp_path: Path) -> Path:
+    program = tmp_path / "job.py"
+    program.write_text(CONSUMER, encoding="utf-8")
+    return program
+
+
+def kept(program: Path, folder: Path, **load: str) -> Path:
+    """The plan of a program as it is kept."""
+    with opened(str(program)) as given:
+        (plan,) = load_plans(given, LoadOptions.given({}, **load))  # type: ignore[arg-type]
+    file = folder / "plan.json"
+    file.write_text(dump(plan), encoding="utf-8")
+    return file
+
+
+def report_on(old: Path, new: Path, **load: str) -> Report:
+    (report,) = compare(Comparison(str(old), str(new), load=LoadOptions.given({}, **load))).outcomes  # type: ignore[arg-type]
+    assert isinstance(report, Report)
+    return report
+
+
+def test_a_source_that_only_flink_1_has_is_judged_as_that(consuming: Path, tmp_path: Path) -> None:
+    notes: list[str] = []
+    with opened(str(consuming)) as given:
+        (plan,) = load_plans(given, LoadOptions.given({}), notes=notes)
+    assert (plan.flink, plan.flink_assumed) == ("1.20", False)
+    assert notes == [f"Judged as Flink 1.20: PyFlink 2.3 lacks what a program uses ({consuming}:6)."]
+    assert report_on(consuming, consuming).verdict is Verdict.COMPATIBLE
+
+
+def test_a_kept_plan_that_was_guessed_to_be_of_flink_2_changes_no_version(consuming: Path, tmp_path: Path) -> None:
+    earlier = kept(consuming, tmp_path, flink="2.3")
+    report = report_on(earlier, consuming)
+    assert [one.rule for one in report.findings if one.rule == "CMP604"] == []
+    assert report.verdict is Verdict.COMPATIBLE
+
+
+def test_a_version_that_is_named_for_what_it_lacks_is_told(consuming: Path) -> None:
+    assert "CMP604" in {one.rule for one in report_on(consuming, consuming, flink="2.3").findings}
+
+
+def test_a_version_that_nobody_named_is_no_change_of_it(tmp_path: Path) -> None:
+    program = tmp_path / "job.py"
+    program.write_text(JOB.replace(".print()", ".key_by(lambda one: one).reduce(max).print()"), encoding="utf-8")
+    guessed = kept(program, tmp_path)
+    assert b"flink_assumed" in guessed.read_bytes()
+    assert "CMP604" not in {one.rule for one in report_on(guessed, program, flink="1.20").findings}
+    named = kept(program, tmp_path, flink="2.3")
+    assert "CMP604" in {one.rule for one in report_on(named, program, flink="1.20").findings}

@@ -171,6 +171,14 @@ def test_a_check_that_lacked_something_is_made_with_it(failures, expected) -> No
     assert next_step_undecided(Undecided(failures=told, old="a.py", new="b.py"), context) == f"Next: {expected}"
 
 
+def test_a_command_that_makes_what_is_lacking_comes_first() -> None:
+    told = Failure(rule=Undecidable.PROGRAM_FAILED, message="No.", name="a.py", command="compat setup pyflink 2.3")
+    other = Failure(rule=Undecidable.PROGRAM_FAILED, message="No.", name="b.py", option="--timeout 120")
+    context = ReportContext(sources={}, typed=Typed(check="compat check a.py b.py"))
+    outcome = Undecided(failures=(other, told), old="a.py", new="b.py")
+    assert next_step_undecided(outcome, context) == "Next: compat setup pyflink 2.3"
+
+
 def test_what_counts_as_failed_is_not_started() -> None:
     warned = report(Verdict.COMPATIBLE, finding("CMP104", Level.WARNING, "no uids"))
     strict = ReportContext(sources={}, fail_on=Level.WARNING)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from compat.check import code_suggestions
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.pinning import PART_OF_SINK
 from compat.check.rule import Rule
 from compat.plan.facts import Program
 from compat.state.model.connectors import DeliveryGuarantee, KafkaSink
@@ -50,7 +51,7 @@ def _dropped(check: Check, why: str) -> Iterator[Finding]:
                     ),
                     code=None
                     if old.uid is None
-                    else f".uid({code_suggestions.text_of(old.uid.removeprefix('Sink Committer: '))})",
+                    else f".uid({code_suggestions.text_of(old.uid.removeprefix(PART_OF_SINK))})",
                 ),
             ),
             silent=True,

@@ -24,7 +24,6 @@ def _finding(old: Operator, check: Check) -> Finding:
     empty = amounts.only_timers(old)
     if check.left_behind is not None:
         consequence = f"The state of {old.label} is dropped{amounts.of(*old.states or ())}, {check.left_behind}."
-        consequence += "" if allowed else " Flink says nothing of it."
     else:
         consequence = f"Flink refuses the restore: it cannot map the state of operator {old.id} to the new program."
         consequence += amounts.lost(old)

@@ -10,7 +10,7 @@ from compat.check import amounts, code_suggestions
 from compat.check.context import Check
 from compat.check.explain import common_cause, why_moved
 from compat.check.findings import Fate, Finding, Fix, Level
-from compat.check.pinning import tie
+from compat.check.pinning import PART_OF_SINK, tie
 from compat.check.rule import Rule
 from compat.state.model.operators import Operator
 
@@ -25,10 +25,7 @@ def _find(check: Check) -> Iterator[Finding]:
 def _finding(old: Operator, new: Operator, check: Check) -> Finding:
     allowed = check.options.allow_non_restored
     if not allowed and check.left_behind is not None:
-        consequence = (
-            f"{new.label} starts without its state{amounts.of(*old.states or ())}, {check.left_behind}. Flink says "
-        )
-        consequence += "nothing of it."
+        consequence = f"{new.label} starts without its state{amounts.of(*old.states or ())}, {check.left_behind}."
     elif not allowed:
         consequence = f"Flink refuses the restore: it cannot map the state of operator {old.id} to the new program."
         consequence += amounts.lost(old)
@@ -56,8 +53,12 @@ def _finding(old: Operator, new: Operator, check: Check) -> Finding:
 
 def _old_uid(old: Operator, new: Operator) -> Iterator[Fix]:
     """The uid that an operator had, where it has another one now: the shortest way back."""
-    if old.uid is not None and new.uid not in (None, old.uid) and old.user_hash is None and new.user_hash is None:
-        yield Fix(text=f"Give it its old uid back: {old.uid!r} in place of {new.uid!r}.", operator_id=new.id)
+    if old.uid is None or new.uid is None or old.user_hash is not None or new.user_hash is not None:
+        return
+    if new.uid != old.uid:
+        before, now = (uid.removeprefix(PART_OF_SINK) for uid in (old.uid, new.uid))
+        whom = "it" if before == old.uid else "the sink"
+        yield Fix(text=f"Give {whom} its old uid back: {before!r} in place of {now!r}.", operator_id=new.id)
 
 
 def _why_guessed(new: Operator) -> str:

@@ -45,14 +45,15 @@ def _is_own_better(prepared: Environment, flink: str) -> bool:
     return parsed(own) == parsed(flink) or parsed(prepared.version) != parsed(flink)
 
 
-def _advice(given: Input, load: LoadOptions) -> tuple[str, str | None]:
-    """How a program gets a PyFlink, and the option for that where another Python of this machine has it."""
-    makes = f"{COMMAND} {load.flink} makes an environment for it, once."
+def _advice(given: Input, load: LoadOptions) -> tuple[str, str | None, str | None]:
+    """How a program gets a PyFlink, and the option for that where another Python of this machine has it, else the command."""
+    command = f"{COMMAND} {load.flink}"
+    makes = f"{command} makes an environment for it, once."
     near = fitting(_near(given), load.flink, load.flink_assumed)
     if not near:
-        return f"{makes} One that has PyFlink already goes with --pyflink PYTHON.", None
+        return f"{makes} One that has PyFlink already goes with --pyflink PYTHON.", None, command
     option = f"--pyflink {_shown(near[0].folder)}"
-    return f"PyFlink {near[0].version} is in {_shown(near[0].folder)}: say {option}. Or: {makes}", option
+    return f"PyFlink {near[0].version} is in {_shown(near[0].folder)}: say {option}. Or: {makes}", option, None
 
 
 def _near(given: Input) -> Iterator[Environment]:

@@ -1,5 +1,10 @@
 """Flink, and programs that it builds, for tests."""
 
+import os
+import shutil
+import subprocess
+import zipfile
+
 from tests import needs
 from tests.needs import Need
 
@@ -34,3 +39,25 @@ def built(asked, flink, java, options):
                 building.restore(wanted)
             buildings.append(building)
         return [building.outcome() for building in buildings]
+
+
+def jar_of(folder, sources, classpath):
+    """A jar of the classes in these sources of Java, by the names of their files, compiled here, and of other files."""
+    if shutil.which("javac") is None:
+        needs.without(Need.JAVAC)
+    classes = folder / "classes"
+    for name, text in sources.items():
+        file = folder / "src" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    files = [str(folder / "src" / name) for name in sources if name.endswith(".java")]
+    command = ["javac", "--release", "11", "-nowarn", "-g", "-d", str(classes), "-cp", os.pathsep.join(classpath)]
+    subprocess.run([*command, *files], check=True)
+    jar = folder / "job.jar"
+    with zipfile.ZipFile(jar, "w") as packed:
+        for file in sorted(classes.rglob("*.class")):
+            packed.write(file, file.relative_to(classes))
+        for name in sources:
+            if not name.endswith(".java"):
+                packed.write(folder / "src" / name, name)
+    return jar

@@ -130,6 +130,12 @@ def test_what_is_not_there_is_said(given, words):
         find_flink(places(**given))
 
 
+def test_the_version_that_is_fetched_is_the_option_to_add():
+    with pytest.raises(JvmError) as raised:
+        find_flink(places())
+    assert raised.value.option == "--flink-version 2.3.0"
+
+
 def test_a_home_without_flink_is_said(tmp_path):
     jar(tmp_path / "lib" / "other.jar", entries=())
     with pytest.raises(JvmError, match="no flink-core"):

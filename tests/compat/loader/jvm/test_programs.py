@@ -118,6 +118,7 @@ def test_a_main_that_never_returns_is_ended(flink, java):
     assert failure.message.startswith(
         "The program did not end within 8 seconds. It was at Programs.sleep(Programs.java:"
     )
+    assert failure.message.endswith("), in Thread.sleep().")
 
 
 def changed(path, change):

@@ -150,5 +150,5 @@ def test_a_call_of_a_library_is_named_where_the_program_calls_it(flink, java, ka
 def test_a_program_that_waits_is_told_by_its_own_line(flink, java, kafka):
     options = JvmOptions(options={}, user_classpath=kafka.user_classpath, timeout=8)
     failure = reaching(flink, java, options, "broker", "localhost:9", "600000")
-    assert "It was at shop.Reaching.main(Reaching.java:17), in " in failure.message
+    assert "It was at shop.Reaching.main(Reaching.java:17), in KafkaFutureImpl.get()." in failure.message
     assert (failure.source.file, failure.source.line) == ("Reaching.java", 17)

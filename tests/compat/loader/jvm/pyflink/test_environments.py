@@ -203,6 +203,7 @@ def test_a_machine_without_any_says_how_one_is_made(tmp_path):
         choosing.choose(program(tmp_path), LoadOptions(flink="1.20"))
     assert raised.value.option is None
     assert raised.value.hint.startswith("compat setup pyflink 1.20 makes an environment for it, once.")
+    assert raised.value.command == "compat setup pyflink 1.20"
 
 
 def test_pip_itself_installs_what_the_index_has(tmp_path, monkeypatch):

@@ -1,0 +1,136 @@
+"""Catalogs that outlive a script: what its statements change of them is changed in a copy, or not at all.
+
+A check leaves the user's tables alone. A catalog whose tables lie in a folder (Paimon's, Iceberg's and Hudi's) works on a copy
+of it; of one that lies elsewhere, tables are read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+import jpype
+
+from compat.loader.jvm.bridge import Java, flink, is_a, java
+from compat.loader.jvm.messages import Crash
+
+_CREATES_CATALOG = re.compile(r"^\s*CREATE\s+CATALOG\b", re.IGNORECASE)
+_CHANGES = re.compile(r"^\s*(?:CREATE|ALTER|DROP|ANALYZE|TRUNCATE|REPLACE)\b", re.IGNORECASE)
+_FOLDER = re.compile(r"('(?:warehouse|catalog\.path)'\s*=\s*)'((?:file:)?/[^']*)'", re.IGNORECASE)
+_SMALL = 1 << 20
+"""Files of tables up to this size are copied; of larger ones, which are data, the copy has links."""
+_IN_MEMORY = "table.catalog.GenericInMemoryCatalog"
+_IDENTIFIERS = ("getTableIdentifier", "getViewIdentifier", "getFunctionIdentifier", "getModelIdentifier")
+
+
+class ChangesElsewhere(Exception):
+    """A statement that would change a catalog which lies elsewhere."""
+
+    def __init__(self, catalog: str) -> None:
+        super().__init__(
+            f"It would change the catalog {catalog!r}, which lies elsewhere: compat changes nothing there."
+        )
+
+    @property
+    def crash(self) -> Crash:
+        """The failure as it is told."""
+        hint = (
+            "CREATE … IF NOT EXISTS is taken where the table is there already. For one that is not, CREATE TEMPORARY TABLE, "
+            "with its columns and options, can stand in the script."
+        )
+        return Crash(type="ChangesElsewhere", message=str(self), hint=hint)
+
+
+class Catalogs:
+    """The catalogs of a session of SQL."""
+
+    def __init__(self, environment: Java) -> None:
+        self._environment = environment
+        self._copied: dict[str, str] = {}
+        self._names: set[str] = set()
+
+    def settled(self, text: str) -> str | None:
+        """A statement as it may be carried out; None where that changes nothing. Raises ChangesElsewhere."""
+        if _CREATES_CATALOG.match(text):
+            settled = _FOLDER.sub(lambda found: f"{found[1]}'{self._copy_of(found[2])}'", text)
+            if settled != text:
+                self._names.add(str(self._parsed(text).getCatalogName()))
+            return settled
+        return None if _CHANGES.match(text) and self._is_done(self._parsed(text)) else text
+
+    def shown(self, plan: str) -> str:
+        """A plan with the folders that the script names, in the place of their copies."""
+        for copy, folder in self._copied.items():
+            plan = plan.replace(copy, folder)
+        return plan
+
+    def _parsed(self, text: str) -> Java:
+        return self._environment.getParser().parse(text).get(0)
+
+    def _copy_of(self, folder: str) -> str:
+        path = folder.removeprefix("file:")
+        copy = os.path.join(tempfile.mkdtemp(dir=_temporary(), prefix="warehouse-"), "copy")
+        if os.path.isdir(path):
+            shutil.copytree(path, copy, symlinks=True, copy_function=_copied)
+        self._copied[copy] = "/" + path.strip("/")
+        return f"file://{copy}" if folder.startswith("file:") else copy
+
+    def _is_done(self, operation: Java) -> bool:
+        """Whether an operation leaves a catalog as it is that is neither in memory nor a copy.
+
+        Raises ChangesElsewhere for one that changes it.
+        """
+        operation = _told(operation, "getCreateTableOperation") or operation
+        name = _catalog_of(operation)
+        if name is None or name in self._names or _told(operation, "isTemporary"):
+            return False
+        catalog = self._environment.getCatalog(name)
+        if not catalog.isPresent() or is_a(catalog.get(), _IN_MEMORY):
+            return False
+        if not _does_nothing(operation, catalog.get()):
+            raise ChangesElsewhere(name)
+        return True
+
+
+def _temporary() -> str:
+    """The folder that goes with this JVM."""
+    return str(java("java.lang.System").getProperty("java.io.tmpdir"))
+
+
+def _copied(source: str, copy: str) -> str:
+    """Copy a file, or link to one that is large."""
+    if Path(source).stat().st_size <= _SMALL:
+        return shutil.copyfile(source, copy)
+    os.symlink(source, copy)
+    return copy
+
+
+def _told(operation: Java, *methods: str) -> Java:
+    """What the first of these methods tells that an operation has; None where it has none, as not all versions have."""
+    have = {str(one.getName()) for one in operation.getClass().getMethods()}
+    return next((operation.getClass().getMethod(one).invoke(operation) for one in methods if one in have), None)
+
+
+def _catalog_of(operation: Java) -> str | None:
+    """The catalog whose contents an operation changes; None where it changes none."""
+    if (identifier := _told(operation, *_IDENTIFIERS)) is not None:
+        return str(identifier.getCatalogName())
+    return None if _told(operation, "getDatabaseName") is None else str(operation.getCatalogName())
+
+
+def _does_nothing(operation: Java, catalog: Java) -> bool:
+    """Whether a statement leaves a catalog as it is: it makes what is there, or drops what is not there."""
+    makes, drops = (bool(_told(operation, one)) for one in ("isIgnoreIfExists", "isIfExists"))
+    if not makes and not drops:
+        return False
+    table = _told(operation, *_IDENTIFIERS)
+    try:
+        if table is None:
+            return bool(catalog.databaseExists(operation.getDatabaseName())) == makes
+        path = flink("table.catalog.ObjectPath")(table.getDatabaseName(), table.getObjectName())
+        return bool(catalog.tableExists(path)) == makes
+    except jpype.JException:
+        return False
