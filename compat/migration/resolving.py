@@ -211,6 +211,8 @@ class _Resolving:
         label = self._operators.label(operator)
         if operator.id in self._keys:
             raise RequestError(f"The recipe says twice what becomes of the keys of {label}.")
+        if not any(state.kind.keyed for state in self._stored.get(operator.id, ())):
+            raise RequestError(f"{label} has no state of keys.")
         becomes = self._ids.get(operator.id, NewId(operator.id)).id
         serializer = key_serializer(becomes, self._new)
         if serializer is None:

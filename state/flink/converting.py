@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.composite_keys import KeyLayout
+from compat.state.flink.contents import Entry
 from compat.state.flink.errors import NotWritten
 from compat.state.flink.forms import Unconvertible
 from compat.state.flink.headers import StateMeta
 from compat.state.flink.savepoint import Savepoint
 from compat.state.flink.transcoding import Conversion, Convert, Transcode
 
-T = TypeVar("T")
-BATCH = 1 << 12
-"""Entries that are converted together: a JVM is asked once for all of them."""
+_MOST_ENTRIES = 1 << 12
+_MOST_BYTES = 4 << 20
 
 
 class Rewrite(NamedTuple):
@@ -64,10 +63,17 @@ def _key(layout: KeyLayout, map_keys: Transcode, path: str) -> Callable[[bytes],
     return anew
 
 
-def batches(found: Iterable[T]) -> Iterator[list[T]]:
-    """All of them, some at a time."""
-    rest = iter(found)
-    while batch := list(islice(rest, BATCH)):
+def batches(found: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """All entries, some at a time: so many that a JVM is not asked for each, and so few that they fit into the memory."""
+    batch: list[Entry] = []
+    size = 0
+    for entry in found:
+        batch.append(entry)
+        size += len(entry.key) + len(entry.value)
+        if len(batch) == _MOST_ENTRIES or size >= _MOST_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
         yield batch
 
 

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.forms import Form, Layout, NeedsClass, Unconvertible, alone, bytes_of, form_of
 from compat.state.flink.header_parts import StateForm
-from compat.state.flink.headers import KIND, VALUES, StateMeta
+from compat.state.flink.headers import KIND, MODE, VALUES, StateMeta
 from compat.state.flink.row_data import read_row, slot_of, write_row
 from compat.state.flink.snapshots import LAYOUT, SerializerSnapshot, read_versioned
 from compat.state.flink.values import read_mask, ttl_inside
@@ -34,6 +34,7 @@ Constant = bool | int | float | str | None
 _COUNT = struct.Struct(">i")
 _TIME = struct.Struct(">q")
 _DELIMITER = b","
+_BROADCAST = "BROADCAST"
 _NO_SUBCLASS = 2
 
 
@@ -158,14 +159,16 @@ class SerializerConversion(Struct, frozen=True):
     def _by(self, classes: Classes | None, meta: StateMeta, old: bytes) -> Convert | None:
         """What writes the values by classes of the program; None where these do not: for another kind, or a broadcast state."""
         kind = meta.option(KIND) or "VALUE"
-        if classes is None or meta.type == "BROADCAST" or self.options.get(KIND, kind) != kind:
+        if classes is None or meta.type == _BROADCAST or self.options.get(KIND, kind) != kind:
             return None
         return lambda values: classes.convert(old, self.serializer, kind, self.fields, values)
 
     def _here(self, meta: StateMeta, old: SerializerSnapshot, new: SerializerSnapshot) -> Callable[[bytes], bytes]:
+        if (meta.type == _BROADCAST) is not (self.options.get(MODE, meta.type) == _BROADCAST):
+            raise Unconvertible("a broadcast state becomes no list, and a list no broadcast state")
         if meta.type == "OPERATOR":
             return _alone(transcoder(form_of(old), form_of(new), self.fields))
-        if meta.type == "BROADCAST":
+        if meta.type == _BROADCAST:
             return _broadcast(meta, transcoder(form_of(old), form_of(new), self.fields))
         kind = meta.option(KIND) or "VALUE"
         kind_now = self.options.get(KIND, kind)
@@ -297,6 +300,8 @@ def transcoder(old: Form, new: Form, fields: Fields = Fields()) -> Transcode:  #
     if old.same == new.same and fields == Fields():
         return lambda reader: bytes_of(old, reader)
     if fields.single is not None:
+        if all(one.layout is not None and one.layout.is_record for one in (old, new)):
+            raise Unconvertible(f"{old.called} and {new.called} are both records: name fields, and no single one")
         old, new = (one if one.layout and one.layout.is_record else alone(one, fields.single) for one in (old, new))
     if old.layout is not None and new.layout is not None:
         if old.layout is new.layout is Layout.TUPLE and any(part.layout is Layout.ROW_DATA for part in old.parts):

@@ -391,6 +391,22 @@ def test_the_values_of_a_broadcast_state_are_converted_and_its_keys_stay() -> No
     )
 
 
+def test_a_single_value_becomes_a_field_of_a_record_and_one_again() -> None:
+    single, record = Fields(constants={"b": "x"}, single="a"), pojo(a=INT, b=STRING)
+    there = transcoder(form_of(LONG), form_of(record), single)(ByteReader(w.long(5), ""))
+    assert there == b"\2\0" + w.integer(5) + b"\0" + text("x")
+    back = Fields(dropped=frozenset({"b"}), single="a")
+    assert transcoder(form_of(record), form_of(LONG), back)(ByteReader(there, "")) == w.long(5)
+    with pytest.raises(Unconvertible, match="are both records"):
+        transcoder(form_of(record), form_of(record), Fields(single="a"))
+
+
+def test_a_broadcast_state_becomes_no_list() -> None:
+    for type, mode in ((1, "BROADCAST"), (2, "UNION")):
+        with pytest.raises(Unconvertible, match="a broadcast state becomes no list"):
+            of_operator(type, keys=L, options={MODE: mode})
+
+
 def test_states_that_no_rule_joins_are_refused() -> None:
     for kinds in (("VALUE", "MAP"), ("MAP", "VALUE"), ("LIST", "MAP")):
         with pytest.raises(Unconvertible, match="entries of a map become no single value"):
