@@ -117,7 +117,10 @@ class SerializerConversion(Struct, frozen=True):
 
         None where it keeps no such rows, or its fields have names.
         """
-        row = _rows_in(form_of(self._new))
+        try:
+            row = _rows_in(form_of(self._new))
+        except Unconvertible:
+            return None
         if row is None:
             return None
         given = {name: self.fields.sources.get(name, name) for name in row.names if name not in self.fields.constants}
@@ -141,10 +144,6 @@ class SerializerConversion(Struct, frozen=True):
             if by_classes is None:
                 raise
             return by_classes
-        except Unconvertible as error:
-            if by_classes is None:
-                raise
-            return _unless(by_classes, error)
 
         def convert(values: Sequence[bytes]) -> list[bytes]:
             try:
@@ -185,18 +184,6 @@ class SerializerConversion(Struct, frozen=True):
         # Where the keys of a map are what changes, the fields are theirs.
         of_keys = kind == kind_now == "MAP" and old.nested[0] != new.nested[0]
         return in_state(before, after, transcoder(form, form_now, Fields() if of_keys else self.fields), self.now)
-
-
-def _unless(by_classes: Convert, why: Unconvertible) -> Convert:
-    """What writes values by classes; where these do not either, the first reason is the one to be told."""
-
-    def convert(values: Sequence[bytes]) -> list[bytes]:
-        try:
-            return by_classes(values)
-        except Unconvertible:
-            raise why from None
-
-    return convert
 
 
 def _rows_in(form: Form) -> Form | None:
@@ -433,9 +420,11 @@ class _RowData(_Record):
 
 
 def _require_there(form: Form, names: tuple[str, ...]) -> None:
+    """Raise for a field that a record has not; a subclass of a POJO may have it, which only its class tells."""
+    missing = NeedsClass if form.layout is Layout.POJO else Unconvertible
     for name in names:
         if name not in form.names:
-            raise Unconvertible(f"{form.called} has no field {name}; it has {', '.join(form.names)}")
+            raise missing(f"{form.called} has no field {name}; it has {', '.join(form.names)}")
 
 
 def _maker(

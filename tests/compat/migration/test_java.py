@@ -6,9 +6,13 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from msgspec.structs import replace
 
 from compat.cli import main
-from compat.state.flink import entries, read_metadata
+from compat.migration.proposing import propose
+from compat.migration.recipe import ConvertKey, ConvertState, RenameClass
+from compat.state.flink import NotWritten, entries, read_metadata
+from tests.compat.migration.conftest import Pairs
 
 JAVA = Path(__file__).parents[2] / "golden" / "java" / "2.3.0"
 
@@ -53,55 +57,39 @@ def test_a_tuple_becomes_a_pojo(flink, tmp_path: Path) -> None:
     assert {value.last for value in after.values()} == {7}
 
 
-def test_what_kryo_wrote_is_read_by_the_old_class_and_written_by_the_new_one(flink, tmp_path: Path) -> None:
-    recipe = tmp_path / "recipe.yaml"
-    pair, names = "kryo_field_removed", ("--names", JAVA / "kryo_field_removed" / "old.jar")
-    assert run("check", pair, flink, *names, "--write-recipe", recipe).exit_code == 1
-    assert "  #   - step: convert-state\n  #     operator: val\n  #     state: st\n" in recipe.read_text()
-    for without, told in (("", "has no field for extra: name it, or drop it"), (", without: [extra]", "")):
-        recipe.write_text(f"steps: [{{step: convert-state, operator: val, state: st{without}}}]")
-        result = run("migrate", pair, flink, tmp_path / "out", "--recipe", recipe, *names)
-        assert (result.exit_code, told in result.stderr) == (2 if told else 0, True), result.output
-    assert "st converted, 3 entries" in result.stdout
-    assert f"{JAVA / pair / 'new.jar'} restores all of it." in result.stdout
+def test_what_kryo_wrote_is_read_by_the_old_class_and_written_by_the_new_one(pairs: Pairs, tmp_path: Path) -> None:
+    proposed = propose(pairs.check("kryo_field_removed", names=True))
+    step = ConvertState(operator="val", state="st")
+    assert [one.instead[0] for one in proposed] == [step]
+    with pytest.raises(NotWritten, match="has no field for extra: name it, or drop it"):
+        pairs.migrate("kryo_field_removed", tmp_path, step, names=True)
+    with pytest.raises(NotWritten, match=r"name the jar that wrote it \(--names OLD.jar\)"):
+        pairs.migrate("kryo_field_removed", tmp_path, step)
+    done = pairs.migrate("kryo_field_removed", tmp_path, replace(step, without=("extra",)), names=True)
+    assert (done.kept, set(done.entries.values())) == (True, {3})
 
 
-def test_the_old_class_is_needed_for_what_kryo_wrote(flink, tmp_path: Path) -> None:
-    recipe = tmp_path / "recipe.yaml"
-    recipe.write_text("steps: [{step: convert-state, operator: val, state: st}]")
-    result = run("migrate", "kryo_field_removed", flink, tmp_path / "out", "--recipe", recipe)
-    assert result.exit_code == 2
-    assert "only OLD's own class reads what Kryo wrote: name the jar that wrote it (--names OLD.jar)" in result.stderr
-
-
-def test_a_renamed_subclass_is_renamed_in_the_values(flink, tmp_path: Path) -> None:
-    recipe = tmp_path / "recipe.yaml"
-    pair, names = "pojo_subclass_renamed", ("--names", JAVA / "pojo_subclass_renamed" / "old.jar")
-    rename = "{step: rename-class, class: PojoSubclassRenamed$D, to: PojoSubclassRenamed$E}"
-    recipe.write_text(f"steps: [{rename}, {{step: convert-state, operator: val, state: st}}]")
-    result = run("migrate", pair, flink, tmp_path / "out", "--recipe", recipe, *names)
-    assert result.exit_code == 0, result.output
+def test_a_renamed_subclass_is_renamed_in_the_values(pairs: Pairs, tmp_path: Path) -> None:
+    rename = RenameClass(name="PojoSubclassRenamed$D", to="PojoSubclassRenamed$E")
+    step = ConvertState(operator="val", state="st")
+    assert pairs.migrate("pojo_subclass_renamed", tmp_path, rename, step, names=True).kept
 
 
 @pytest.mark.parametrize(
-    ("pair", "more"),
+    ("pair", "step"),
     [
-        ("key_pojo_field_removed", ", without: [region]"),
-        ("key_pojo_hash_changed", ""),
-        ("key_tuple_to_single", ", single: f0"),
+        ("key_pojo_field_removed", ConvertKey(operator="count", without=("region",))),
+        ("key_pojo_hash_changed", ConvertKey(operator="count")),
+        ("key_tuple_to_single", ConvertKey(operator="count", single="f0")),
     ],
 )
-def test_keys_are_where_the_new_class_looks_for_them(pair: str, more: str, flink, tmp_path: Path) -> None:
+def test_keys_are_where_the_new_class_looks_for_them(pair: str, step: ConvertKey, pairs: Pairs, tmp_path: Path) -> None:
     """The hash code of a POJO is known to its class alone; the rehearsal tells keys that are in a wrong key group."""
-    recipe = tmp_path / "recipe.yaml"
-    assert run("check", pair, flink, "--write-recipe", recipe).exit_code == 1
-    assert "  #   - step: convert-key\n  #     operator: count\n" in recipe.read_text()
-    recipe.write_text(f"steps: [{{step: convert-key, operator: count{more}}}]")
-    result = run("migrate", pair, flink, tmp_path / "out", "--recipe", recipe)
-    assert result.exit_code == 0, result.output
-    assert ": keys converted" in result.stdout
+    (one,) = propose(pairs.check(pair))
+    assert one.instead[0] == ConvertKey(operator="count")
+    assert pairs.migrate(pair, tmp_path, step).kept
     before, after = (values(folder, "n") for folder in (JAVA / pair / "savepoint", tmp_path / "out"))
-    assert sorted(before.values()) == sorted(after.values())
+    assert sorted(map(str, before.values())) == sorted(map(str, after.values()))
     assert len(after) == 3
 
 

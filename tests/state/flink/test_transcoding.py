@@ -323,17 +323,14 @@ def test_a_list_of_several_elements_is_no_single_value() -> None:
 
 
 class OwnClasses:
-    """Classes that write every value as this."""
+    """Classes that write every value alike."""
 
-    def __init__(self, written: bytes | None = b"new") -> None:
-        self._written = written
+    def __init__(self) -> None:
         self.asked: list[tuple[bytes, bytes, str]] = []
 
     def convert(self, old: bytes, new: bytes, kind: str, fields: Fields, values: Sequence[bytes]) -> list[bytes]:
         self.asked.append((old, new, kind))
-        if self._written is None:
-            raise Unconvertible("the classes do not")
-        return [self._written for _ in values]
+        return [b"new" for _ in values]
 
     def hashes(self, serializer: bytes, keys: Sequence[bytes]) -> list[int]:
         return [len(key) for key in keys]
@@ -352,10 +349,17 @@ def test_what_only_a_class_reads_is_left_to_the_classes() -> None:
         converter("VALUE", KRYO, lists(L), "LIST", classes=classes)
 
 
-def test_what_no_rule_joins_is_left_to_the_classes_and_told_as_it_was() -> None:
-    assert converter("VALUE", lists(L), L, classes=OwnClasses())(w.integer(0)) == b"new"
+def test_what_no_rule_joins_is_not_left_to_the_classes() -> None:
+    """A serializer may write an object of another class without a word."""
     with pytest.raises(Unconvertible, match="List does not become Long"):
-        converter("VALUE", lists(L), L, classes=OwnClasses(None))(w.integer(0))
+        converter("VALUE", lists(L), L, classes=OwnClasses())
+
+
+def test_a_field_that_only_a_subclass_may_have_is_left_to_the_classes() -> None:
+    fields, state = Fields(constants={"more": 1}), w.pojo("acme.P", a=L)
+    assert converter("VALUE", state, state, fields=fields, classes=OwnClasses())(b"") == b"new"
+    with pytest.raises(Unconvertible, match="has no field more; it has a"):
+        converter("VALUE", state, state, fields=fields)
 
 
 def test_a_value_that_does_not_fit_is_not_left_to_the_classes() -> None:
