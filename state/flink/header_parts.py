@@ -7,7 +7,7 @@ in the order of its snapshot, so that the serializer of the new class reads them
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -114,28 +114,28 @@ def _parts(
             why=header.unreadable.what,
             advice="Name none of the states of this operator; its id can be changed.",
         )
-    met: set[str | Field] = set()
+    anew = _Anew(data, places, types, path)
+    keys = [anew.part(place) for place in places if place.part is Part.KEY_SERIALIZER]
+    metas = (*header.states, *header.broadcast_states)
+    states = [place for place in places if place.part is Part.STATE]
+    named = {meta.name: anew.part(place, forms.get(meta.name)) for meta, place in zip(metas, states, strict=True)}
+    values = {meta.name: anew.values(place) for meta, place in zip(metas, states, strict=True)}
+    return HeaderParts(header, keys[0] if keys else b"", named, values, frozenset(anew.met))
 
-    def new(place: Place) -> bytes | None:
-        """The bytes of a state are those behind its name, and types have their other names."""
-        if place.part is Part.STATE_NAME:
-            return b""
-        key = _key(place, data)
-        if place.part is Part.SUBCLASS_NAME and key in types.classes:
-            raise NotWritten(
-                f"the class {key} cannot get another name",
-                path=path,
-                why="its objects stand in states of a superclass, and each has the name of its class",
-                advice="Keep the class, or drop the states.",
-            )
-        name = types.fields.get(key) if isinstance(key, Field) else types.classes.get(key or "")
-        if name is None or key is None:
-            return None
-        met.add(key)
-        return write_utf(name)
 
-    def within(place: Place, form: StateForm = StateForm()) -> bytes:  # noqa: B008 - frozen
-        inside = (one for one in places if place.begin <= one.begin and one.end <= place.end and one != place)
+class _Anew:
+    """The parts of a header in their bytes, with types by their other names; ``met`` are those that were in it."""
+
+    def __init__(self, data: bytes, places: list[Place], types: TypeNames, path: str) -> None:
+        self._data = data
+        self._places = places
+        self._types = types
+        self._path = path
+        self.met: set[str | Field] = set()
+
+    def part(self, place: Place, form: StateForm | None = None) -> bytes:
+        """The bytes of a part; of a state those behind its name, with another form where one is given."""
+        form = form or StateForm()
         options = {name: write_utf(value) for name, value in form.options.items()}
         first = [] if form.first is None else [form.first]
 
@@ -144,24 +144,39 @@ def _parts(
                 return options.get(one.owner)
             if one.part is Part.NESTED and first:
                 return first.pop()
-            of_values = (one.part, one.owner) == (Part.SERIALIZER, VALUES)
-            return form.serializer if of_values and form.serializer is not None else new(one)
+            return form.serializer if _is_of_values(one) and form.serializer is not None else self._named(one)
 
-        return splice(data[: place.end], inside, formed, begin=place.begin)
+        return splice(self._data[: place.end], self._within(place), formed, begin=place.begin)
 
-    keys = [within(place) for place in places if place.part is Part.KEY_SERIALIZER]
-    metas = (*header.states, *header.broadcast_states)
-    states = [place for place in places if place.part is Part.STATE]
-    named = {
-        meta.name: within(place, forms.get(meta.name, StateForm())) for meta, place in zip(metas, states, strict=True)
-    }
-    serializers = {
-        meta.name: data[one.begin : one.end]
-        for meta, place in zip(metas, states, strict=True)
-        for one in places
-        if (one.part, one.owner) == (Part.SERIALIZER, VALUES) and place.begin <= one.begin and one.end <= place.end
-    }
-    return HeaderParts(header, keys[0] if keys else b"", named, serializers, frozenset(met))
+    def values(self, state: Place) -> bytes:
+        """The serializer of a state's values, as it was; nothing where it has none."""
+        found = (self._data[one.begin : one.end] for one in self._within(state) if _is_of_values(one))
+        return next(found, b"")
+
+    def _within(self, place: Place) -> Iterator[Place]:
+        return (one for one in self._places if place.begin <= one.begin and one.end <= place.end and one != place)
+
+    def _named(self, place: Place) -> bytes | None:
+        """A name of a type in the place of the one that is there, nothing for that of a state, which stands before the rest."""
+        if place.part is Part.STATE_NAME:
+            return b""
+        key = _key(place, self._data)
+        if place.part is Part.SUBCLASS_NAME and key in self._types.classes:
+            raise NotWritten(
+                f"the class {key} cannot get another name",
+                path=self._path,
+                why="its objects stand in states of a superclass, and each has the name of its class",
+                advice="Convert the states with convert-state, keep the class, or drop the states.",
+            )
+        name = self._types.fields.get(key) if isinstance(key, Field) else self._types.classes.get(key or "")
+        if name is None or key is None:
+            return None
+        self.met.add(key)
+        return write_utf(name)
+
+
+def _is_of_values(place: Place) -> bool:
+    return (place.part, place.owner) == (Part.SERIALIZER, VALUES)
 
 
 def _key(place: Place, data: bytes) -> str | Field | None:
