@@ -18,7 +18,9 @@ from compat.loader.jvm.bridge import Java, flink, is_a, java
 from compat.loader.jvm.messages import Crash
 
 _CREATES_CATALOG = re.compile(r"^\s*CREATE\s+CATALOG\b", re.IGNORECASE)
-_CHANGES = re.compile(r"^\s*(?:CREATE|ALTER|DROP|ANALYZE|TRUNCATE|REPLACE)\b", re.IGNORECASE)
+_CHANGES = re.compile(r"^\s*(?:CREATE|ALTER|DROP|ANALYZE|REPLACE)\b", re.IGNORECASE)
+_AT_ONCE = re.compile(r"^\s*(?:DELETE|UPDATE|TRUNCATE|CALL)\b", re.IGNORECASE)
+"""What Flink carries out where it stands: deletions that a connector takes, and procedures of a catalog."""
 _FOLDER = re.compile(r"('(?:warehouse|catalog\.path)'\s*=\s*)'((?:file:)?/[^']*)'", re.IGNORECASE)
 _SMALL = 1 << 20
 """Files of tables up to this size are copied; of larger ones, which are data, the copy has links."""
@@ -27,21 +29,31 @@ _IDENTIFIERS = ("getTableIdentifier", "getViewIdentifier", "getFunctionIdentifie
 
 
 class ChangesElsewhere(Exception):
-    """A statement that would change a catalog which lies elsewhere."""
+    """A statement that would change what outlives the check."""
 
-    def __init__(self, catalog: str) -> None:
-        super().__init__(
-            f"It would change the catalog {catalog!r}, which lies elsewhere: compat changes nothing there."
-        )
+    def __init__(self, message: str, hint: str) -> None:
+        super().__init__(message)
+        self._hint = hint
 
     @property
     def crash(self) -> Crash:
         """The failure as it is told."""
-        hint = (
-            "CREATE … IF NOT EXISTS is taken where the table is there already. For one that is not, CREATE TEMPORARY TABLE, "
-            "with its columns and options, can stand in the script."
-        )
-        return Crash(type="ChangesElsewhere", message=str(self), hint=hint)
+        return Crash(type="ChangesElsewhere", message=str(self), hint=self._hint)
+
+
+def _in_catalog(name: str) -> ChangesElsewhere:
+    return ChangesElsewhere(
+        f"It would change the catalog {name!r}, which lies elsewhere: compat changes nothing there.",
+        "CREATE … IF NOT EXISTS is taken where the table is there already. For one that is not, CREATE TEMPORARY TABLE, "
+        "with its columns and options, can stand in the script.",
+    )
+
+
+def _at_once() -> ChangesElsewhere:
+    return ChangesElsewhere(
+        "It would change tables at once, and not by a job: compat changes none.",
+        "Leave it out of the script of the job.",
+    )
 
 
 class Catalogs:
@@ -54,6 +66,8 @@ class Catalogs:
 
     def settled(self, text: str) -> str | None:
         """A statement as it may be carried out; None where that changes nothing. Raises ChangesElsewhere."""
+        if _AT_ONCE.match(text):
+            raise _at_once()
         if _CREATES_CATALOG.match(text):
             settled = _FOLDER.sub(lambda found: f"{found[1]}'{self._copy_of(found[2])}'", text)
             if settled != text:
@@ -91,7 +105,7 @@ class Catalogs:
         if not catalog.isPresent() or is_a(catalog.get(), _IN_MEMORY):
             return False
         if not _does_nothing(operation, catalog.get()):
-            raise ChangesElsewhere(name)
+            raise _in_catalog(name)
         return True
 
 

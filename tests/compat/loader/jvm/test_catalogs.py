@@ -188,6 +188,20 @@ def test_a_catalog_elsewhere_is_read_and_not_changed(flink, java, jar):
             assert "CREATE TEMPORARY TABLE" in found.hint
 
 
+@pytest.mark.parametrize(
+    "statement", ["DELETE FROM orders", "update orders SET price = 1", "TRUNCATE TABLE orders", "CALL p()"]
+)
+def test_what_changes_tables_at_once_is_not_carried_out(flink, java, statement):
+    text = "SET 'execution.runtime-mode' = 'batch';\nCREATE TABLE orders (price INT) WITH ('connector' = 'datagen');\n"
+    script = SqlScript(path="shop.sql", text=f"{text}{statement};\n{END}")
+    options = JvmOptions(options={})
+    found = failed(build(script, flink, java, options), script, options, "shop.sql")
+    assert found.message == (
+        "The statement at line 3 failed: It would change tables at once, and not by a job: compat changes none."
+    )
+    assert found.hint == "Leave it out of the script of the job."
+
+
 def test_a_program_in_java_with_a_catalog_submits_several_jobs(flink, java, jar):
     outcome = build(JarProgram(path=jar, main_class="shop.Tables"), flink, java, JvmOptions(options={}))
     assert outcome.crash is None
