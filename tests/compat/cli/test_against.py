@@ -90,6 +90,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         Path(package, "__init__.py").touch()
     Path("src/shop/common/functions.py").write_text(FUNCTIONS, encoding="utf-8")
     Path("pyproject.toml").write_text('[project]\nname = "shop"\n', encoding="utf-8")
+    Path(".gitignore").write_text("__pycache__/\n")
     write("orders", JOB)
     write("clicks", JOB)
     committed()
