@@ -23,6 +23,10 @@ REBUILD = Fix(
     "their beginning (scan.startup.mode), and switch over when it has caught up."
 )
 """What to do where a query is meant to mean something else."""
+_REBUILD_AS_WELL = Fix(
+    text="Or start NEW without the savepoint, let it read its sources from their beginning (scan.startup.mode), and switch "
+    "over when it has caught up."
+)
 
 
 _latest: tuple[ReferenceType[Check], SqlChanges | None] | None = None
@@ -95,8 +99,8 @@ def _finding(check: Check, rule: Rule, change: MeaningChange, aspect: Aspect, ke
 
 
 def _fixes(check: Check, change: MeaningChange, keep: str, aspect: Aspect) -> tuple[Fix, ...]:
-    other = code_suggestions.migrate(check) if _heirs(change, aspect) else ()
-    return (Fix(text=keep), *other, REBUILD) if not other else (Fix(text=keep), *other)
+    moved = code_suggestions.migrate(check) if _heirs(change, aspect) else ()
+    return (Fix(text=keep), *moved, _REBUILD_AS_WELL if moved else REBUILD)
 
 
 def _heirs(change: MeaningChange, aspect: Aspect) -> tuple[RowHeir, ...]:
