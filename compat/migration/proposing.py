@@ -96,15 +96,15 @@ class _Proposing:
             yield Proposal(Open(question=question), _said(finding), steps)
 
     def _rows(self) -> Iterator[tuple[Operator, Proposal]]:
-        """What is kept of queries, with its parts where NEW has them; for operators that keep it in one state."""
+        """What is kept of queries, with its parts where NEW has them."""
         for finding in self._report.findings:
             old, new = finding.old, finding.new
             heir = next((one for one in finding.heirs if isinstance(one, RowHeir)), None)
             if heir is None or old is None or new is None:
                 continue
-            states = [one for one in old.states or () if one.kind not in _UNCONVERTED]
-            if len(states) == 1 and _columns(new, states[0].name) == len(heir.places):
-                yield old, self._in_places(old, states[0].name, heir, finding)
+            state = next(one.name for one in old.states or () if one.kind not in _UNCONVERTED)
+            if _columns(new, state) == len(heir.places):
+                yield old, self._in_places(old, state, heir, finding)
 
     def _in_places(self, old: Operator, state: str, heir: RowHeir, finding: Finding) -> Proposal:
         """A step where all goes on; else a question, as what begins is of what comes from now on alone."""

@@ -19,9 +19,8 @@ from compat.check.sql.options import marks_of
 from compat.check.sql.rows import Lineage
 from compat.check.sql.sources import TableChange, table_changes
 from compat.plan.facts import Program
-from compat.plan.queries import of_query
+from compat.plan.queries import in_one_state, of_query
 from compat.state.model.operators import Operator
-from compat.state.model.states import State, StateKind
 
 
 class MeaningChange(msgspec.Struct, frozen=True):
@@ -132,13 +131,9 @@ def _is_settled(change: MeaningChange, check: Check) -> bool:
     Where it is kept in several states, such as the values of DISTINCT, the places in one of them do not tell all.
     """
     places = check.options.rewritten.get(change.pair.old.id)
-    if places is None or any(len(_states(one)) != 1 for one in (change.pair.old, change.pair.new)):
+    if places is None or not (in_one_state(change.pair.old) and in_one_state(change.pair.new)):
         return False
     return all(one.is_settled(places) for one in change.differences)
-
-
-def _states(operator: Operator) -> list[State]:
-    return [one for one in operator.states or () if one.kind is not StateKind.TIMERS]
 
 
 _COLLECTS = "CollectSinkOperator"

@@ -12,7 +12,7 @@ from compat.check.findings import Fate, Finding, Fix, Level, RowHeir
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.check.sql.aspects import Aspect
-from compat.plan.queries import has_queries, of_query
+from compat.plan.queries import has_queries, in_one_state, of_query
 from compat.state.model.operators import Operator
 
 if TYPE_CHECKING:
@@ -104,8 +104,9 @@ def _fixes(check: Check, change: MeaningChange, keep: str, aspect: Aspect) -> tu
 
 
 def _heirs(change: MeaningChange, aspect: Aspect) -> tuple[RowHeir, ...]:
-    """Where NEW's parts of what is kept are in OLD, if nothing else is different."""
-    if len(change.differences) != 1 or change.differences[0].aspect is not aspect:
+    """Where NEW's parts of what is kept are in OLD, if nothing else is different, and all is kept in one state."""
+    alone = len(change.differences) == 1 and change.differences[0].aspect is aspect
+    if not alone or not (in_one_state(change.pair.old) and in_one_state(change.pair.new)):
         return ()
     (one,) = change.differences
     if one.same is None:

@@ -207,3 +207,17 @@ def test_flink_makes_these_plans(flink, java):
         assert [one.id for one in plan.operators] == [one.id for one in plans()[name, side].operators]
     for name in ANEW:
         assert_judged(PAIRS[name], told(built[name, "old"], built[name, "new"]))
+
+
+@pytest.mark.parametrize(
+    ("pair", "rule", "heirs"),
+    [
+        ("over_column", "CMP701", 0),  # it keeps sums and rows
+        ("sum_other_column", "CMP701", 1),
+        ("where_changed", "CMP702", 0),
+    ],
+)
+def test_parts_of_what_is_kept_have_heirs_where_nothing_else_is_different(pair: str, rule: str, heirs: int) -> None:
+    found = [one for one in told(plans()[pair, "old"], plans()[pair, "new"]) if one.rule == rule]
+    assert found
+    assert {len(one.heirs) for one in found} == {heirs}
