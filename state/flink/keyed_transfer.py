@@ -10,7 +10,9 @@ from itertools import groupby
 from typing import NamedTuple, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from compat.state.flink.binary import ByteReader
 from compat.state.flink.composite_keys import key_layout
 from compat.state.flink.contents import Entry, Place, framed, places, stream_entries
 from compat.state.flink.converting import Rewrite, batches, rewrite
@@ -20,6 +22,7 @@ from compat.state.flink.header_parts import HeaderParts, StateKey, TypeNames, ke
 from compat.state.flink.headers import BackendHeader
 from compat.state.flink.keyed_entries import decompressed, is_framed
 from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
+from compat.state.flink.snapshots import read_versioned
 from compat.state.flink.states import HeaderReader
 from compat.state.flink.stream_readers import StreamReader, pieces
 from compat.state.flink.transcoding import Conversion
@@ -114,13 +117,17 @@ def keyed_source(
     parts = keyed_parts(headers.written(handle), savepoint.path, types, forms, keys)
     found = {place.number: place for place in places(handle)}
     header, most = parts.header, operator.max_parallelism
+    # Where keys become others, that is done before the values are looked at: their entries have the new keys then.
+    anew = (
+        header if keys is None else replace(header, key_serializer=read_versioned(ByteReader(keys, savepoint.path), 0))
+    )
     convert = {
         meta.name: rewrite(
             savepoint,
             conversions[meta.name],
             meta,
             parts.values.get(meta.name, b""),
-            partial(key_layout, header, meta, most),
+            partial(key_layout, anew, meta, most),
         )
         for meta in header.states
         if meta.name in conversions

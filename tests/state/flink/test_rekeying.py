@@ -14,10 +14,11 @@ from msgspec.structs import replace
 
 from compat.state.flink import NotWritten, Savepoint, entries, read_draft, read_metadata, stored_states, with_references
 from compat.state.flink.contents import Entry
-from compat.state.flink.header_parts import TypeNames, keyed_parts
+from compat.state.flink.header_parts import StateKey, TypeNames, keyed_parts
+from compat.state.flink.headers import KIND
 from compat.state.flink.keyed_transfer import KeyedSource
 from compat.state.flink.rekeying import KeyConversion, regrouped
-from compat.state.flink.transcoding import Fields
+from compat.state.flink.transcoding import Fields, SerializerConversion
 from compat.state.flink.transfer import Transfer, write_states
 from compat.state.flink.writing import write_text
 from compat.state.key_groups import murmur_hash
@@ -64,6 +65,29 @@ def test_numbers_become_texts_and_numbers_again(pair: str, tmp_path: Path) -> No
         assert one.key_group == murmur_hash(code) % most[one.state.operator_id]
     assert held(rekeyed(there, LONGS, tmp_path / "back")) == held(before)
     assert not [path for path in (tmp_path / "there").iterdir() if path.is_dir()]
+
+
+def test_keys_and_what_stands_behind_them_become_others_at_once(tmp_path: Path) -> None:
+    """A value becomes an entry of a map, whose key stands behind the new key."""
+    before = read_metadata(JAVA / "value_to_map" / "savepoint")
+    (state,) = [one for one in stored_states(before) if one.name == "st"]
+    of_map = w.composite(w.BASE + "MapSerializerSnapshot", w.simple("String"), w.simple("Long"))
+    transfer = Transfer(
+        keys={state.operator_id: TEXTS},
+        converted={
+            StateKey(state.operator_id, "st", keyed=True): SerializerConversion(
+                of_map, options={KIND: "MAP"}, entry="n"
+            )
+        },
+    )
+    (tmp_path / "out").mkdir()
+    written = write_states(before, transfer, str(tmp_path / "out"))
+    made = with_references(read_draft(before), written.changes)
+    (tmp_path / "out" / "_metadata").write_bytes(made.metadata)
+    values = {str(one.key): one.value for one in entries(before) if one.state.name == "st"}
+    found = [one for one in entries(read_metadata(tmp_path / "out")) if one.state.name == "st"]
+    assert {one.key: one.value for one in found} == values
+    assert {one.map_key for one in found} == {"n"}
 
 
 def test_a_single_value_becomes_a_field_of_a_tuple_and_one_again(tmp_path: Path) -> None:
