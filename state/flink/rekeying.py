@@ -20,7 +20,7 @@ from compat.state.flink.headers import QUEUE
 from compat.state.flink.java_hashes import hash_of
 from compat.state.flink.keyed_transfer import KeyedSource
 from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
-from compat.state.flink.transcoding import Classes, Fields, Transcode, left_over, transcoder
+from compat.state.flink.transcoding import Classes, Fields, exactly, transcoder
 from compat.state.key_groups import murmur_hash
 
 _HEAD = struct.Struct(">HII")
@@ -47,10 +47,10 @@ class KeyConversion(Struct, frozen=True):
     def converter(self, old: SerializerSnapshot) -> Anew:
         """What gives the keys anew. Raises Unconvertible."""
         new = form_of(self.key)
-        hashes, convert = self._hashes(new), transcoder(form_of(old), new, self.fields)
+        hashes, convert = self._hashes(new), exactly(transcoder(form_of(old), new, self.fields), "a key")
 
         def anew(keys: Sequence[bytes]) -> Iterable[tuple[int, bytes]]:
-            written = [_whole(convert, key) for key in keys]
+            written = list(map(convert, keys))
             return zip(hashes(written), written, strict=True)
 
         return anew
@@ -64,13 +64,6 @@ class KeyConversion(Struct, frozen=True):
                 raise
             return partial(self.classes.hashes, self.serializer)
         return lambda keys: [code(new.read(ByteReader(key, "a key"))) for key in keys]
-
-
-def _whole(convert: Transcode, data: bytes) -> bytes:
-    """A key anew, of which nothing is left over."""
-    reader = ByteReader(data, "a key")
-    written = convert(reader)
-    return left_over(reader) if reader.remaining else written
 
 
 def regrouped(sources: Sequence[KeyedSource], conversion: KeyConversion, folder: str) -> KeyedSource:

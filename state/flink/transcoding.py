@@ -166,7 +166,7 @@ class SerializerConversion(Struct, frozen=True):
         if (meta.type == _BROADCAST) is not (self.options.get(MODE, meta.type) == _BROADCAST):
             raise Unconvertible("a broadcast state becomes no list, and a list no broadcast state")
         if meta.type == "OPERATOR":
-            return _alone(transcoder(form_of(old), form_of(new), self.fields))
+            return exactly(transcoder(form_of(old), form_of(new), self.fields), "an element")
         if meta.type == _BROADCAST:
             return _broadcast(meta, transcoder(form_of(old), form_of(new), self.fields))
         kind = meta.option(KIND) or "VALUE"
@@ -243,27 +243,27 @@ def _elements(reader: ByteReader, held: Held, convert: Transcode) -> Iterator[tu
             time = reader.raw(_TIME.size, "a time") if held.timed else None
             yield time, convert(reader)
             if reader.remaining and reader.raw(1, "a comma") != _DELIMITER:
-                left_over(reader)
+                _left_over(reader)
         return
     time = reader.raw(_TIME.size, "a time") if held.timed else None
     for _ in range(reader.count("elements", 1) if held.listed else 1):
         yield time, convert(reader)
     if reader.remaining:
-        left_over(reader)
+        _left_over(reader)
 
 
-def left_over(reader: ByteReader) -> NoReturn:
+def _left_over(reader: ByteReader) -> NoReturn:
     """Raise DamagedSavepoint for bytes that no value takes."""
     reader.damaged(f"{reader.remaining} bytes left over", "another serializer wrote this than the header says")
 
 
-def _alone(convert: Transcode) -> Callable[[bytes], bytes]:
-    """What writes the elements of an operator state anew."""
+def exactly(convert: Transcode, what: str) -> Callable[[bytes], bytes]:
+    """What writes one value anew that takes all of its bytes: ``what`` it is, for messages."""
 
     def whole(data: bytes) -> bytes:
-        reader = ByteReader(data, "an element")
+        reader = ByteReader(data, what)
         written = convert(reader)
-        return written if not reader.remaining else left_over(reader)
+        return _left_over(reader) if reader.remaining else written
 
     return whole
 
@@ -279,7 +279,7 @@ def _broadcast(meta: StateMeta, convert: Transcode) -> Callable[[bytes], bytes]:
         number = reader.count("entries", 1)
         return _COUNT.pack(number) + b"".join(bytes_of(key, reader) + convert(reader) for _ in range(number))
 
-    return _alone(entries)
+    return exactly(entries, "a broadcast state")
 
 
 def transcoder(old: Form, new: Form, fields: Fields = Fields()) -> Transcode:  # noqa: B008 - frozen

@@ -6,7 +6,7 @@ NEW's classes of the same names, and these are written by NEW's serializer.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 
@@ -242,51 +242,38 @@ class _Copying:
         if bool(cls.isEnum()) or (cls.getSuperclass() is not None and bool(cls.getSuperclass().isEnum())):
             return partial(_constant, java("java.lang.Enum"), new)
         fields = list(self._fields(cls, new))
+        if bool(getattr(new, "isRecord", lambda: False)()):
+            return _record(new, {str(target.getName()): get for target, get in fields})
         make = _maker(new)
 
         def copy(value: Java) -> Java:
             made = make()
-            for source, target, fixed in fields:
-                target.set(made, fixed if source is None else _fitting(self.of(source.get(value)), target))
+            for target, get in fields:
+                target.set(made, get(value))
             return made
 
-        if bool(getattr(new, "isRecord", lambda: False)()):
-            return self._record(new, fields)
         return copy
 
-    def _record(self, new: Java, fields: list[tuple[Java, Java, Java]]) -> Copy:
-        """A record of Java is made by its constructor."""
-        parts = list(new.getRecordComponents())
-        constructor = new.getDeclaredConstructor([part.getType() for part in parts])
-        constructor.setAccessible(True)
-        by_name = {str(target.getName()): (source, target, fixed) for source, target, fixed in fields}
-
-        def copy(value: Java) -> Java:
-            given = []
-            for part in parts:
-                source, target, fixed = by_name[str(part.getName())]
-                given.append(fixed if source is None else _fitting(self.of(source.get(value)), target))
-            return constructor.newInstance(given)
-
-        return copy
-
-    def _fields(self, old: Java, new: Java) -> Iterator[tuple[Java, Java, Java]]:
-        """The fields of NEW's class, each with that of OLD's that it was, or else with the constant that it gets."""
+    def _fields(self, old: Java, new: Java) -> Iterator[tuple[Java, Copy]]:
+        """The fields of NEW's class, each with what gives it from an object of OLD's: a field of that, or a constant."""
         command = self._command
         before, after = dict(_fields_of(old)), dict(_fields_of(new))
         used = set()
         for name, target in after.items():
             source = command.fields.get(name, name)
             if name in command.constants:
-                yield None, target, _boxed(command.constants[name], target)
+                yield target, partial(_always, _boxed(command.constants[name], target))
             elif source in before:
                 used.add(source)
-                yield before[source], target, None
+                yield target, partial(self._field, before[source], target)
             else:
                 raise Unfit(f"{old.getName()} has no field {name}: say which it was, or give a constant")
         left = [name for name in before if name not in used and name not in command.without]
         if left:
             raise Unfit(f"{new.getName()} has no field for {', '.join(left)}: name it, or drop it")
+
+    def _field(self, source: Java, target: Java, value: Java) -> Java:
+        return _fitting(self.of(source.get(value)), target)
 
     def _array(self, value: Java) -> Java:
         component = self._class(value.getClass().getComponentType())
@@ -298,9 +285,11 @@ class _Copying:
     def _fields_by_place(self, value: Java) -> Java:
         made = value.copy() if is_a(value, _TUPLE) else flink(_ROW).copy(value)
         for place in range(int(value.getArity())):
-            made.setField(place, self.of(value.getField(place))) if is_a(value, _ROW) else made.setField(
-                self.of(value.getField(place)), place
-            )
+            found = self.of(value.getField(place))
+            if is_a(value, _ROW):
+                made.setField(place, found)
+            else:
+                made.setField(found, place)
         return made
 
     def _collection(self, value: Java) -> Java:
@@ -319,6 +308,19 @@ class _Copying:
 
 def _same(value: Java) -> Java:
     return value
+
+
+def _always(constant: Java, value: Java) -> Java:
+    return constant
+
+
+def _record(cls: Java, fields: Mapping[str, Copy]) -> Copy:
+    """What makes a record of Java, by its constructor, of what its fields are given."""
+    parts = list(cls.getRecordComponents())
+    constructor = cls.getDeclaredConstructor([part.getType() for part in parts])
+    constructor.setAccessible(True)
+    given = [fields[str(part.getName())] for part in parts]
+    return lambda value: constructor.newInstance([get(value) for get in given])
 
 
 def _constant(enum: Java, new: Java, value: Java) -> Java:

@@ -14,7 +14,7 @@ from compat.loader.jvm.process import JvmOptions, JvmProcess, Setup
 from tests.compat.loader.jvm.support import flink_of
 
 SOURCES = Path(__file__).parent / "baskets"
-READ = "ann 12 7 [pear*2:GREEN]{plum=plum*3:RED}[fig*1:null, null][3, 5]"
+READ = "ann 12 7 [pear*2:GREEN]{plum=plum*3:RED}[fig*1:null, null][3, 5]4cm"
 
 
 class Version:

@@ -12,16 +12,19 @@ public class Restored extends StreamExecutionEnvironment {
         });
     }
 
-    public static void main(String[] args) throws Exception {
+    /** The options in KEY=VALUE..., behind the first two arguments, for a MiniCluster. */
+    static Configuration options(String[] args) {
         Configuration wanted = new Configuration();
         wanted.setString("execution.target", "local");
-        wanted.setString("execution.attached", "true");
         wanted.setString("rest.port", "0");
         for (int at = 2; at < args.length; at++) {
             String[] option = args[at].split("=", 2);
             wanted.setString(option[0], option[1]);
         }
-        long seconds = Long.parseLong(args[1]);
+        return wanted;
+    }
+
+    static void endAfter(long seconds) {
         Thread watch = new Thread(() -> {
             try {
                 Thread.sleep(seconds * 1000);
@@ -32,6 +35,12 @@ public class Restored extends StreamExecutionEnvironment {
         });
         watch.setDaemon(true);
         watch.start();
+    }
+
+    public static void main(String[] args) throws Exception {
+        Configuration wanted = options(args);
+        wanted.setString("execution.attached", "true");
+        endAfter(Long.parseLong(args[1]));
         use(wanted);
         Method main = Class.forName(args[0]).getMethod("main", String[].class);
         main.invoke(null, (Object) new String[0]);

@@ -10,25 +10,9 @@ import org.apache.flink.table.api.TableResult;
 /** Runs an SQL script in a MiniCluster with some options of Flink, for some seconds: SCRIPT SECONDS KEY=VALUE... */
 public class RestoredSql {
     public static void main(String[] args) throws Exception {
-        Configuration wanted = new Configuration();
-        wanted.setString("execution.target", "local");
-        wanted.setString("rest.port", "0");
+        Configuration wanted = Restored.options(args);
         wanted.setString("parallelism.default", "1");
-        for (int at = 2; at < args.length; at++) {
-            String[] option = args[at].split("=", 2);
-            wanted.setString(option[0], option[1]);
-        }
-        long seconds = Long.parseLong(args[1]);
-        Thread watch = new Thread(() -> {
-            try {
-                Thread.sleep(seconds * 1000);
-            } catch (InterruptedException e) {
-                return;
-            }
-            Runtime.getRuntime().halt(0);
-        });
-        watch.setDaemon(true);
-        watch.start();
+        Restored.endAfter(Long.parseLong(args[1]));
         EnvironmentSettings settings =
                 EnvironmentSettings.newInstance().inStreamingMode().withConfiguration(wanted).build();
         TableEnvironment tables = TableEnvironment.create(settings);

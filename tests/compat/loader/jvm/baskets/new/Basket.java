@@ -17,7 +17,10 @@ public class Basket {
         }
     }
 
+    record Size(String unit, long width) {}
+
     int shop;
+    Size size;
     String customer;
     Item[] last;
     long visits;
@@ -31,6 +34,6 @@ public class Basket {
 
     @Override
     public String toString() {
-        return customer + " " + shop + " " + visits + " " + items + byName + Arrays.toString(last) + Arrays.toString(prices);
+        return customer + " " + shop + " " + visits + " " + items + byName + Arrays.toString(last) + Arrays.toString(prices) + size.width + size.unit;
     }
 }

@@ -19,7 +19,10 @@ public class Basket {
         }
     }
 
+    record Size(int width, String unit) {}
+
     String owner = "ann";
+    Size size = new Size(4, "cm");
     List<Item> items = new ArrayList<>();
     Map<String, Item> byName = new TreeMap<>();
     Item[] last = new Item[2];
