@@ -19,10 +19,12 @@ _MOST_BYTES = 4 << 20
 
 
 class Rewrite(NamedTuple):
-    """What writes the values of a state anew, and the keys of its entries, where these change."""
+    """What writes the values of a state anew, and the keys of its entries, where these change; and where two keys can become
+    one, the one value of the two that they had."""
 
     values: Convert
     key: Callable[[bytes], bytes] | None = None
+    merge: Callable[[bytes, bytes], bytes] | None = None
 
 
 def rewrite(
@@ -38,7 +40,7 @@ def rewrite(
     """
     try:
         convert, map_keys = conversion.converter(meta, serializer), conversion.map_keys(meta)
-        key = None if map_keys is None or layout is None else _key(layout(), map_keys, savepoint.path)
+        key = None if map_keys is None or layout is None else _key(layout(), map_keys.convert, savepoint.path)
     except Unconvertible as error:
         raise _refused(savepoint, meta.name, error) from None
 
@@ -48,7 +50,7 @@ def rewrite(
         except Unconvertible as error:
             raise _refused(savepoint, meta.name, error) from None
 
-    return Rewrite(told, key)
+    return Rewrite(told, key, None if map_keys is None else map_keys.merge)
 
 
 def _key(layout: KeyLayout, map_keys: Transcode, path: str) -> Callable[[bytes], bytes]:

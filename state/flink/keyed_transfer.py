@@ -193,30 +193,47 @@ def _renumbered(
     for source, names in taken:
         for state, members in groupby(source.groups.entries(group), lambda entry: entry.state):
             name = source.names[state]
-            seen: set[bytes] = set()
-            for batch in batches(members) if name in names else ():
-                count[StateKey(source.operator, name, keyed=True)] += len(batch)
-                rewrite = source.convert.get(name)
-                found = batch if rewrite is None else _anew(batch, rewrite)
-                if rewrite is not None and rewrite.key is not None:
-                    _require_others(source, name, found, seen)
-                yield from (Entry(numbers[names[name]], entry.key, entry.value) for entry in found)
+            if name in names:
+                for entry in _written(source, name, members):
+                    count[StateKey(source.operator, name, keyed=True)] += 1
+                    yield Entry(numbers[names[name]], entry.key, entry.value)
+
+
+def _written(source: KeyedSource, name: str, members: Iterator[Entry]) -> Iterator[Entry]:
+    """The entries of a state in a key group, as they are written.
+
+    Keys of maps that change are held until the key group ends: two of them can become one.
+    """
+    rewrite = source.convert.get(name)
+    if rewrite is None:
+        yield from members
+        return
+    found = (entry for batch in batches(members) for entry in _anew(batch, rewrite))
+    if rewrite.key is None:
+        yield from found
+        return
+    held: dict[bytes, Entry] = {}
+    for entry in found:
+        before = held.get(entry.key)
+        if before is not None:
+            entry = _merged(source, name, before, entry, rewrite)
+        held[entry.key] = entry
+    yield from held.values()
+
+
+def _merged(source: KeyedSource, name: str, one: Entry, two: Entry, rewrite: Rewrite) -> Entry:
+    """The entry of two whose keys have become one. Raises NotWritten where a backend would keep one of them."""
+    if rewrite.merge is None:
+        raise NotWritten(
+            f"two keys in a map of the state `{name}` become one",
+            path=source.savepoint.path,
+            why=f"operator {source.operator} has values of both",
+            advice="Drop the state, or keep its keys.",
+        )
+    return replace(one, value=rewrite.merge(one.value, two.value))
 
 
 def _anew(found: list[Entry], rewrite: Rewrite) -> list[Entry]:
     values = rewrite.values([entry.value for entry in found])
     keys = (entry.key if rewrite.key is None else rewrite.key(entry.key) for entry in found)
     return [Entry(entry.state, key, value) for entry, key, value in zip(found, keys, values, strict=True)]
-
-
-def _require_others(source: KeyedSource, name: str, found: list[Entry], seen: set[bytes]) -> None:
-    """Raise NotWritten for a key that another entry of the state has, too: a backend would keep one of them."""
-    for entry in found:
-        if entry.key in seen:
-            raise NotWritten(
-                f"two keys in a map of the state `{name}` become one",
-                path=source.savepoint.path,
-                why=f"operator {source.operator} has values of both",
-                advice="Drop the state, or keep its keys.",
-            )
-        seen.add(entry.key)

@@ -18,7 +18,7 @@ from compat.state.flink.forms import Form, Layout, NeedsClass, Unconvertible, Wr
 from compat.state.flink.header_parts import StateForm
 from compat.state.flink.headers import KIND, VALUES, StateMeta
 from compat.state.flink.python_values import coder_of
-from compat.state.flink.transcoding import Convert, Fields, Held, Transcode, in_state, transcoder
+from compat.state.flink.transcoding import Convert, Fields, Held, MapKeys, Transcode, in_state, transcoder
 from compat.state.flink.values import Undecodable, ttl_inside
 from compat.state.types import (
     ExternalTypeInfo,
@@ -98,7 +98,7 @@ class PythonConversion(Struct, frozen=True):
         """Nothing: the header stays as it is."""
         return StateForm()
 
-    def map_keys(self, meta: StateMeta) -> Transcode | None:
+    def map_keys(self, meta: StateMeta) -> MapKeys | None:
         """None: keys stay."""
         return None
 
