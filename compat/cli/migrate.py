@@ -168,8 +168,12 @@ def _states(done: Migrated) -> Iterator[str]:
             yield f"{labels[key.operator]}: {key.name} -> {target.name} of {labels[target.operator]}, {entries}"
     for key in transfer.converted:
         yield f"{labels[key.operator]}: {key.name} converted, {_entries(done, key)}"
-    for id in transfer.keys:
-        yield f"{labels[id]}: keys converted"
+    for id, change in transfer.keys.items():
+        if change.conversion is not None:
+            yield f"{labels[id]}: keys converted"
+        if change.dropped is not None:
+            gone = sum(number for key, number in done.dropped.items() if key.operator == id)
+            yield f"{labels[id]}: keys dropped, with {_counted(gone)}"
     for name, now in transfer.types.classes.items():
         yield f"class {name} -> {now}"
     for field, now in transfer.types.fields.items():
@@ -177,7 +181,11 @@ def _states(done: Migrated) -> Iterator[str]:
 
 
 def _entries(done: Migrated, key: StateKey) -> str:
-    number = done.entries.get(key, 0)
+    gone = done.dropped.get(key, 0)
+    return _counted(done.entries.get(key, 0)) + (f", {gone:,} dropped" if gone else "")
+
+
+def _counted(number: int) -> str:
     return f"{number:,} {'entry' if number == 1 else 'entries'}"
 
 

@@ -67,7 +67,11 @@ def test_keys_of_another_type_may_be_converted() -> None:
 def test_values_of_another_type_may_be_converted() -> None:
     (one,) = proposed([counter(named("n"))], [counter(named("n", "String"))])
     assert one.step == Open(operator="count", state="n", question="Can its values be converted, or may it go?")
-    assert one.instead == (ConvertState(operator="count", state="n"), DropState(operator="count", state="n"))
+    assert one.instead == (
+        ConvertState(operator="count", state="n"),
+        ConvertState(operator="count", state="n", function="functions.py:convert"),
+        DropState(operator="count", state="n"),
+    )
 
 
 def test_a_state_that_is_gone_may_go() -> None:
