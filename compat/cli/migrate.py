@@ -46,7 +46,8 @@ def migrate(savepoint: str, new: str, out: str, **options: Any) -> None:
 
     States are renamed, moved to other operators, or dropped by name; classes, fields and constants get the names that they have
     now, and values are written as NEW writes them. OUT is read back, counted and checked against NEW before it is there; jars
-    and SQL restore it here. SAVEPOINT is never changed, and its files stay in use by OUT without --copy.
+    and SQL restore it here. SAVEPOINT is never changed, and its files stay in use by OUT without --copy. Functions that the
+    recipe names run in processes of their own, and alone open what Python pickled.
 
     Exit codes: 0 written, 1 NEW would not restore all of it, 2 refused or undecided; nothing is written then.
 
