@@ -55,6 +55,7 @@ class _Proposing:
         self._names = Counter(operator.name for operator in report.old.operators)
         self._heirs: dict[tuple[str, str | None], tuple[Finding, StateHeir]] = {}
         self._of_fields: set[tuple[str, str | None]] = set()
+        self._apart: set[tuple[str, str | None]] = set()
         for finding in report.findings:
             for heir in finding.heirs:
                 if finding.old is not None and isinstance(heir, StateHeir):
@@ -79,7 +80,9 @@ class _Proposing:
                 continue
             reason = self._reason(account)
             if account.new is None or account.fate is Fate.WRONG_HANDS or _as_a_whole(account, reason):
-                asked |= {(account.old.id, one.name) for one in account.old.states or ()} | {(account.old.id, None)}
+                self._apart |= self._besides_keys(account, reason)
+                states = {(account.old.id, one.name) for one in account.old.states or ()} - self._apart
+                asked |= states | {(account.old.id, None)}
                 yield self._of_operator(account, reason)
             else:
                 asked.add((account.old.id, state))
@@ -181,11 +184,20 @@ class _Proposing:
             return Proposal(asked, told, (*conversions(called, account.state, now), drop))
         return Proposal(Open(operator=called, state=name, question="May it go?"), told, (drop,))
 
+    def _besides_keys(self, account: Account, reason: Finding | None) -> set[tuple[str, str | None]]:
+        """The states of an operator under other keys whose values have another type, too."""
+        if reason is None or account.new is None or not any(isinstance(heir, KeyHeir) for heir in reason.heirs):
+            return set()
+        now = {state.name: state.type for state in account.new.states or ()}
+        states = (one for one in account.old.states or () if None not in (one.type, now.get(one.name)))
+        return {(account.old.id, one.name) for one in states if one.type != now[one.name]}
+
     def _reason(self, account: Account) -> Finding | None:
         """The worst finding about the account's state, or about its operator."""
-        name = None if account.state is None else account.state.name
+        id, name = account.old.id, None if account.state is None else account.state.name
+        about = (name,) if (id, name) in self._apart else (name, None)
         for finding in self._report.findings:
-            if finding.old is not None and finding.old.id == account.old.id and finding.state in (name, None):
+            if finding.old is not None and finding.old.id == id and finding.state in about:
                 return finding
         return None
 

@@ -33,9 +33,10 @@ from compat.state.flink.entry_conversion import Conversion
 from compat.state.flink.forms import Unconvertible
 from compat.state.flink.header_parts import Field, StateKey, TypeNames
 from compat.state.flink.headers import KIND, MODE
+from compat.state.flink.key_choosing import KeysChosen, KeysEqual
 from compat.state.flink.keyed_transfer import key_serializer_of
 from compat.state.flink.python_functions import OfChoice
-from compat.state.flink.rekeying import KeyChange, KeyConversion, KeysChosen, KeysEqual
+from compat.state.flink.rekeying import KeyChange, KeyConversion
 from compat.state.flink.state_entries import StoredState, stored_states
 from compat.state.flink.transcoding import Fields, SerializerConversion
 from compat.state.flink.transfer import StateTarget, Transfer

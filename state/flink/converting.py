@@ -49,15 +49,19 @@ def _told(savepoint: Savepoint, meta: StateMeta, convert: Callable[Given, Gives]
     return told
 
 
-def batches(found: Iterable[Entry]) -> Iterator[list[Entry]]:
-    """All entries, some at a time: so many that a JVM is not asked for each, and so few that they fit into the memory."""
+def batches(found: Iterable[Entry], together: Callable[[Entry], object] | None = None) -> Iterator[list[Entry]]:
+    """All entries, some at a time: so many that a JVM is not asked for each, and so few that they fit into the memory.
+
+    Those behind one another for which ``together`` is equal are in one.
+    """
     batch: list[Entry] = []
     size = 0
     for entry in found:
-        batch.append(entry)
-        size += len(entry.key) + len(entry.value)
-        if len(batch) == _MOST_ENTRIES or size >= _MOST_BYTES:
+        full = len(batch) >= _MOST_ENTRIES or size >= _MOST_BYTES
+        if full and (together is None or together(entry) != together(batch[-1])):
             yield batch
             batch, size = [], 0
+        batch.append(entry)
+        size += len(entry.key) + len(entry.value)
     if batch:
         yield batch

@@ -18,10 +18,12 @@ Layouts = Callable[[], KeyLayout]
 
 class Rewrite(NamedTuple):
     """What writes entries anew: ``anew`` gives what becomes of some, in their order: as many, or more, or fewer. It raises
-    Unconvertible. ``of_keys`` tells that keys of entries may be others then."""
+    Unconvertible. ``of_keys`` tells that keys of entries may be others then. ``together`` is equal for entries that have to be
+    given at once, which stand behind one another."""
 
     anew: Callable[[list[Entry]], list[Entry]]
     of_keys: bool
+    together: Callable[[Entry], object] | None = None
 
 
 class Conversion(Protocol):

@@ -214,14 +214,15 @@ def _renumbered(
         for state, members in groupby(source.groups.entries(group), lambda entry: entry.state):
             name = source.names[state]
             seen: set[bytes] = set()
-            for batch in batches(members) if name in names else ():
-                rewrite = source.convert.get(name)
+            rewrite = source.convert.get(name)
+            together = None if rewrite is None else rewrite.together
+            for batch in batches(members, together) if name in names else ():
                 found = batch if rewrite is None else rewrite.anew(batch)
                 if rewrite is not None and rewrite.of_keys:
                     _require_others(source, name, found, seen)
                 key = StateKey(source.operator, name, keyed=True)
                 count[key] += len(found)
-                if len(found) < len(batch):
+                if len(found) < len(batch) and together is None:
                     dropped[key] += len(batch) - len(found)
                 yield from (Entry(numbers[names[name]], entry.key, entry.value) for entry in found)
 

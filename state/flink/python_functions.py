@@ -22,7 +22,7 @@ from compat.state.flink.snapshot_writing import key_snapshot
 from compat.state.flink.snapshots import read_versioned
 from compat.state.flink.value_writing import as_stored, writer_of
 from compat.state.model.states import StateKind
-from compat.state.types import TypeInformation
+from compat.state.types import MapTypeInfo, TypeInformation
 
 Function = Callable[..., Any]
 Change = Callable[[Item], list[Item]]
@@ -85,23 +85,43 @@ def _of_values(task: OfValues, function: Function, pickles: Pickles) -> Change:
     old, new = task.old, task.new
     before, after = old.of_map(), new.of_map()
     put = _put(new, pickles)
-    if before is not None:
-        if after is None:
-            raise Unconvertible("entries of a map become no single value: each is kept apart")
+    if before is not None and after is not None:
         return _of_entries(coder_of(before.key_type, pickles.load), old, new, function, pickles, drops=task.drops)
-    read = coder_of(old.parsed, pickles.load)
     if old.kind is new.kind is StateKind.LIST:
-        return _of_elements(read, new, function, pickles, drops=task.drops)
+        return _of_elements(coder_of(old.parsed, pickles.load), new, function, pickles, drops=task.drops)
+    whole = _whole_list(old, pickles) if before is None else _whole_map(before, pickles)
 
     def change(item: Item) -> list[Item]:
-        found = decoded_all(read, (array.data for array in item.arrays))
-        if old.kind is not StateKind.LIST and len(found) != 1:
-            raise Unconvertible(f"a list of {len(found)} elements is no single value")
-        given = found if old.kind is StateKind.LIST else found[0]
-        made = _made(function, (given,), drops=task.drops)
+        made = _made(function, (whole(item),), drops=task.drops)
         return [] if made is None else list(put(made, item.time))
 
     return change
+
+
+def _whole_list(old: Declared, pickles: Pickles) -> Callable[[Item], Any]:
+    """What reads all that a key has in a state that is no map."""
+    read = coder_of(old.parsed, pickles.load)
+
+    def whole(item: Item) -> Any:
+        found = decoded_all(read, (array.data for array in item.arrays))
+        if old.kind is StateKind.LIST:
+            return found
+        if len(found) != 1:
+            raise Unconvertible(f"a list of {len(found)} elements is no single value")
+        return found[0]
+
+    return whole
+
+
+def _whole_map(old: MapTypeInfo, pickles: Pickles) -> Callable[[Item], dict[Any, Any]]:
+    """The same of a map, of whose keys and values an item has the bytes in turn."""
+    key, value = coder_of(old.key_type, pickles.load), coder_of(old.value_type, pickles.load)
+
+    def whole(item: Item) -> dict[Any, Any]:
+        pairs = zip(item.arrays[::2], item.arrays[1::2], strict=True)
+        return {decoded(key, name.data): decoded(value, one.data) for name, one in pairs}
+
+    return whole
 
 
 def _put(new: Declared, pickles: Pickles) -> Callable[[Any, bytes], Iterator[Item]]:

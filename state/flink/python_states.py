@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple
 
 from msgspec import Struct
@@ -36,7 +37,8 @@ class Array(NamedTuple):
 
 
 class Item(NamedTuple):
-    """What a state has for a key, or for a key in a map: that key, and the byte arrays."""
+    """What a state has for a key, or for a key in a map: that key, and the byte arrays. Of a map that becomes one value these
+    are its keys and values in turn."""
 
     map_key: bytes | None
     arrays: tuple[Array, ...]
@@ -68,7 +70,8 @@ class PythonConversion(Struct, frozen=True):
         before = Held(kind, ttl_inside(arrays.nested[-1]) is not None)
         after = self.held or before
         of_maps = "MAP" in (before.kind, after.kind)
-        return Rewrite(_Entries(before, after, self.apply, layout() if of_maps else None, self.now).anew, of_maps)
+        entries = _Entries(before, after, self.apply, layout() if of_maps else None, self.now)
+        return Rewrite(entries.anew, of_maps, entries.together if entries.gathers else None)
 
     def converter(self, meta: StateMeta, serializer: bytes) -> Convert:
         """What writes a broadcast state anew. Raises Unconvertible."""
@@ -81,6 +84,7 @@ class PythonConversion(Struct, frozen=True):
 class _Taken(NamedTuple):
     """An entry taken apart; the parts of its key are there where something of that changes."""
 
+    entry: Entry
     item: Item
     parts: KeyParts | None
 
@@ -96,22 +100,34 @@ class _Entries:
     def anew(self, entries: list[Entry]) -> list[Entry]:
         """What becomes of some entries."""
         taken = list(map(self._taken, entries))
+        if self.gathers:
+            taken = [_whole(list(members)) for _, members in groupby(taken, lambda one: self.together(one.entry))]
         made = self._apply([one.item for one in taken])
         return [
-            Entry(entry.state, self._key(entry, one, item), self._value(item))
-            for entry, one, items in zip(entries, taken, made, strict=True)
+            Entry(one.entry.state, self._key(one, item), self._value(item))
+            for one, items in zip(taken, made, strict=True)
             for item in items
         ]
+
+    @property
+    def gathers(self) -> bool:
+        """Whether all entries of a map become one value."""
+        return self._before.kind == "MAP" != self._after.kind
+
+    def together(self, entry: Entry) -> object:
+        """What is equal for all entries of a map."""
+        assert self._layout is not None
+        return self._layout.split(entry.key, "a key")._replace(map_key=b"")
 
     def _taken(self, entry: Entry) -> _Taken:
         reader = ByteReader(entry.value, "a value")
         parts = None if self._layout is None else self._layout.split(entry.key, "a key")
         if self._before.kind != "MAP" or parts is None:
-            return _Taken(Item(None, tuple(self._arrays(reader))), parts)
+            return _Taken(entry, Item(None, tuple(self._arrays(reader))), parts)
         if reader.raw(1, "a mark") != b"\0":
             raise Unconvertible("a key in a map has no value")
         map_key = exactly(lambda key: key.sized("a key in a map"), "a key in a map")(parts.map_key)
-        return _Taken(Item(map_key, tuple(self._arrays(reader))), parts)
+        return _Taken(entry, Item(map_key, tuple(self._arrays(reader))), parts)
 
     def _arrays(self, reader: ByteReader) -> Iterator[Array]:
         while True:
@@ -124,11 +140,11 @@ class _Entries:
                     f"{reader.remaining} bytes left over", "another serializer wrote this than the header says"
                 )
 
-    def _key(self, entry: Entry, taken: _Taken, item: Item) -> bytes:
+    def _key(self, taken: _Taken, item: Item) -> bytes:
         if taken.parts is None or self._layout is None:
-            return entry.key
+            return taken.entry.key
         map_key = b"" if item.map_key is None else _sized(item.map_key)
-        group = int.from_bytes(entry.key[: self._layout.prefix], "big")
+        group = int.from_bytes(taken.entry.key[: self._layout.prefix], "big")
         parts = taken.parts._replace(map_key=map_key)
         return self._layout.joined(group, parts, ambiguous=self._layout.ambiguous)
 
@@ -136,6 +152,17 @@ class _Entries:
         timed = self._after.timed
         arrays = ((array.time if timed else b"") + _sized(array.data) for array in item.arrays)
         return b"\0" + b"".join(arrays) if self._after.kind == "MAP" else _DELIMITER.join(arrays)
+
+
+def _whole(members: Sequence[_Taken]) -> _Taken:
+    """A map that becomes one value: in one item, its keys and values in turn."""
+    arrays = (
+        array
+        for one in members
+        for value in one.item.arrays
+        for array in (Array(one.item.map_key or b"", value.time), value)
+    )
+    return members[0]._replace(item=Item(None, tuple(arrays)))
 
 
 def _broadcast(reader: ByteReader, apply: Apply) -> bytes:

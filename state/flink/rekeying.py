@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import struct
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 
 from msgspec import Struct
@@ -16,14 +16,15 @@ from compat.state.flink.composite_keys import KeyParts, is_variable, key_layout
 from compat.state.flink.contents import Entry
 from compat.state.flink.converting import batches
 from compat.state.flink.errors import NotWritten
-from compat.state.flink.forms import Convert, Form, Layout, Unconvertible, form_of
+from compat.state.flink.forms import Convert, Form, Unconvertible, form_of
 from compat.state.flink.header_parts import StateKey
 from compat.state.flink.headers import QUEUE
 from compat.state.flink.java_hashes import hash_of
+from compat.state.flink.key_choosing import KeysChosen, KeysEqual, items_of
 from compat.state.flink.keyed_transfer import KeyedSource
-from compat.state.flink.python_states import Apply, Array, Item
+from compat.state.flink.python_states import Apply
 from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
-from compat.state.flink.transcoding import Classes, Constant, Fields, exactly, transcoder, within
+from compat.state.flink.transcoding import Classes, Fields, exactly, transcoder, within
 from compat.state.key_groups import murmur_hash
 
 _HEAD = struct.Struct(">HII")
@@ -32,9 +33,6 @@ _MOST_HELD = 32 << 20
 
 Anew = Callable[[Sequence[bytes]], Iterable[tuple[int, bytes]]]
 """Gives the hash codes and the bytes of the keys that some become, in their order."""
-
-Choose = Callable[[Sequence[bytes]], list[bool]]
-"""Tells of keys whether each is chosen."""
 
 
 class KeyConversion(Struct, frozen=True):
@@ -85,60 +83,7 @@ class KeyConversion(Struct, frozen=True):
 
 def _applied(apply: Apply, keys: Sequence[bytes]) -> list[bytes]:
     """The keys that a function makes of some: one of each."""
-    return [item.arrays[0].data for (item,) in apply(_items(keys))]
-
-
-def _items(keys: Sequence[bytes]) -> list[Item]:
-    return [Item(None, (Array(key, b""),)) for key in keys]
-
-
-class KeysEqual(Struct, frozen=True):
-    """The keys that are one of some ``values``, or whose ``fields`` are all as said. The only field of a row counts
-    as the key: keys of PyFlink are such rows."""
-
-    values: tuple[Constant, ...] = ()
-    fields: Mapping[str, Constant] = {}
-
-    def chooser(self, old: SerializerSnapshot) -> Choose:
-        """What chooses keys. Raises Unconvertible for values that no such key has."""
-        form = form_of(old)
-        alone = form.layout in (Layout.ROW, Layout.ROW_OF_CHANGES) and len(form.parts) == 1
-        inner = form.parts[0] if alone else form
-        values = [_read_back(inner, value) for value in self.values]
-        fields = {name: _read_back(_field(inner, name), value) for name, value in self.fields.items()}
-
-        def chosen(key: bytes) -> bool:
-            read = form.read(ByteReader(key, "a key"))
-            value = read[0] if alone else read
-            found = dict(zip(inner.names, value, strict=True)) if fields else {}
-            return value in values or (bool(fields) and all(found[name] == one for name, one in fields.items()))
-
-        return lambda keys: list(map(chosen, keys))
-
-
-class KeysChosen(Struct, frozen=True):
-    """The keys that a function chooses."""
-
-    apply: Apply
-
-    def chooser(self, old: SerializerSnapshot) -> Choose:
-        """What chooses keys."""
-        return lambda keys: [bool(found) for found in self.apply(_items(keys))]
-
-
-def _field(form: Form, name: str) -> Form:
-    if name not in form.names:
-        raise Unconvertible(f"{form.called} has no field {name}; it has {', '.join(form.names) or 'none'}")
-    return form.parts[form.names.index(name)]
-
-
-def _read_back(form: Form, value: Constant) -> object:
-    """A value as it is read from keys: it has to be one of theirs."""
-    if value is None:
-        return None
-    if form.write is None:
-        raise Unconvertible(f"{form.called} has no values that a recipe can name: name fields, or a function")
-    return form.read(ByteReader(form.write(value), "a value"))
+    return [item.arrays[0].data for (item,) in apply(items_of(keys))]
 
 
 class KeyChange(Struct, frozen=True):

@@ -24,14 +24,26 @@ from compat.comparison import Comparison, compare
 from compat.loader.inputs import LoadOptions
 from compat.migration.migrating import Migrated, Migration, migrate
 from compat.migration.proposing import propose
-from compat.migration.recipe import ConvertKey, ConvertState, DropKeys, Open, Recipe, Step, read_recipe
+from compat.migration.recipe import (
+    ConvertKey,
+    ConvertState,
+    DropKeys,
+    Open,
+    Recipe,
+    RenameOperator,
+    RenameState,
+    Step,
+    read_recipe,
+)
 from compat.savepoint.load import read_names
 from compat.state.flink import read_draft, read_metadata
-from tests.compat.restores.record import Served
+from tests.compat.restores.record import Served, version_of
 
 PAIRS = Path(__file__).parents[2] / "golden" / "migrations" / "pyflink"
 RESULTS = PAIRS.parent / "pyflink_results.jsonl"
 BACKENDS = ("hashmap", "rocksdb")
+OF_1_20 = frozenset({"ttl_disabled", "ttl_enabled"})
+"""Pairs of Flink 1.20, which does not convert the values itself; the others are of 2.3."""
 
 
 def state(**fields: Any) -> ConvertState:
@@ -44,28 +56,37 @@ def through(name: str, **fields: Any) -> ConvertState:
     return state(function=f"functions.py:{name}", **fields)
 
 
-ANSWERS: dict[str, Step] = {
-    "broadcast_type": ConvertState(operator="keep", state="rules", function="functions.py:boxed"),
-    "key_pickled": ConvertKey(operator="keep", function="functions.py:text"),
-    "key_row_shrinks": ConvertKey(operator="keep", single="f0", without=("f1",)),
-    "key_to_pickled": ConvertKey(operator="keep", function="functions.py:paired"),
-    "key_to_text": ConvertKey(operator="keep"),
-    "key_to_tuple": ConvertKey(operator="keep", single="f0", constants={"f1": "eu"}),
-    "keys_dropped": DropKeys(operator="keep", function="functions.py:odd"),
-    "list_to_sum": through("total"),
-    "long_to_pickled": through("boxed"),
-    "map_key_type": state(),
-    "pickled_dict": through("counted"),
-    "pickled_list": through("named"),
-    "pickled_map": through("by_number"),
-    "pickled_to_long": through("number"),
-    "reducing_to_aggregating": through("accumulated"),
-    "row_fields": state(fields={"count": "n"}, constants={"note": "old"}),
-    "ttl_and_type": state(),
-    "ttl_kept": through("number"),
-    "type_and_ttl": state(),
-    "value_to_list": state(),
-    "value_to_map": state(entry="n"),
+ANSWERS: dict[str, tuple[Step, ...]] = {
+    "broadcast_type": (ConvertState(operator="keep", state="rules", function="functions.py:boxed"),),
+    "key_of_window": (
+        ConvertKey(operator="keep", function="functions.py:text"),
+        ConvertState(operator="keep", state="window-contents", function="functions.py:by_text"),
+    ),
+    "key_pickled": (ConvertKey(operator="keep", function="functions.py:text"),),
+    "key_row_shrinks": (ConvertKey(operator="keep", single="f0", without=("f1",)),),
+    "key_to_pickled": (ConvertKey(operator="keep", function="functions.py:paired"),),
+    "key_to_text": (ConvertKey(operator="keep"),),
+    "key_to_tuple": (ConvertKey(operator="keep", single="f0", constants={"f1": "eu"}),),
+    "keys_dropped": (DropKeys(operator="keep", function="functions.py:odd"),),
+    "list_to_sum": (through("total"),),
+    "long_to_pickled": (through("boxed"),),
+    "map_to_value": (through("summed"),),
+    "map_key_type": (state(),),
+    "pickled_dict": (through("counted"),),
+    "pickled_list": (through("named"),),
+    "pickled_map": (through("by_number"),),
+    "pickled_to_long": (through("number"),),
+    "reducing_to_aggregating": (through("accumulated"),),
+    "row_fields": (state(fields={"count": "n"}, constants={"note": "old"}),),
+    "ttl_and_type": (state(),),
+    "state_renamed": (RenameState(operator="keep", state="s", to="total"),),
+    "ttl_disabled": (state(),),
+    "ttl_enabled": (state(),),
+    "ttl_kept": (through("number"),),
+    "type_and_ttl": (state(),),
+    "uid_renamed": (RenameOperator(operator="keep", to="kept"),),
+    "value_to_list": (state(),),
+    "value_to_map": (state(entry="n"),),
 }
 """What a person has to say of each pair."""
 
@@ -91,6 +112,7 @@ def keys(change: Callable[[str], str], *, timers: bool = False) -> Callable[[Rea
 
 TOLD: dict[str, Callable[[Read], Read]] = {
     "broadcast_type": lambda _: {"c.rules.0": "{'k0': {'n': 5}, 'k1': {'n': 6}}"},
+    "key_of_window": lambda before: {label.replace("window.", "window.k"): value for label, value in before.items()},
     "key_pickled": keys(str, timers=True),
     "key_row_shrinks": keys(lambda key: key[len("Row(f0=")]),
     "key_to_pickled": keys(lambda key: f"('k', {key})"),
@@ -101,6 +123,7 @@ TOLD: dict[str, Callable[[Read], Read]] = {
     },
     "list_to_sum": values(lambda value: str(sum(json.loads(value)))),
     "long_to_pickled": values(lambda value: f"{{'n': {value}}}"),
+    "map_to_value": values(lambda value: str(sum(_read(value).values()))),
     "map_key_type": values(lambda value: repr({str(key): str(one) for key, one in _read(value).items()})),
     "pickled_dict": values(lambda value: repr({"count": _read(value)["n"], "unit": "piece"})),
     "pickled_list": values(lambda value: repr([{"n": n, "text": text} for n, text in _read(value)])),
@@ -111,8 +134,12 @@ TOLD: dict[str, Callable[[Read], Read]] = {
         lambda value: value.replace("n=", "count=").replace("last=", "last='")[:-1] + "', note='old')"
     ),
     "ttl_and_type": values(str),
+    "state_renamed": values(str),
+    "ttl_disabled": values(str),
+    "ttl_enabled": values(str),
     "ttl_kept": values(lambda value: str(_read(value)["n"])),
     "type_and_ttl": values(str),
+    "uid_renamed": keys(str, timers=True),
     "value_to_list": values(lambda value: f"[{value}]"),
     "value_to_map": values(lambda value: f"{{'n': {value}}}"),
 }
@@ -125,11 +152,16 @@ def _read(value: str) -> Any:
     return literal_eval(value)
 
 
+def version_of_pair(name: str) -> str:
+    """The minor version of Flink that a pair is of."""
+    return "1.20" if name in OF_1_20 else "2.3"
+
+
 def check_of(name: str, old: str, *, back: bool = False) -> Comparison:
     """The check of a savepoint and the new version of a pair, whose old one tells names; ``back`` is the other way round."""
     versions = [str(PAIRS / name / f"{version}.py") for version in ("old", "new")]
     before, after = reversed(versions) if back else versions
-    return Comparison(old=old, new=after, load=LoadOptions(), names=before)
+    return Comparison(old=old, new=after, load=LoadOptions(flink=version_of_pair(name)), names=before)
 
 
 def proposed(name: str) -> list[Step]:
@@ -146,7 +178,7 @@ def recipe_of(name: str, folder: Path) -> Recipe:
     if functions.exists():
         shutil.copy(functions, folder)
     file = folder / "recipe.yaml"
-    file.write_bytes(msgspec.yaml.encode(Recipe(steps=(ANSWERS[name],))))
+    file.write_bytes(msgspec.yaml.encode(Recipe(steps=ANSWERS[name])))
     return read_recipe(str(file))
 
 
@@ -189,13 +221,13 @@ def read_in_pyflink(name: str, saved: Path, backend: str, told: Read, pyflink: S
 
 def main(python: str, names: Sequence[str]) -> None:
     """Record what PyFlink restored, a line a pair."""
-    known = {}
+    version, known = version_of(python), {}
     if RESULTS.exists():
         known = {record["name"]: record for record in map(json.loads, RESULTS.read_text().splitlines())}
     with ExitStack() as stack:
         pyflink = stack.enter_context(Served(python))
         folder = stack.enter_context(tempfile.TemporaryDirectory())
-        for name in names or sorted(ANSWERS):
+        for name in names or sorted(name for name in ANSWERS if version.startswith(version_of_pair(name))):
             if not (PAIRS / name / "savepoint").exists():
                 left(name, pyflink, folder)
             here = Path(folder, name)
@@ -205,7 +237,12 @@ def main(python: str, names: Sequence[str]) -> None:
             told = TOLD[name](json.loads((PAIRS / name / "before.json").read_text()))
             read = {one: read_in_pyflink(name, here / "out", one, told, pyflink, folder) for one in BACKENDS}
             print(name, [found.items() >= told.items() for found in read.values()], read, flush=True)
-            known[name] = {"name": name, "recipe": msgspec.to_builtins(ANSWERS[name]), "read": read}
+            known[name] = {
+                "name": name,
+                "version": version,
+                "recipe": msgspec.to_builtins(Recipe(steps=ANSWERS[name])),
+                "read": read,
+            }
             lines = (json.dumps(known[one]) for one in sorted(known))
             RESULTS.write_text("\n".join(lines) + "\n")
 

@@ -93,8 +93,16 @@ def test_entries_of_maps_are_given_as_values_or_as_pairs() -> None:
         changed(old, new, lambda key, value: f"{key}{value}", entry)
     with pytest.raises(Unconvertible, match="let the function take and give key and value"):
         changed(old, new, str, entry)
-    with pytest.raises(Unconvertible, match="entries of a map become no single value"):
-        changed(old, (VALUE, LONG), int, entry)
+
+
+def test_a_map_as_a_whole_becomes_a_value_or_a_list() -> None:
+    """The item has its keys and values in turn."""
+    old = Types.MAP(STRING, LONG)
+    whole = Item(None, (array(STRING, "a"), array(LONG, 1), array(STRING, "b"), array(LONG, 2, time=T2)))
+    (total,) = changed((MAP, old), (VALUE, P), dict, whole)
+    assert (read(P, total), total.map_key, total.time) == ([{"a": 1, "b": 2}], None, T2)
+    (names,) = changed((MAP, old), (LIST, STRING), sorted, whole)
+    assert read(STRING, names) == ["a", "b"]
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,18 @@ def test_there_may_be_more_entries_or_fewer() -> None:
     assert anew("LIST", [BYTES], each(lambda _: []), Entry(0, KEY, A)) == []
 
 
+def test_all_entries_of_a_map_become_one_value() -> None:
+    other = b"\5" + w.long(8) + b"\0"
+    entries = [Entry(0, key + w.sized(name), b"\0" + T1 + A) for key in (KEY, other) for name in (b"k", b"l")]
+    conversion = PythonConversion(lambda items: [[item] for item in items], Held("LIST"))
+    value = b",".join((w.sized(b"k"), A, w.sized(b"l"), A))
+    assert anew("MAP", [BYTES, TIMED], conversion, *entries) == [Entry(0, KEY, value), Entry(0, other, value)]
+    meta, layout = metas("MAP", BYTES, BYTES)
+    together = conversion.rewriter(meta, b"", lambda: layout).together
+    assert together is not None
+    assert [together(entry) == together(entries[0]) for entry in entries] == [True, True, False, False]
+
+
 def test_times_come_and_go() -> None:
     comes = PythonConversion(each(upper).apply, Held("LIST", timed=True), now=9)
     assert anew("LIST", [BYTES], comes, Entry(0, KEY, A))[0].value == NOW + w.sized(b"AA")

@@ -16,8 +16,9 @@ from compat.state.flink import NotWritten, Savepoint, entries, read_draft, read_
 from compat.state.flink.contents import Entry
 from compat.state.flink.header_parts import StateKey, TypeNames, keyed_parts
 from compat.state.flink.headers import KIND
+from compat.state.flink.key_choosing import KeysChosen, KeysEqual
 from compat.state.flink.keyed_transfer import KeyedSource
-from compat.state.flink.rekeying import KeyChange, KeyConversion, KeysChosen, KeysEqual, regrouped
+from compat.state.flink.rekeying import KeyChange, KeyConversion, regrouped
 from compat.state.flink.transcoding import Fields, SerializerConversion
 from compat.state.flink.transfer import Transfer, write_states
 from compat.state.flink.writing import write_text

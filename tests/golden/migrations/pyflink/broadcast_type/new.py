@@ -31,12 +31,7 @@ def main():
     source, rules = NumberSequenceSource(1, 1_000_000), NumberSequenceSource(1, 1_000_000)
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
     keyed = numbers.map(slow, Types.LONG()).uid("slow").key_by(lambda n: n % 3, Types.LONG())
-    broadcast = (
-        env.from_source(rules, WatermarkStrategy.no_watermarks(), "rules")
-        .uid("rules")
-        .map(slow, Types.LONG())
-        .broadcast(RULES)
-    )
+    broadcast = env.from_source(rules, WatermarkStrategy.no_watermarks(), "rules").uid("rules").map(slow, Types.LONG()).broadcast(RULES)
     keyed.connect(broadcast).process(Keep(), Types.STRING()).uid("keep").print().uid("out")
     env.execute("job")
 

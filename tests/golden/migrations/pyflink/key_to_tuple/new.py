@@ -29,11 +29,7 @@ def main():
     env.set_parallelism(1)
     source = NumberSequenceSource(1, 1_000_000)
     numbers = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").uid("numbers")
-    keyed = (
-        numbers.map(slow, Types.LONG())
-        .uid("slow")
-        .key_by(lambda n: (n % 3, "eu"), Types.TUPLE([Types.LONG(), Types.STRING()]))
-    )
+    keyed = numbers.map(slow, Types.LONG()).uid("slow").key_by(lambda n: (n % 3, "eu"), Types.TUPLE([Types.LONG(), Types.STRING()]))
     keyed.process(Keep(), Types.STRING()).uid("keep").print().uid("out")
     env.execute("job")
 

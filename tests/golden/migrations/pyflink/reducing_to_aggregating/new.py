@@ -29,9 +29,7 @@ class Mean(AggregateFunction):
 
 class Keep(KeyedProcessFunction):
     def open(self, ctx):
-        self.s = ctx.get_aggregating_state(
-            AggregatingStateDescriptor("s", Mean(), Types.TUPLE([Types.LONG(), Types.LONG()]))
-        )
+        self.s = ctx.get_aggregating_state(AggregatingStateDescriptor("s", Mean(), Types.TUPLE([Types.LONG(), Types.LONG()])))
 
     def process_element(self, n, ctx):
         held = self.s.get()

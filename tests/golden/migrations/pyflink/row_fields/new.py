@@ -15,11 +15,7 @@ def slow(n):
 
 class Keep(KeyedProcessFunction):
     def open(self, ctx):
-        self.s = ctx.get_state(
-            ValueStateDescriptor(
-                "s", Types.ROW_NAMED(["count", "last", "note"], [Types.LONG(), Types.STRING(), Types.STRING()])
-            )
-        )
+        self.s = ctx.get_state(ValueStateDescriptor("s", Types.ROW_NAMED(["count", "last", "note"], [Types.LONG(), Types.STRING(), Types.STRING()])))
 
     def process_element(self, n, ctx):
         held = self.s.value()
