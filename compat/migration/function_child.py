@@ -40,6 +40,7 @@ _NAMED = {"pyflink.common.types": (Row, RowKind, _create_row), "pyflink.common.t
 
 def main(_: Sequence[str]) -> None:
     """Begin, and answer until there is nothing more to do."""
+    sys.dont_write_bytecode = True  # nothing is left beside the user's files
     asked, answers = os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)

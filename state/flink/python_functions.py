@@ -21,6 +21,7 @@ from compat.state.flink.python_values import Unpickle, as_declared, coder_of, de
 from compat.state.flink.snapshot_writing import key_snapshot
 from compat.state.flink.snapshots import read_versioned
 from compat.state.flink.value_writing import as_stored, writer_of
+from compat.state.flink.values import Read, Undecodable
 from compat.state.model.states import StateKind
 from compat.state.types import MapTypeInfo, TypeInformation
 
@@ -84,12 +85,12 @@ def change_of(task: Task, function: Function, pickles: Pickles) -> Change:
 def _of_values(task: OfValues, function: Function, pickles: Pickles) -> Change:
     old, new = task.old, task.new
     before, after = old.of_map(), new.of_map()
-    put = _put(new, pickles)
     if before is not None and after is not None:
-        return _of_entries(coder_of(before.key_type, pickles.load), old, new, function, pickles, drops=task.drops)
+        return _of_entries(before, after, function, pickles, drops=task.drops)
     if old.kind is new.kind is StateKind.LIST:
-        return _of_elements(coder_of(old.parsed, pickles.load), new, function, pickles, drops=task.drops)
+        return _of_elements(old, new, function, pickles, drops=task.drops)
     whole = _whole_list(old, pickles) if before is None else _whole_map(before, pickles)
+    put = _put(new, pickles)
 
     def change(item: Item) -> list[Item]:
         made = _made(function, (whole(item),), drops=task.drops)
@@ -100,7 +101,7 @@ def _of_values(task: OfValues, function: Function, pickles: Pickles) -> Change:
 
 def _whole_list(old: Declared, pickles: Pickles) -> Callable[[Item], Any]:
     """What reads all that a key has in a state that is no map."""
-    read = coder_of(old.parsed, pickles.load)
+    read = _decoder(old.parsed, pickles)
 
     def whole(item: Item) -> Any:
         found = decoded_all(read, (array.data for array in item.arrays))
@@ -115,7 +116,7 @@ def _whole_list(old: Declared, pickles: Pickles) -> Callable[[Item], Any]:
 
 def _whole_map(old: MapTypeInfo, pickles: Pickles) -> Callable[[Item], dict[Any, Any]]:
     """The same of a map, of whose keys and values an item has the bytes in turn."""
-    key, value = coder_of(old.key_type, pickles.load), coder_of(old.value_type, pickles.load)
+    key, value = _decoder(old.key_type, pickles), _decoder(old.value_type, pickles)
 
     def whole(item: Item) -> dict[Any, Any]:
         pairs = zip(item.arrays[::2], item.arrays[1::2], strict=True)
@@ -143,14 +144,15 @@ def _put(new: Declared, pickles: Pickles) -> Callable[[Any, bytes], Iterator[Ite
         if new.kind is StateKind.LIST and not isinstance(made, list | tuple):
             raise Unconvertible(f"{shown(made)} is no list, which a list state is made of")
         elements = made if new.kind is StateKind.LIST else (made,)
-        yield Item(None, tuple(Array(encode(one), time) for one in elements))
+        if elements:  # a list without any is no entry, as behind `clear`
+            yield Item(None, tuple(Array(encode(one), time) for one in elements))
 
     return whole
 
 
-def _of_elements(read: Any, new: Declared, function: Function, pickles: Pickles, *, drops: bool) -> Change:
+def _of_elements(old: Declared, new: Declared, function: Function, pickles: Pickles, *, drops: bool) -> Change:
     """The elements of a list, one by one, which keep the times of their last use."""
-    encode = _encoder(new.parsed, pickles)
+    read, encode = _decoder(old.parsed, pickles), _encoder(new.parsed, pickles)
 
     def change(item: Item) -> list[Item]:
         arrays = []
@@ -163,31 +165,41 @@ def _of_elements(read: Any, new: Declared, function: Function, pickles: Pickles,
     return change
 
 
-def _of_entries(key: Any, old: Declared, new: Declared, function: Function, pickles: Pickles, *, drops: bool) -> Change:
+def _of_entries(
+    before: MapTypeInfo, after: MapTypeInfo, function: Function, pickles: Pickles, *, drops: bool
+) -> Change:
     """The entries of a map: the values, or pairs of key and value for a function that takes two."""
-    before, after = old.of_map(), new.of_map()
-    assert before is not None
-    assert after is not None
-    value, pairs = coder_of(before.value_type, pickles.load), _takes_two(function)
-    if not pairs and before.key_type != after.key_type:
-        raise Unconvertible("the keys of the map have another type: let the function take and give key and value")
-    put_key, put_value = _encoder(after.key_type, pickles), _encoder(after.value_type, pickles)
+    value, put_value = _decoder(before.value_type, pickles), _encoder(after.value_type, pickles)
 
-    def change(item: Item) -> list[Item]:
-        assert item.map_key is not None
+    def of_value(item: Item) -> list[Item]:
         (array,) = item.arrays
-        found = decoded(value, array.data)
-        if not pairs:
-            made = _made(function, (found,), drops=drops)
-            return [] if made is None else [Item(item.map_key, (Array(put_value(made), array.time),))]
-        made = _made(function, (decoded(key, item.map_key), found), drops=drops)
+        made = _made(function, (decoded(value, array.data),), drops=drops)
+        return [] if made is None else [Item(item.map_key, (Array(put_value(made), array.time),))]
+
+    if not _takes_two(function):
+        if before.key_type != after.key_type:
+            raise Unconvertible("the keys of the map have another type: let the function take and give key and value")
+        return of_value
+    key, put_key = _decoder(before.key_type, pickles), _encoder(after.key_type, pickles)
+
+    def of_pair(item: Item) -> list[Item]:
+        (array,) = item.arrays
+        made = _made(function, (decoded(key, item.map_key or b""), decoded(value, array.data)), drops=drops)
         if made is None:
             return []
         if not isinstance(made, list | tuple) or len(made) != 2:
             raise Unconvertible(f"{shown(made)} is no pair of a key and a value")
         return [Item(put_key(made[0]), (Array(put_value(made[1]), array.time),))]
 
-    return change
+    return of_pair
+
+
+def _decoder(type: TypeInformation, pickles: Pickles) -> Read:
+    """What reads values as PyFlink's coder of a type wrote them. Raises Unconvertible for a type that is not known."""
+    try:
+        return coder_of(type, pickles.load)
+    except Undecodable as error:
+        raise Unconvertible(f"{error} cannot be read here") from None
 
 
 def _encoder(type: TypeInformation, pickles: Pickles) -> Callable[[Any], bytes]:

@@ -68,6 +68,7 @@ def test_a_list_as_a_whole_becomes_a_value_and_a_value_a_list() -> None:
     assert (read(LONG, total), total.time) == ([6], T2)
     (parts,) = changed((VALUE, LONG), (LIST, LONG), lambda n: [n, n + 1], item(LONG, 6))
     assert read(LONG, parts) == [6, 7]
+    assert changed((VALUE, LONG), (LIST, LONG), lambda _: [], item(LONG, 6)) == []
     with pytest.raises(Unconvertible, match="6 is no list, which a list state is made of"):
         changed((VALUE, LONG), (LIST, LONG), int, item(LONG, 6))
 
