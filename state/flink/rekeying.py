@@ -142,16 +142,21 @@ class _Rekeying:
                 parts = [self._layouts[entry.state].split(entry.key, path) for entry in batch]
                 becomes = self._becomes(list({part.key for part in parts}))
                 for entry, part in zip(batch, parts, strict=True):
-                    if part.key in becomes:
-                        hashed, key = becomes[part.key]
-                        groups.add(
-                            *self._moved(
-                                entry, part._replace(key=key), number if hashed is None else self._group(hashed)
-                            )
-                        )
-                    else:
-                        name = self._source.names[entry.state]
-                        self._dropped[StateKey(self._source.operator, name, keyed=True)] += 1
+                    self._put(groups, number, entry, part, becomes.get(part.key))
+
+    def _put(
+        self, groups: _Spilled, number: int, entry: Entry, parts: KeyParts, becomes: tuple[int | None, bytes] | None
+    ) -> None:
+        """Put an entry of a key group under what its key becomes; where that is nothing, it goes."""
+        if becomes is None:
+            name = self._source.names[entry.state]
+            self._dropped[StateKey(self._source.operator, name, keyed=True)] += 1
+            return
+        hashed, key = becomes
+        group = number if hashed is None else murmur_hash(hashed) % self._source.max_parallelism
+        ambiguous = self._ambiguous[entry.state]
+        anew = self._layouts[entry.state].joined(group, parts._replace(key=key), ambiguous=ambiguous)
+        groups.add(group, Entry(entry.state, anew, entry.value))
 
     def _becomes(self, keys: list[bytes]) -> dict[bytes, tuple[int | None, bytes]]:
         """The keys that stay, each with what it becomes, and the hash code of that, where it becomes another."""
@@ -160,13 +165,6 @@ class _Rekeying:
         if self._anew is None:
             return {key: (None, key) for key in left}
         return dict(zip(left, self._anew(left), strict=True))
-
-    def _group(self, hashed: int) -> int:
-        return murmur_hash(hashed) % self._source.max_parallelism
-
-    def _moved(self, entry: Entry, parts: KeyParts, group: int) -> tuple[int, Entry]:
-        key = self._layouts[entry.state].joined(group, parts, ambiguous=self._ambiguous[entry.state])
-        return group, Entry(entry.state, key, entry.value)
 
 
 class _Spilled:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from compat.state.flink.errors import SavepointError
 from compat.state.flink.forms import Unconvertible
 from compat.state.flink.python_rules import Declared, by_rules
 from compat.state.flink.python_states import Array, Item
@@ -77,6 +81,16 @@ def test_a_single_value_becomes_an_entry_under_the_key_that_is_said() -> None:
         become((VALUE, LONG), (MAP, new), item)
     with pytest.raises(Unconvertible, match="entries of a map become no single value"):
         become((MAP, new), (VALUE, LONG), item, entry="n")
+
+
+TYPES = st.sampled_from([LONG, INT, STRING, ROW, Types.LIST(STRING), Types.TUPLE([INT, STRING]), Types.BIG_DEC()])
+
+
+@given(TYPES, TYPES, st.binary(max_size=60))
+def test_no_bytes_raise_anything_else(old: TypeInformation, new: TypeInformation, data: bytes) -> None:
+    """A savepoint is of anybody's making."""
+    with suppress(SavepointError, Unconvertible):
+        become((LIST, old), (LIST, new), Item(None, (Array(data, T1),)))
 
 
 def test_types_of_java_alone_are_refused() -> None:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from compat.state.flink.composite_keys import KeyLayout, key_layout
 from compat.state.flink.contents import Entry
@@ -139,6 +142,23 @@ def test_damaged_bytes_are_told(kind: str, within: list[bytes], entry: Entry, to
 def test_a_key_in_a_map_without_a_value_is_refused() -> None:
     with pytest.raises(Unconvertible, match="a key in a map has no value"):
         anew("MAP", [BYTES, BYTES], each(upper), Entry(0, KEY + w.sized(b"k"), b"\1"))
+
+
+@given(
+    st.sampled_from(["LIST", "MAP"]),
+    st.booleans(),
+    st.sampled_from([None, "LIST", "MAP"]),
+    st.binary(max_size=40),
+    st.binary(),
+)
+def test_no_bytes_raise_anything_else(kind: str, timed: bool, becomes: str | None, key: bytes, value: bytes) -> None:
+    """A savepoint is of anybody's making."""
+    within = [BYTES] * (kind == "MAP") + [TIMED if timed else BYTES]
+    conversion = PythonConversion(each(upper).apply, None if becomes is None else Held(becomes))
+    with suppress(SavepointError, Unconvertible):
+        anew(kind, within, conversion, Entry(0, KEY + key, value))
+    with suppress(SavepointError, Unconvertible):
+        broadcast(conversion, value)
 
 
 def broadcast(conversion: PythonConversion, data: bytes) -> bytes:
