@@ -8,6 +8,7 @@ from collections.abc import Set
 from typing import TYPE_CHECKING
 
 from compat.check.findings import Fix
+from compat.state.compatibility import PROCESS, Dialect
 from compat.state.model.operators import Operator
 from compat.state.model.states import State, StateKind, StateScope
 from compat.state.types.composite import ListTypeInfo, MapTypeInfo, RowTypeInfo
@@ -41,6 +42,11 @@ def migrate(check: Check) -> tuple[Fix, ...]:
     if check.old.kind == "snapshot":
         return ()
     return (Fix(text="Or write a savepoint that has its values where NEW looks for them.", code=MIGRATE),)
+
+
+def convert(check: Check, new: State, dialect: Dialect | None) -> tuple[Fix, ...]:
+    """The same where values or keys have to become others: jars say how they write them, and programs for PyFlink."""
+    return migrate(check) if new.serializers is not None or dialect is PROCESS else ()
 
 
 def text_of(value: str | int) -> str:

@@ -388,7 +388,7 @@ def _write_baseline(results: list[Outcomes], path: Path, *, of_jobs: bool) -> in
 
 def _write_recipe(results: list[Outcomes], path: Path) -> None:
     """Write the recipe of the one job that was checked; where none was decided, or several were, say that there is none."""
-    from compat.migration.proposing import propose, written
+    from compat.migration.proposing import perhaps, propose, written
     from compat.migration.recipe import Open
 
     outcomes = (one for result in results for one in result.outcomes)
@@ -400,7 +400,7 @@ def _write_recipe(results: list[Outcomes], path: Path) -> None:
     steps = propose(report)
     try:
         with path.open("x", encoding="utf-8") as file:
-            file.write(written(steps, report.old.name, report.new.name))
+            file.write(written(steps, report.old.name, report.new.name, perhaps(report)))
     except OSError as error:
         raise click.UsageError(f"{path}: the recipe cannot be written: {error.strerror or error}.") from error
     questions = sum(isinstance(one.step, Open) for one in steps)

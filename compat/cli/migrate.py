@@ -46,7 +46,8 @@ def migrate(savepoint: str, new: str, out: str, **options: Any) -> None:
 
     States are renamed, moved to other operators, or dropped by name; classes, fields and constants get the names that they have
     now, and values are written as NEW writes them. OUT is read back, counted and checked against NEW before it is there; jars
-    and SQL restore it here. SAVEPOINT is never changed, and its files stay in use by OUT without --copy.
+    and SQL restore it here. SAVEPOINT is never changed, and its files stay in use by OUT without --copy. Functions that the
+    recipe names run in processes of their own, and alone open what Python pickled.
 
     Exit codes: 0 written, 1 NEW would not restore all of it, 2 refused or undecided; nothing is written then.
 
@@ -168,8 +169,12 @@ def _states(done: Migrated) -> Iterator[str]:
             yield f"{labels[key.operator]}: {key.name} -> {target.name} of {labels[target.operator]}, {entries}"
     for key in transfer.converted:
         yield f"{labels[key.operator]}: {key.name} converted, {_entries(done, key)}"
-    for id in transfer.keys:
-        yield f"{labels[id]}: keys converted"
+    for id, change in transfer.keys.items():
+        if change.conversion is not None:
+            yield f"{labels[id]}: keys converted"
+        if change.dropped is not None:
+            gone = sum(number for key, number in done.dropped.items() if key.operator == id)
+            yield f"{labels[id]}: keys dropped, with {_counted(gone)}"
     for name, now in transfer.types.classes.items():
         yield f"class {name} -> {now}"
     for field, now in transfer.types.fields.items():
@@ -177,7 +182,11 @@ def _states(done: Migrated) -> Iterator[str]:
 
 
 def _entries(done: Migrated, key: StateKey) -> str:
-    number = done.entries.get(key, 0)
+    gone = done.dropped.get(key, 0)
+    return _counted(done.entries.get(key, 0)) + (f", {gone:,} dropped" if gone else "")
+
+
+def _counted(number: int) -> str:
     return f"{number:,} {'entry' if number == 1 else 'entries'}"
 
 

@@ -15,10 +15,17 @@ from compat.compiler.own_code import ROOT
 from compat.loader.descendants import end_all_below
 
 # Our package is imported before a program's own of that name can be found; then its folder is the last that is searched.
-_START = (
+_FIRST = (
     "import sys; root = sys.argv.pop(1); sys.path.insert(0, root); import compat; sys.path.append(sys.path.pop(0)); "
-    "from compat.loader.child import main; main(sys.argv[1:])"
 )
+
+
+def beginning(module: str) -> str:
+    """The program of an interpreter, behind whose arguments stands `ROOT`, that runs ``main`` of a module of ours."""
+    return f"{_FIRST}from {module} import main; main(sys.argv[1:])"
+
+
+_START = beginning("compat.loader.child")
 _WARM_SLOTS = 2
 _warm: list[Interpreter] = []
 

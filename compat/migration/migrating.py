@@ -14,6 +14,7 @@ from compat.check.undecided import Undecided
 from compat.comparison import Comparison, Outcomes, compare
 from compat.loader.inputs import Input, InputKind
 from compat.loader.jvm.warm import WarmJvms
+from compat.migration.functions import Functions
 from compat.migration.new_job import new_job
 from compat.migration.recipe import Recipe
 from compat.migration.resolving import Resolved, resolve
@@ -46,7 +47,8 @@ class Migration(Struct, frozen=True, kw_only=True):
 
 
 class Migrated(Struct, frozen=True):
-    """What was made: the recipe as it was meant, the entries that each state had, the metadata, the outcomes of the check.
+    """What was made: the recipe as it was meant, the entries of each state that were written and those that were let go, the
+    metadata, the outcomes of the check.
 
     ``open`` are accounts of the ledger that the recipe does not name and that NEW does not take. ``passed`` says that there is
     nothing of the sort, ``kept`` that OUT is there.
@@ -54,6 +56,7 @@ class Migrated(Struct, frozen=True):
 
     resolved: Resolved
     entries: Mapping[StateKey, int]
+    dropped: Mapping[StateKey, int]
     made: Remapped
     outcomes: Outcomes
     open: tuple[Account, ...]
@@ -71,7 +74,8 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
     with ExitStack() as stack:
         jvms = jvms or stack.enter_context(WarmJvms())
         new = new_job(migration.check, recipe, migration.old, jvms, stack) if recipe.converts else None
-        resolved = resolve(recipe, savepoint, migration.names, new)
+        functions = Functions(migration.check.load, stack)
+        resolved = resolve(recipe, savepoint, migration.names, functions, new)
         making = stack.enter_context(unfinished(migration.check.old))
         written = write_states(savepoint, resolved.transfer, making.folder)
         _require_all_met(resolved.transfer, written)
@@ -86,7 +90,9 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
         passed = not still and all(_passes(one, migration.allow_unknown) for one in outcomes.outcomes)
         if passed and migration.keep:
             making.finish()
-        return Migrated(resolved, written.entries, made, outcomes, still, passed, passed and migration.keep)
+        return Migrated(
+            resolved, written.entries, written.dropped, made, outcomes, still, passed, passed and migration.keep
+        )
 
 
 def _of(check: Comparison, making: Unfinished, names: Names) -> Comparison:

@@ -9,10 +9,11 @@ import msgspec
 from msgspec import Struct
 
 from compat.check.findings import Account, Fate, FieldHeir, Finding, KeyHeir, Level, Report, RowHeir, StateHeir
+from compat.check.states import key_type_of
 from compat.escaping import visible
+from compat.migration.python_proposals import conversions, key_conversions, of_pickles
 from compat.migration.recipe import (
     FORMAT,
-    ConvertKey,
     ConvertState,
     DropOperator,
     DropState,
@@ -25,7 +26,7 @@ from compat.migration.recipe import (
 )
 from compat.state.flink.transcoding import Constant, SerializerConversion
 from compat.state.model.operators import Operator
-from compat.state.model.states import StateKind, StateScope
+from compat.state.model.states import State, StateKind, StateScope
 
 _FINE = (Fate.RESTORED, Fate.MIGRATED, Fate.EMPTY)
 
@@ -43,12 +44,18 @@ def propose(report: Report) -> tuple[Proposal, ...]:
     return tuple(_Proposing(report).run())
 
 
+def perhaps(report: Report) -> tuple[Proposal, ...]:
+    """Steps that nobody knows to be needed: what was pickled is restored, whatever objects NEW's code takes."""
+    return tuple(_Proposing(report).pickled())
+
+
 class _Proposing:
     def __init__(self, report: Report) -> None:
         self._report = report
         self._names = Counter(operator.name for operator in report.old.operators)
         self._heirs: dict[tuple[str, str | None], tuple[Finding, StateHeir]] = {}
         self._of_fields: set[tuple[str, str | None]] = set()
+        self._apart: set[tuple[str, str | None]] = set()
         for finding in report.findings:
             for heir in finding.heirs:
                 if finding.old is not None and isinstance(heir, StateHeir):
@@ -73,11 +80,27 @@ class _Proposing:
                 continue
             reason = self._reason(account)
             if account.new is None or account.fate is Fate.WRONG_HANDS or _as_a_whole(account, reason):
-                asked |= {(account.old.id, one.name) for one in account.old.states or ()} | {(account.old.id, None)}
+                self._apart |= self._besides_keys(account, reason)
+                states = {(account.old.id, one.name) for one in account.old.states or ()} - self._apart
+                asked |= states | {(account.old.id, None)}
                 yield self._of_operator(account, reason)
             else:
                 asked.add((account.old.id, state))
                 yield self._of_state(account, reason)
+
+    def pickled(self) -> Iterator[Proposal]:
+        """States that hold pickles before and after, with the step that has a function open them."""
+        for account in self._report.accounts:
+            now = _becomes(account)
+            if (
+                account.state is not None
+                and now is not None
+                and account.fate in _FINE
+                and of_pickles(account.state, now)
+            ):
+                told = f"The state {account.state.name!r} of {account.old.label} is pickled"
+                for step in conversions(self._called(account.old), account.state, now):
+                    yield Proposal(step, f"{told}. Where NEW's code takes other objects:")
 
     def _fields(self) -> Iterator[Proposal]:
         """Fields that are gone, with the new ones that they may be; each once, whatever states have values of the class."""
@@ -145,7 +168,8 @@ class _Proposing:
             return Proposal(asked, _said(reason), (guess, drop))
         if reason is not None and any(isinstance(heir, KeyHeir) for heir in reason.heirs):
             asked = Open(operator=called, question="Can its keys be converted, or may all of its state go?")
-            return Proposal(asked, _said(reason), (ConvertKey(operator=called), drop))
+            types = (None if one is None else key_type_of(one) for one in (account.old, account.new))
+            return Proposal(asked, _said(reason), (*key_conversions(called, *types), drop))
         question = "Which operator of NEW has its state now, or may it go?" if gone else "May all of its state go?"
         told = f"{account.old.label}: {account.gap or account.fate.value}." if reason is None or gone else _said(reason)
         return Proposal(Open(operator=called, question=question), told, (drop,))
@@ -163,15 +187,26 @@ class _Proposing:
             instead = (RenameState(operator=called, state=name, to=heir.state), drop)
             return Proposal(Open(operator=called, state=name, question=question), _said(finding), instead)
         told = f"{account.gap or account.fate.value}." if reason is None else _said(reason)
-        if _another_type(account):
+        now = _becomes(account)
+        if account.state is not None and now is not None:
             asked = Open(operator=called, state=name, question="Can its values be converted, or may it go?")
-            return Proposal(asked, told, (ConvertState(operator=called, state=name), drop))
+            return Proposal(asked, told, (*conversions(called, account.state, now), drop))
         return Proposal(Open(operator=called, state=name, question="May it go?"), told, (drop,))
+
+    def _besides_keys(self, account: Account, reason: Finding | None) -> set[tuple[str, str | None]]:
+        """The states of an operator under other keys whose values have another type, too."""
+        if reason is None or account.new is None or not any(isinstance(heir, KeyHeir) for heir in reason.heirs):
+            return set()
+        now = {state.name: state.type for state in account.new.states or ()}
+        states = (one for one in account.old.states or () if None not in (one.type, now.get(one.name)))
+        return {(account.old.id, one.name) for one in states if one.type != now[one.name]}
 
     def _reason(self, account: Account) -> Finding | None:
         """The worst finding about the account's operator, or else about its state: what is wrong with all of it comes first."""
-        name = None if account.state is None else account.state.name
-        found = [one for one in self._report.findings if one.old is not None and one.old.id == account.old.id]
+        id, name = account.old.id, None if account.state is None else account.state.name
+        found = [one for one in self._report.findings if one.old is not None and one.old.id == id]
+        if (id, name) in self._apart:
+            return next((one for one in found if one.state == name), None)
         whole = (one for one in found if one.state is None and one.level is Level.ERROR)
         return next(whole, None) or next((one for one in found if one.state in (name, None)), None)
 
@@ -188,18 +223,20 @@ def _as_a_whole(account: Account, reason: Finding | None) -> bool:
     return nameless or (reason is not None and reason.state is None)
 
 
-def _another_type(account: Account) -> bool:
-    """Whether NEW has the state, with other values or as another kind, and both say how they write them."""
+def _becomes(account: Account) -> State | None:
+    """The state as NEW has it, with other values or as another kind, where both say how they write them."""
     old = account.state
     if account.new is None or old is None or old.kind in _UNCONVERTED:
-        return False
-    return any(
-        one.name == old.name
+        return None
+    found = (
+        one
+        for one in account.new.states or ()
+        if one.name == old.name
         and one.kind not in _UNCONVERTED
         and (one.scope is StateScope.KEYED) is (old.scope is StateScope.KEYED)
-        and (one.serializers is not None or (None not in (one.type, old.type) and one.kind is old.kind))
-        for one in account.new.states or ()
+        and (one.serializers is not None or None not in (one.type, old.type))
     )
+    return next(found, None)
 
 
 _UNCONVERTED = (StateKind.TIMERS, StateKind.COORDINATOR)
@@ -222,8 +259,11 @@ def _said(finding: Finding) -> str:
     return f"{finding.rule}: {finding.title}."
 
 
-def written(proposals: Iterable[Proposal], old: str, new: str) -> str:
-    """The recipe as a file: each step behind the reason for it, and behind a question the steps that could answer it."""
+def written(proposals: Iterable[Proposal], old: str, new: str, others: Iterable[Proposal] = ()) -> str:
+    """The recipe as a file: each step behind the reason for it, and behind a question the steps that could answer it.
+
+    ``others`` are comments.
+    """
     lines = [
         f"# What becomes of the state of {visible(old)} that {visible(new)} cannot restore as it is.",
         "# Read each step; put a step in the place of each question. Then:",
@@ -237,10 +277,11 @@ def written(proposals: Iterable[Proposal], old: str, new: str) -> str:
         lines.append(f"  # {visible(one.because)}")
         lines += [f"  #   {line}" for step in one.instead for line in _lines(step)]
         lines += [f"  {line}" for line in _lines(one.step)]
+    for one in others:
+        lines += [f"  # {visible(one.because)}", *(f"  #   {line}" for line in _lines(one.step))]
     return "\n".join(lines) + "\n"
 
 
 def _lines(step: Step) -> list[str]:
-    """The lines of a step, as an entry of a list; fields without a value are left out."""
-    fields = {name: value for name, value in msgspec.to_builtins(step).items() if value is not None}
-    return msgspec.yaml.encode([fields]).decode().rstrip("\n").split("\n")
+    """The lines of a step, as an entry of a list."""
+    return msgspec.yaml.encode([step]).decode().rstrip("\n").split("\n")

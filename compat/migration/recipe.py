@@ -12,11 +12,13 @@ All names are those of the savepoint, and all steps are done at once: nothing is
 
 from __future__ import annotations
 
+import os
 from difflib import get_close_matches
 from typing import get_args
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from compat.savepoint.operators import RequestError
 from compat.state.safe_open import open_regular
@@ -25,7 +27,7 @@ FORMAT = 1
 LARGEST_RECIPE = 1 << 20
 
 
-class _Step(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, tag_field="step"):
+class _Step(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True, tag_field="step"):
     """One step; the file says which by its field ``step``."""
 
 
@@ -91,6 +93,9 @@ class ConvertState(_Step, frozen=True, kw_only=True, tag="convert-state"):
     ``without`` fields of OLD that go. Where only one of both is a record, ``single`` is its field that the other is. Values and
     lists become one another where they can, and single values entries of maps:
     ``entry`` is their key there. Where NEW has a time to live and OLD had none, the values were last used now.
+
+    Of states of PyFlink, ``function`` may be what gives the values, as ``FILE.py:NAME``; with ``drops`` those go for which it
+    gives None.
     """
 
     operator: str
@@ -100,13 +105,15 @@ class ConvertState(_Step, frozen=True, kw_only=True, tag="convert-state"):
     without: tuple[str, ...] = ()
     single: str | None = None
     entry: bool | int | float | str | None = None
+    function: str | None = None
+    drops: bool = False
 
 
 class ConvertKey(_Step, frozen=True, kw_only=True, tag="convert-key"):
     """The keys of an operator as NEW's serializer writes them, each in the key group where NEW looks for it.
 
-    ``fields``, ``constants``, ``without`` and ``single`` are those of `ConvertState`. Two keys that would become one are an
-    error.
+    ``fields``, ``constants``, ``without``, ``single`` and ``function`` are those of `ConvertState`. Two keys that would become
+    one are an error.
     """
 
     operator: str
@@ -114,6 +121,17 @@ class ConvertKey(_Step, frozen=True, kw_only=True, tag="convert-key"):
     constants: dict[str, bool | int | float | str | None] = {}
     without: tuple[str, ...] = ()
     single: str | None = None
+    function: str | None = None
+
+
+class DropKeys(_Step, frozen=True, kw_only=True, tag="drop-keys"):
+    """Keys of an operator that go, with all their state and timers: those of a list, those with such fields, or those for which
+    a function gives true. The keys are those of OLD."""
+
+    operator: str
+    keys: tuple[bool | int | float | str, ...] = ()
+    fields: dict[str, bool | int | float | str | None] = {}
+    function: str | None = None
 
 
 class Open(_Step, frozen=True, kw_only=True, tag="open"):
@@ -134,6 +152,7 @@ Step = (
     | RenameField
     | ConvertState
     | ConvertKey
+    | DropKeys
     | Open
 )
 STEPS: tuple[type[_Step], ...] = get_args(Step)
@@ -173,7 +192,17 @@ def read_recipe(path: str) -> Recipe:
         raise RequestError(f"{path}: this is no YAML: {str(error).splitlines()[0]}.") from error
     if recipe.format != FORMAT:
         raise RequestError(f"{path}: recipes of format {recipe.format} are not known here, only those of {FORMAT}.")
-    return recipe
+    return replace(recipe, steps=tuple(_placed(step, os.path.dirname(path)) for step in recipe.steps))
+
+
+def _placed(step: Step, folder: str) -> Step:
+    """A step whose function is in a file beside the recipe, by its path. Raises RequestError for one that names no function."""
+    if not isinstance(step, ConvertState | ConvertKey | DropKeys) or step.function is None:
+        return step
+    file, _, name = step.function.rpartition(":")
+    if not file or not name.isidentifier():
+        raise RequestError(f"A function is named by its file and its name, FILE.py:NAME; this is {step.function!r}.")
+    return replace(step, function=f"{os.path.join(folder, file)}:{name}")
 
 
 def _wrong(told: str, data: bytes) -> str:

@@ -6,11 +6,15 @@ import time
 from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from compat.migration.functions import Functions
 from compat.migration.new_job import NewJob
+from compat.migration.python_states import conversion_of, declared_key, key_conversion_of, stored_key
 from compat.migration.recipe import (
     ConvertKey,
     ConvertState,
+    DropKeys,
     DropOperator,
     DropState,
     MoveState,
@@ -25,17 +29,19 @@ from compat.migration.telling import declared, key_serializer
 from compat.savepoint.names import Names
 from compat.savepoint.operators import Operators, RequestError, new_id
 from compat.state.flink import NewId, OperatorState, Savepoint
+from compat.state.flink.entry_conversion import Conversion
+from compat.state.flink.forms import Unconvertible
 from compat.state.flink.header_parts import Field, StateKey, TypeNames
 from compat.state.flink.headers import KIND, MODE
-from compat.state.flink.python_forms import PythonConversion
-from compat.state.flink.rekeying import KeyConversion
+from compat.state.flink.key_choosing import KeysChosen, KeysEqual
+from compat.state.flink.keyed_transfer import key_serializer_of
+from compat.state.flink.python_functions import OfChoice
+from compat.state.flink.rekeying import KeyChange, KeyConversion
 from compat.state.flink.state_entries import StoredState, stored_states
-from compat.state.flink.transcoding import Conversion, Fields, SerializerConversion
+from compat.state.flink.transcoding import Fields, SerializerConversion
 from compat.state.flink.transfer import StateTarget, Transfer
-from compat.state.model.states import State, StateKind, StateScope
+from compat.state.model.states import State, StateScope
 from compat.state.names import PYTHON_PREFIX
-from compat.state.types import ListTypeInfo, TypeInformation
-from compat.state.types.spelling import parse_type
 
 
 class Resolved(Struct, frozen=True):
@@ -45,14 +51,20 @@ class Resolved(Struct, frozen=True):
     labels: dict[str, str]
 
 
-def resolve(recipe: Recipe, savepoint: Savepoint, names: Names, new: NewJob | None = None) -> Resolved:
+def resolve(
+    recipe: Recipe,
+    savepoint: Savepoint,
+    names: Names,
+    functions: Functions,
+    new: NewJob | None = None,
+) -> Resolved:
     """What a recipe means for a savepoint. Raises RequestError for what is open, not there, or said twice.
 
-    Only steps that convert something look at ``new``.
+    Only steps that convert something look at ``new``, and start what they name of ``functions``.
     """
     if recipe.questions:
         raise RequestError(_open(recipe.questions))
-    resolving = _Resolving(savepoint, names, new)
+    resolving = _Resolving(savepoint, names, functions, new)
     # What a state and its operator are called in NEW is known once all other steps are.
     for step in sorted(recipe.steps, key=lambda one: isinstance(one, ConvertState | ConvertKey)):
         match step:
@@ -70,6 +82,8 @@ def resolve(recipe: Recipe, savepoint: Savepoint, names: Names, new: NewJob | No
                 resolving.convert(step)
             case ConvertKey():
                 resolving.convert_key(step)
+            case DropKeys():
+                resolving.drop_keys(step)
     return resolving.result()
 
 
@@ -84,7 +98,8 @@ def _where(one: Open) -> str:
 
 
 class _Resolving:
-    def __init__(self, savepoint: Savepoint, names: Names, new: NewJob | None) -> None:
+    def __init__(self, savepoint: Savepoint, names: Names, functions: Functions, new: NewJob | None) -> None:
+        self._functions = functions
         self._new = None if new is None else new.program
         self._classes_of_new = None if new is None else new.classes
         self._operators = Operators(savepoint, names)
@@ -101,7 +116,7 @@ class _Resolving:
         self._classes: dict[str, str] = {}
         self._fields: dict[Field, str] = {}
         self._converted: dict[StateKey, Conversion] = {}
-        self._keys: dict[str, KeyConversion] = {}
+        self._keys: dict[str, KeyChange] = {}
         self._now = time.time_ns() // 1_000_000
 
     def result(self) -> Resolved:
@@ -174,50 +189,84 @@ class _Resolving:
             key = StateKey(operator.id, state.name, state.kind.keyed)
             try:
                 if key in self._converted:
-                    raise _NotTold("the recipe has two steps for that")
-                self._converted[key] = self._conversion(key, step)
-            except _NotTold as error:
+                    raise Unconvertible("the recipe has two steps for that")
+                self._converted[key] = self._conversion(state, key, step)
+            except Unconvertible as error:
                 label = self._operators.label(operator)
                 raise RequestError(
                     f"The values of the state {step.state!r} of {label} cannot be converted: {error}."
                 ) from None
 
-    def _conversion(self, key: StateKey, step: ConvertState) -> Conversion:
-        """What becomes of a state's values. Raises _NotTold where OLD or NEW does not say how it writes them."""
+    def _conversion(self, state: StoredState, key: StateKey, step: ConvertState) -> Conversion:
+        """What becomes of a state's values. Raises Unconvertible where OLD or NEW does not say how it writes them."""
         becomes = self._transfer().becomes(key)
         if becomes is None:
-            raise _NotTold("another step drops it")
+            raise Unconvertible("another step drops it")
+        _require_one_way(step)
         after = declared(becomes, self._new)
         fields = _fields(step)
-        if not key.name.startswith(PYTHON_PREFIX):
-            serializer = None if after is None or after.serializers is None else after.serializers.value
-            if after is None or serializer is None:
-                raise _NotTold(
-                    f"NEW does not tell how it writes {becomes.name!r} of operator {becomes.operator}; jars do"
-                )
-            return SerializerConversion(
-                serializer, fields, _options(after), self._now, step.entry, self._classes_of_new
+        if key.name.startswith(PYTHON_PREFIX):
+            before = declared(key, self._names.program)
+            return conversion_of(state, before, after, step, fields, self._functions, self._now)
+        if step.function is not None:
+            raise Unconvertible("a function is given values of PyFlink's process mode")
+        serializer = None if after is None or after.serializers is None else after.serializers.value
+        if after is None or serializer is None:
+            raise Unconvertible(
+                f"NEW does not tell how it writes {becomes.name!r} of operator {becomes.operator}; jars do"
             )
-        before = declared(key, self._names.program)
-        old, now = _type_of(before), _type_of(after)
-        if old is None:
-            raise _NotTold("to Flink it is bytes: name the program that wrote it, with its types (--names OLD.py)")
-        if now is None or before is None or after is None or before.kind is not after.kind:
-            raise _NotTold("NEW does not declare its type, or another kind of state")
-        return PythonConversion(old, now, fields)
+        return SerializerConversion(serializer, fields, _options(after), self._now, step.entry, self._classes_of_new)
 
     def convert_key(self, step: ConvertKey) -> None:
-        operator = self._operators.one(step.operator)
+        operator, change = self._keyed(step)
         label = self._operators.label(operator)
-        if operator.id in self._keys:
+        if change.conversion is not None:
             raise RequestError(f"The recipe says twice what becomes of the keys of {label}.")
-        if not any(state.kind.keyed for state in self._stored.get(operator.id, ())):
-            raise RequestError(f"{label} has no state of keys.")
+        try:
+            conversion = self._key_conversion(operator, step)
+        except Unconvertible as error:
+            raise RequestError(f"The keys of {label} cannot be converted: {error}.") from None
+        self._keys[operator.id] = replace(change, conversion=conversion)
+
+    def _key_conversion(self, operator: OperatorState, step: ConvertKey) -> KeyConversion:
+        _require_one_way(step)
         becomes = self._ids.get(operator.id, NewId(operator.id)).id
-        serializer = key_serializer(becomes, self._new)
-        if serializer is None:
-            raise RequestError(f"NEW does not tell how it writes the keys of {label}; jars do.")
-        self._keys[operator.id] = KeyConversion(serializer, _fields(step), self._classes_of_new)
+        serializer, new = key_serializer(becomes, self._new), declared_key(becomes, self._new)
+        there = key_serializer_of(self._savepoint, operator)
+        if serializer is not None and step.function is None:
+            return KeyConversion(serializer, _fields(step), self._classes_of_new)
+        old = declared_key(operator.id, self._names.program) or self._stored_key(operator)
+        if serializer is not None or new is None or old is None or there is None:
+            raise Unconvertible("NEW does not tell how it writes them; jars do, and programs in Python")
+        return key_conversion_of(there, old, new, step, _fields(step), self._functions)
+
+    def drop_keys(self, step: DropKeys) -> None:
+        operator, change = self._keyed(step)
+        label = self._operators.label(operator)
+        if change.dropped is not None:
+            raise RequestError(f"The recipe says twice which keys of {label} go.")
+        if sum(map(bool, (step.keys, step.fields, step.function))) != 1:
+            raise RequestError(f"Say which keys of {label} go: by keys, by fields, or by a function.")
+        there = key_serializer_of(self._savepoint, operator)
+        if there is None:
+            raise RequestError(f"{label} has no keys that are read here.")
+        dropped: KeysEqual | KeysChosen = KeysEqual(step.keys, step.fields)
+        if step.function is not None:
+            type = declared_key(operator.id, self._names.program) or self._stored_key(operator)
+            dropped = KeysChosen(self._functions.applying(step.function, OfChoice(there, type)))
+        self._keys[operator.id] = replace(change, dropped=dropped)
+
+    def _keyed(self, step: ConvertKey | DropKeys) -> tuple[OperatorState, KeyChange]:
+        """The operator that a step about keys names, and what another step says of them."""
+        operator = self._operators.one(step.operator)
+        if not any(state.kind.keyed for state in self._stored.get(operator.id, ())):
+            raise RequestError(f"{self._operators.label(operator)} has no state of keys.")
+        return operator, self._keys.get(operator.id, KeyChange())
+
+    def _stored_key(self, operator: OperatorState) -> str | None:
+        """The type of an operator's keys, if they are such as those of PyFlink."""
+        keyed = (state for state in self._stored[operator.id] if state.kind.keyed and state.key_type is not None)
+        return next((stored_key(state) for state in keyed), None)
 
     def _once(self, operator: OperatorState) -> OperatorState:
         if operator.id in self._ids or operator.id in self._dropped:
@@ -234,8 +283,13 @@ class _Resolving:
         yield from found
 
 
-class _NotTold(Exception):
-    """Why the values of a state cannot be converted."""
+def _require_one_way(step: ConvertState | ConvertKey) -> None:
+    """Raise Unconvertible where a step has a function and says something besides: one of both would not be done."""
+    by_fields = _fields(step) != Fields() or (isinstance(step, ConvertState) and step.entry is not None)
+    if step.function is not None and by_fields:
+        raise Unconvertible("a function gives all of a value: take out fields, constants, without, single and entry")
+    if isinstance(step, ConvertState) and step.drops and step.function is None:
+        raise Unconvertible("`drops` is about what a function gives: name one")
 
 
 def _fields(step: ConvertState | ConvertKey) -> Fields:
@@ -253,13 +307,3 @@ _MODES = {
 def _options(state: State) -> dict[str, str]:
     """What a header says of the kind of a state, as NEW has it."""
     return {KIND: state.kind.value.upper()} if state.scope is StateScope.KEYED else {MODE: _MODES[state.scope]}
-
-
-def _type_of(state: State | None) -> TypeInformation | None:
-    """The type of what a state holds one by one: of a list its elements. None where nobody declares it."""
-    type = None if state is None or state.type is None else parse_type(state.type)
-    return (
-        type.element_type
-        if state is not None and state.kind is StateKind.LIST and isinstance(type, ListTypeInfo)
-        else type
-    )

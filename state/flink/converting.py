@@ -2,87 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import ParamSpec, TypeVar
 
-from compat.state.flink.binary import ByteReader
-from compat.state.flink.composite_keys import KeyLayout
 from compat.state.flink.contents import Entry
+from compat.state.flink.entry_conversion import Conversion, Layouts, Rewrite
 from compat.state.flink.errors import NotWritten
-from compat.state.flink.forms import Unconvertible
+from compat.state.flink.forms import Convert, Unconvertible
 from compat.state.flink.headers import StateMeta
 from compat.state.flink.savepoint import Savepoint
-from compat.state.flink.transcoding import Conversion, Convert, Transcode
+
+Given = ParamSpec("Given")
+Gives = TypeVar("Gives")
 
 _MOST_ENTRIES = 1 << 12
 _MOST_BYTES = 4 << 20
 
 
-class Rewrite(NamedTuple):
-    """What writes the values of a state anew, and the keys of its entries, where these change; and where two keys can become
-    one, the one value of the two that they had."""
-
-    values: Convert
-    key: Callable[[bytes], bytes] | None = None
-    merge: Callable[[bytes, bytes], bytes] | None = None
-
-
 def rewrite(
-    savepoint: Savepoint,
-    conversion: Conversion,
-    meta: StateMeta,
-    serializer: bytes,
-    layout: Callable[[], KeyLayout] | None,
+    savepoint: Savepoint, conversion: Conversion, meta: StateMeta, serializer: bytes, layout: Layouts
 ) -> Rewrite:
-    """How a state is written anew; ``layout`` gives that of the keys of its entries, where it has some.
+    """How the entries of a keyed state are written anew. Raises NotWritten, as its function does, for what cannot be."""
+    made = _told(savepoint, meta, conversion.rewriter)(meta, serializer, layout)
+    return made._replace(anew=_told(savepoint, meta, made.anew))
 
-    Raises NotWritten, as its functions do, for what cannot be converted.
-    """
-    try:
-        convert, map_keys = conversion.converter(meta, serializer), conversion.map_keys(meta)
-        key = None if map_keys is None or layout is None else _key(layout(), map_keys.convert, savepoint.path)
-    except Unconvertible as error:
-        raise _refused(savepoint, meta.name, error) from None
 
-    def told(values: Sequence[bytes]) -> list[bytes]:
+def rewrite_elements(savepoint: Savepoint, conversion: Conversion, meta: StateMeta, serializer: bytes) -> Convert:
+    """The same of the elements of a state that is no key's."""
+    return _told(savepoint, meta, _told(savepoint, meta, conversion.converter)(meta, serializer))
+
+
+def _told(savepoint: Savepoint, meta: StateMeta, convert: Callable[Given, Gives]) -> Callable[Given, Gives]:
+    """The same with errors that tell of the state."""
+
+    def told(*given: Given.args, **named: Given.kwargs) -> Gives:
         try:
-            return convert(values)
+            return convert(*given, **named)
         except Unconvertible as error:
-            raise _refused(savepoint, meta.name, error) from None
+            raise NotWritten(
+                f"the values of the state `{meta.name}` cannot be converted",
+                path=savepoint.path,
+                why=str(error),
+                advice="Say in the recipe what becomes of them, by fields, constants or a function; or drop the state.",
+            ) from None
 
-    return Rewrite(told, key, None if map_keys is None else map_keys.merge)
-
-
-def _key(layout: KeyLayout, map_keys: Transcode, path: str) -> Callable[[bytes], bytes]:
-    """What gives the key of an entry with another key in its map."""
-
-    def anew(key: bytes) -> bytes:
-        parts = layout.split(key, path)
-        group = int.from_bytes(key[: layout.prefix], "big")
-        found = map_keys(ByteReader(parts.map_key, path))
-        return layout.joined(group, parts._replace(map_key=found), ambiguous=layout.ambiguous)
-
-    return anew
+    return told
 
 
-def batches(found: Iterable[Entry]) -> Iterator[list[Entry]]:
-    """All entries, some at a time: so many that a JVM is not asked for each, and so few that they fit into the memory."""
+def batches(found: Iterable[Entry], together: Callable[[Entry], object] | None = None) -> Iterator[list[Entry]]:
+    """All entries, some at a time: so many that a JVM is not asked for each, and so few that they fit into the memory.
+
+    Those behind one another for which ``together`` is equal are in one.
+    """
     batch: list[Entry] = []
     size = 0
     for entry in found:
-        batch.append(entry)
-        size += len(entry.key) + len(entry.value)
-        if len(batch) == _MOST_ENTRIES or size >= _MOST_BYTES:
+        full = len(batch) >= _MOST_ENTRIES or size >= _MOST_BYTES
+        if full and (together is None or together(entry) != together(batch[-1])):
             yield batch
             batch, size = [], 0
+        batch.append(entry)
+        size += len(entry.key) + len(entry.value)
     if batch:
         yield batch
-
-
-def _refused(savepoint: Savepoint, name: str, error: Unconvertible) -> NotWritten:
-    return NotWritten(
-        f"the values of the state `{name}` cannot be converted",
-        path=savepoint.path,
-        why=str(error),
-        advice="Say in the recipe what becomes of them: fields, constants and without; or drop the state.",
-    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from enum import Enum
@@ -26,9 +26,16 @@ from compat.state.time import Instant
 
 Write = Callable[[Any], bytes]
 
+Convert = Callable[[Sequence[bytes]], list[bytes]]
+"""Gives values as NEW writes them, in their order."""
+
+Transcode = Callable[[ByteReader], bytes]
+"""Reads one value as OLD wrote it and gives it as NEW writes it."""
+
 _BASE = "org.apache.flink.api.common.typeutils.base."
 _RUNTIME = "org.apache.flink.api.java.typeutils.runtime."
 _EPOCH = datetime(1970, 1, 1)
+_LONGEST_SHOWN = 120
 
 
 class Unconvertible(Exception):
@@ -210,7 +217,13 @@ def _short(snapshot: SerializerSnapshot) -> str:
 
 def unfit(value: Any, wanted: str) -> NoReturn:
     """Raise Unconvertible for a value that is not what is wanted."""
-    raise Unconvertible(f"{value!r} is not {wanted}")
+    raise Unconvertible(f"{shown(value)} is not {wanted}")
+
+
+def shown(value: Any) -> str:
+    """A value for messages, cut where it is long."""
+    told = repr(value)
+    return told if len(told) <= _LONGEST_SHOWN else f"{told[:_LONGEST_SHOWN]}…"
 
 
 def whole(layout: str, least: int, most: int) -> Write:

@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.composite_keys import key_layout
 from compat.state.flink.contents import Entry, Place, framed, places, stream_entries
-from compat.state.flink.converting import Rewrite, batches, rewrite
+from compat.state.flink.converting import batches, rewrite
+from compat.state.flink.entry_conversion import Conversion, Rewrite
 from compat.state.flink.errors import NotWritten
 from compat.state.flink.handles import KeyGroupRange, KeyGroups, RelativeFile
 from compat.state.flink.header_parts import HeaderParts, StateKey, TypeNames, keyed_header, keyed_parts
@@ -25,7 +26,9 @@ from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
 from compat.state.flink.snapshots import read_versioned
 from compat.state.flink.states import HeaderReader
 from compat.state.flink.stream_readers import StreamReader, pieces
-from compat.state.flink.transcoding import Conversion
+
+_LAYOUT_BYTES = 4
+"""The bytes before a snapshot in a header, which say how it is laid out."""
 
 
 class KeyedSource(Struct, frozen=True):
@@ -91,6 +94,16 @@ class Taken(NamedTuple):
     names: Mapping[str, str]
 
 
+def key_serializer_of(savepoint: Savepoint, operator: OperatorState) -> bytes | None:
+    """The snapshot of the serializer of an operator's keys, as `writeVersionedSnapshot` gave it; None without one."""
+    headers = HeaderReader(savepoint)
+    for subtask in operator.subtasks:
+        if isinstance(subtask.managed_keyed, KeyGroups):
+            written = headers.written(subtask.managed_keyed)
+            return keyed_parts(written, savepoint.path, TypeNames(), {}).key_serializer[_LAYOUT_BYTES:]
+    return None
+
+
 def keyed_source(
     headers: HeaderReader,
     operator: OperatorState,
@@ -136,8 +149,11 @@ def keyed_source(
     return KeyedSource(savepoint, operator.id, most, handle.canonical, parts, groups, convert)
 
 
-def write_keyed_state(taken: Sequence[Taken], groups: range, file: str, count: Counter[StateKey]) -> KeyGroups | None:
-    """Write the key groups of some subtasks' states to a file, and count their entries; None where there is no state.
+def write_keyed_state(
+    taken: Sequence[Taken], groups: range, file: str, count: Counter[StateKey], dropped: Counter[StateKey]
+) -> KeyGroups | None:
+    """Write the key groups of some subtasks' states to a file, and count their entries, and those that were let go; None where
+    there is no state.
 
     Raises NotWritten for keys of two types, or a state that its subtasks describe in two ways.
     """
@@ -150,7 +166,7 @@ def write_keyed_state(taken: Sequence[Taken], groups: range, file: str, count: C
         out.write(keyed_header(taken[0].source.parts.header.version, _key_serializer(taken), states.items()))
         for group in groups:
             begun = out.tell()
-            for piece in framed(_renumbered(taken, group, numbers, count)):
+            for piece in framed(_renumbered(taken, group, numbers, count, dropped)):
                 out.write(piece)
             offsets.append(begun if out.tell() > begun else 0)
         size = out.tell()
@@ -188,36 +204,42 @@ def _key_serializer(taken: Sequence[Taken]) -> bytes:
 
 
 def _renumbered(
-    taken: Iterable[Taken], group: int, numbers: Mapping[str, int], count: Counter[StateKey]
+    taken: Iterable[Taken],
+    group: int,
+    numbers: Mapping[str, int],
+    count: Counter[StateKey],
+    dropped: Counter[StateKey],
 ) -> Iterator[Entry]:
     for source, names in taken:
         for state, members in groupby(source.groups.entries(group), lambda entry: entry.state):
             name = source.names[state]
             if name in names:
-                for entry in _written(source, name, members):
-                    count[StateKey(source.operator, name, keyed=True)] += 1
+                key = StateKey(source.operator, name, keyed=True)
+                for entry in _written(source, name, members, dropped):
+                    count[key] += 1
                     yield Entry(numbers[names[name]], entry.key, entry.value)
 
 
-def _written(source: KeyedSource, name: str, members: Iterator[Entry]) -> Iterator[Entry]:
+def _written(source: KeyedSource, name: str, members: Iterator[Entry], dropped: Counter[StateKey]) -> Iterator[Entry]:
     """The entries of a state in a key group, as they are written.
 
-    Keys of maps that change are held until the key group ends: two of them can become one.
+    Keys of maps that change and can become one are held until the key group ends.
     """
     rewrite = source.convert.get(name)
     if rewrite is None:
         yield from members
         return
-    found = (entry for batch in batches(members) for entry in _anew(batch, rewrite))
-    if rewrite.key is None:
-        yield from found
-        return
     held: dict[bytes, Entry] = {}
-    for entry in found:
-        before = held.get(entry.key)
-        if before is not None:
-            entry = _merged(source, name, before, entry, rewrite)
-        held[entry.key] = entry
+    for batch in batches(members, rewrite.together):
+        found = rewrite.anew(batch)
+        if len(found) < len(batch) and rewrite.together is None:
+            dropped[StateKey(source.operator, name, keyed=True)] += len(batch) - len(found)
+        if not rewrite.of_keys:
+            yield from found
+            continue
+        for entry in found:
+            before = held.get(entry.key)
+            held[entry.key] = entry if before is None else _merged(source, name, before, entry, rewrite)
     yield from held.values()
 
 
@@ -231,9 +253,3 @@ def _merged(source: KeyedSource, name: str, one: Entry, two: Entry, rewrite: Rew
             advice="Drop the state, or keep its keys.",
         )
     return replace(one, value=rewrite.merge(one.value, two.value))
-
-
-def _anew(found: list[Entry], rewrite: Rewrite) -> list[Entry]:
-    values = rewrite.values([entry.value for entry in found])
-    keys = (entry.key if rewrite.key is None else rewrite.key(entry.key) for entry in found)
-    return [Entry(entry.state, key, value) for entry, key, value in zip(found, keys, values, strict=True)]

@@ -140,7 +140,7 @@ def _time(name: str, behind: str = "") -> _Shown:
     return show
 
 
-def _of_elements(name: str) -> _Shown:
+def _converter(name: str) -> _Shown:
     return lambda text, value, depth: f"{name}<{text.part(value, 'elementType', depth)}>"
 
 
@@ -167,8 +167,8 @@ _SHOWN: dict[str, _Shown] = {
     "ZonedTimestampType": _time("TIMESTAMP", " WITH TIME ZONE"),
     "YearMonthIntervalType": _interval,
     "DayTimeIntervalType": _interval,
-    "ArrayType": _of_elements("ARRAY"),
-    "MultisetType": _of_elements("MULTISET"),
+    "ArrayType": _converter("ARRAY"),
+    "MultisetType": _converter("MULTISET"),
     "MapType": _Text.map,
     "RowType": _Text.row,
     "StructuredType": _Text.structured,

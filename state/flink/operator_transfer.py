@@ -10,8 +10,10 @@ from typing import NamedTuple
 from msgspec import Struct
 from msgspec.structs import replace
 
-from compat.state.flink.converting import Rewrite, rewrite
+from compat.state.flink.converting import rewrite_elements
+from compat.state.flink.entry_conversion import Conversion
 from compat.state.flink.errors import DamagedSavepoint, NotWritten
+from compat.state.flink.forms import Convert
 from compat.state.flink.handles import OperatorStream, Partition, RelativeFile
 from compat.state.flink.header_parts import HeaderParts, StateKey, TypeNames, operator_header, operator_parts
 from compat.state.flink.headers import MODE
@@ -19,7 +21,6 @@ from compat.state.flink.measure import ends_of_parts
 from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
 from compat.state.flink.states import HeaderReader
 from compat.state.flink.stream_readers import pieces
-from compat.state.flink.transcoding import Conversion
 
 _BROADCAST = "BROADCAST"
 
@@ -33,7 +34,7 @@ class OperatorSource(Struct, frozen=True):
     handle: OperatorStream
     parts: HeaderParts
     ends: Mapping[int, int]
-    convert: Mapping[str, Rewrite]
+    convert: Mapping[str, Convert]
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -44,7 +45,7 @@ class OperatorSource(Struct, frozen=True):
         """The bytes of an element, or of all of a broadcast state, as they are to be written."""
         found = pieces(self.savepoint, self.handle.stream, begin, self.ends[begin])
         if name in self.convert:
-            yield from self.convert[name].values([b"".join(found)])
+            yield from self.convert[name]([b"".join(found)])
         else:
             yield from found
 
@@ -96,7 +97,7 @@ def operator_source(
             )
     metas = (*parts.header.states, *parts.header.broadcast_states)
     convert = {
-        meta.name: rewrite(savepoint, conversions[meta.name], meta, parts.values.get(meta.name, b""), None)
+        meta.name: rewrite_elements(savepoint, conversions[meta.name], meta, parts.values.get(meta.name, b""))
         for meta in metas
         if meta.name in conversions
     }

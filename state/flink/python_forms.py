@@ -7,22 +7,16 @@ To Flink these are byte arrays: a value state is a list with one of them, and ea
 from __future__ import annotations
 
 import struct
+from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from msgspec import Struct
-
 from compat.state.flink import forms
-from compat.state.flink.binary import ByteReader
-from compat.state.flink.forms import Form, Layout, NeedsClass, Unconvertible, Write
-from compat.state.flink.header_parts import StateForm
-from compat.state.flink.headers import KIND, VALUES, StateMeta
+from compat.state.flink.forms import Form, Layout, NeedsClass, Write
 from compat.state.flink.python_values import coder_of
-from compat.state.flink.transcoding import Convert, Fields, Held, MapKeys, Transcode, in_state, transcoder
-from compat.state.flink.values import Undecodable, ttl_inside
+from compat.state.flink.values import Undecodable
 from compat.state.types import (
     ExternalTypeInfo,
-    ListTypeInfo,
     MapTypeInfo,
     RowTypeInfo,
     TupleTypeInfo,
@@ -30,6 +24,7 @@ from compat.state.types import (
 )
 
 _COUNT = struct.Struct(">i")
+_EPOCH = datetime(1970, 1, 1)
 
 
 def form_of_type(type: TypeInformation) -> Form:
@@ -53,8 +48,10 @@ def _parts(type: TypeInformation) -> tuple[Layout | None, tuple[TypeInformation,
         return Layout.TUPLE, fields, tuple(f"f{place}" for place in range(len(fields)))
     if isinstance(type, MapTypeInfo):
         return Layout.MAP, (type.key_type, type.value_type), ()
-    if isinstance(type, ListTypeInfo):
-        return Layout.MARKED_LIST, (type.element_type,), ()
+    if type.kind in ("LIST", "BASIC_ARRAY", "OBJECT_ARRAY"):
+        return Layout.MARKED_LIST, (type.element_type,), ()  # type: ignore[attr-defined]
+    if type.kind == "PRIMITIVE_ARRAY" and str(type) != "byte[]":
+        return Layout.LIST, (type.element_type,), ()  # type: ignore[attr-defined]
     return None, (), ()
 
 
@@ -69,8 +66,21 @@ def _decimal(value: Any) -> bytes:
     return _text(str(value))
 
 
+def _date(value: Any) -> bytes:
+    return forms.INT((value - _EPOCH.date()).days) if isinstance(value, date) else forms.unfit(value, "a day")
+
+
+def _time(value: Any) -> bytes:
+    """The milliseconds of the day, which is all that PyFlink writes of a time."""
+    if not isinstance(value, time) or value.microsecond % 1000:
+        forms.unfit(value, "a time in whole milliseconds")
+    return forms.INT(((value.hour * 60 + value.minute) * 60 + value.second) * 1000 + value.microsecond // 1000)
+
+
 _WRITE: dict[str, Write] = {
     "STRING": _text,
+    "SQL_DATE": _date,
+    "SQL_TIME": _time,
     "BOOLEAN": forms.boolean,
     "BYTE": forms.BYTE,
     "SHORT": forms.SHORT,
@@ -83,53 +93,3 @@ _WRITE: dict[str, Write] = {
     "SQL_TIMESTAMP": lambda value: forms.LONG(forms.millis(value)),
     "INSTANT": forms.instant,
 }
-
-
-class PythonConversion(Struct, frozen=True):
-    """The values of a state of PyFlink's process mode, as another declared type has them: the types of a value, of a list's
-    elements, or of a map. To Flink they are bytes before and after."""
-
-    old: TypeInformation
-    new: TypeInformation
-    fields: Fields = Fields()
-
-    @property
-    def form(self) -> StateForm:
-        """Nothing: the header stays as it is."""
-        return StateForm()
-
-    def map_keys(self, meta: StateMeta) -> MapKeys | None:
-        """None: keys stay."""
-        return None
-
-    def converter(self, meta: StateMeta, serializer: bytes) -> Convert:
-        """What writes the values of a state anew. Raises Unconvertible."""
-        arrays = meta.serializer(VALUES)
-        kind = meta.option(KIND) or "VALUE"
-        if arrays is None or kind not in ("LIST", "MAP"):
-            raise Unconvertible("no state of PyFlink's process mode")
-        old, new = self.old, self.new
-        if isinstance(old, MapTypeInfo) and isinstance(new, MapTypeInfo) and kind == "MAP":
-            if old.key_type != new.key_type:
-                raise Unconvertible("the keys of a map have another type")
-            old, new = old.value_type, new.value_type
-        elif kind == "MAP":
-            raise Unconvertible("a state that is no map before or after")
-        convert = transcoder(form_of_type(old), form_of_type(new), self.fields)
-        held = Held(kind, ttl_inside(arrays.nested[-1]) is not None)
-        one = in_state(held, held, _in_arrays(convert))
-        return lambda values: [one(value) for value in values]
-
-
-def _in_arrays(convert: Transcode) -> Transcode:
-    """The same of values that stand behind one another in a byte array."""
-
-    def array(reader: ByteReader) -> bytes:
-        inside = ByteReader(reader.sized("a byte array"), reader.path)
-        written = []
-        while inside.remaining:
-            written.append(convert(inside))
-        data = b"".join(written)
-        return _COUNT.pack(len(data)) + data
-
-    return array

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial
 
@@ -15,12 +16,15 @@ from compat.state.flink.composite_keys import KeyParts, is_variable, key_layout
 from compat.state.flink.contents import Entry
 from compat.state.flink.converting import batches
 from compat.state.flink.errors import NotWritten
-from compat.state.flink.forms import Form, Unconvertible, form_of
+from compat.state.flink.forms import Convert, Form, Unconvertible, form_of
+from compat.state.flink.header_parts import StateKey
 from compat.state.flink.headers import QUEUE
 from compat.state.flink.java_hashes import hash_of
+from compat.state.flink.key_choosing import KeysChosen, KeysEqual, items_of
 from compat.state.flink.keyed_transfer import KeyedSource
+from compat.state.flink.python_states import Apply
 from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
-from compat.state.flink.transcoding import Classes, Fields, exactly, transcoder
+from compat.state.flink.transcoding import Classes, Fields, exactly, transcoder, within
 from compat.state.key_groups import murmur_hash
 
 _HEAD = struct.Struct(">HII")
@@ -33,11 +37,16 @@ Anew = Callable[[Sequence[bytes]], Iterable[tuple[int, bytes]]]
 
 class KeyConversion(Struct, frozen=True):
     """The keys of an operator as another serializer of Flink's writes them: its snapshot, as `writeVersionedSnapshot` gives
-    it, and what becomes of the fields of records. ``classes`` tell hash codes that are not known here."""
+    it, and what becomes of the fields of records: of keys of PyFlink, ``within`` the only field of a row.
+
+    ``classes`` tell hash codes that are not known here. ``apply`` gives the keys where a function makes them.
+    """
 
     serializer: bytes
     fields: Fields = Fields()
     classes: Classes | None = None
+    within: bool = False
+    apply: Apply | None = None
 
     @property
     def key(self) -> SerializerSnapshot:
@@ -47,13 +56,19 @@ class KeyConversion(Struct, frozen=True):
     def converter(self, old: SerializerSnapshot) -> Anew:
         """What gives the keys anew. Raises Unconvertible."""
         new = form_of(self.key)
-        hashes, convert = self._hashes(new), exactly(transcoder(form_of(old), new, self.fields), "a key")
+        hashes, convert = self._hashes(new), self._convert(form_of(old), new)
 
         def anew(keys: Sequence[bytes]) -> Iterable[tuple[int, bytes]]:
-            written = list(map(convert, keys))
+            written = convert(keys)
             return zip(hashes(written), written, strict=True)
 
         return anew
+
+    def _convert(self, old: Form, new: Form) -> Convert:
+        if self.apply is not None:
+            return partial(_applied, self.apply)
+        one = exactly((within if self.within else transcoder)(old, new, self.fields), "a key")
+        return lambda keys: list(map(one, keys))
 
     def _hashes(self, new: Form) -> Callable[[Sequence[bytes]], list[int]]:
         """What gives the hash codes of keys: rules of Java that are known here, or else NEW's classes."""
@@ -66,8 +81,22 @@ class KeyConversion(Struct, frozen=True):
         return lambda keys: [code(new.read(ByteReader(key, "a key"))) for key in keys]
 
 
-def regrouped(sources: Sequence[KeyedSource], conversion: KeyConversion, folder: str) -> KeyedSource:
-    """The keyed state of an operator under other keys, in files of a folder that is there.
+def _applied(apply: Apply, keys: Sequence[bytes]) -> list[bytes]:
+    """The keys that a function makes of some: one of each."""
+    return [item.arrays[0].data for (item,) in apply(items_of(keys))]
+
+
+class KeyChange(Struct, frozen=True):
+    """What becomes of the keys of an operator: some go, the others become those of ``conversion``, or stay."""
+
+    conversion: KeyConversion | None = None
+    dropped: KeysEqual | KeysChosen | None = None
+
+
+def regrouped(
+    sources: Sequence[KeyedSource], change: KeyChange, folder: str, dropped: Counter[StateKey]
+) -> KeyedSource:
+    """The keyed state of an operator under other keys, in files of a folder that is there; counts entries that go.
 
     Raises NotWritten for keys that do not become others, and for two of which one would become the other.
     """
@@ -75,7 +104,7 @@ def regrouped(sources: Sequence[KeyedSource], conversion: KeyConversion, folder:
     groups = _Spilled(folder, first)
     try:
         for source in sources:
-            _Rekeying(source, conversion).into(groups)
+            _Rekeying(source, change, dropped).into(groups)
     except Unconvertible as error:
         raise _refused(first, str(error)) from None
     groups.flush()
@@ -87,21 +116,22 @@ def _refused(source: KeyedSource, why: str) -> NotWritten:
         f"the keys of operator {source.operator} cannot be converted",
         path=source.savepoint.path,
         why=why,
-        advice="Say in the recipe what becomes of them: fields, constants, without and single; or drop the operator.",
+        advice="Say in the recipe what becomes of them, by fields, constants or a function; or drop the operator.",
     )
 
 
 class _Rekeying:
     """The entries of a source with other keys."""
 
-    def __init__(self, source: KeyedSource, conversion: KeyConversion) -> None:
-        header = source.parts.header
+    def __init__(self, source: KeyedSource, change: KeyChange, dropped: Counter[StateKey]) -> None:
+        header, conversion = source.parts.header, change.conversion
         if header.key_serializer is None:
             raise Unconvertible("keys without a serializer")
-        self._source = source
-        self._anew = conversion.converter(header.key_serializer)
+        self._source, self._dropped = source, dropped
+        self._going = None if change.dropped is None else change.dropped.chooser(header.key_serializer)
+        self._anew = None if conversion is None else conversion.converter(header.key_serializer)
         self._layouts = [key_layout(header, meta, source.max_parallelism) for meta in header.states]
-        variable = is_variable(conversion.key)
+        variable = is_variable(header.key_serializer if conversion is None else conversion.key)
         self._ambiguous = [variable and one.variable and not one.queue for one in self._layouts]
 
     def into(self, groups: _Spilled) -> None:
@@ -110,16 +140,31 @@ class _Rekeying:
         for number in self._source.groups.numbers:
             for batch in batches(self._source.groups.entries(number)):
                 parts = [self._layouts[entry.state].split(entry.key, path) for entry in batch]
-                keys = list({part.key for part in parts})
-                becomes = dict(zip(keys, self._anew(keys), strict=True))
+                becomes = self._becomes(list({part.key for part in parts}))
                 for entry, part in zip(batch, parts, strict=True):
-                    hashed, key = becomes[part.key]
-                    groups.add(*self._moved(entry, part._replace(key=key), hashed))
+                    self._put(groups, number, entry, part, becomes.get(part.key))
 
-    def _moved(self, entry: Entry, parts: KeyParts, hashed: int) -> tuple[int, Entry]:
-        group = murmur_hash(hashed) % self._source.max_parallelism
-        key = self._layouts[entry.state].joined(group, parts, ambiguous=self._ambiguous[entry.state])
-        return group, Entry(entry.state, key, entry.value)
+    def _put(
+        self, groups: _Spilled, number: int, entry: Entry, parts: KeyParts, becomes: tuple[int | None, bytes] | None
+    ) -> None:
+        """Put an entry of a key group under what its key becomes; where that is nothing, it goes."""
+        if becomes is None:
+            name = self._source.names[entry.state]
+            self._dropped[StateKey(self._source.operator, name, keyed=True)] += 1
+            return
+        hashed, key = becomes
+        group = number if hashed is None else murmur_hash(hashed) % self._source.max_parallelism
+        ambiguous = self._ambiguous[entry.state]
+        anew = self._layouts[entry.state].joined(group, parts._replace(key=key), ambiguous=ambiguous)
+        groups.add(group, Entry(entry.state, anew, entry.value))
+
+    def _becomes(self, keys: list[bytes]) -> dict[bytes, tuple[int | None, bytes]]:
+        """The keys that stay, each with what it becomes, and the hash code of that, where it becomes another."""
+        going = [False] * len(keys) if self._going is None else self._going(keys)
+        left = [key for key, goes in zip(keys, going, strict=True) if not goes]
+        if self._anew is None:
+            return {key: (None, key) for key in left}
+        return dict(zip(left, self._anew(left), strict=True))
 
 
 class _Spilled:

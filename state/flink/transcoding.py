@@ -10,24 +10,31 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from compat.state.flink.binary import ByteReader
-from compat.state.flink.forms import ROW_DATA, Form, Layout, NeedsClass, Unconvertible, alone, bytes_of, form_of
+from compat.state.flink.entry_conversion import Layouts, MapKeys, Rewrite, one_by_one
+from compat.state.flink.forms import (
+    ROW_DATA,
+    Convert,
+    Form,
+    Layout,
+    NeedsClass,
+    Transcode,
+    Unconvertible,
+    alone,
+    bytes_of,
+    form_of,
+)
 from compat.state.flink.header_parts import StateForm
 from compat.state.flink.headers import KIND, MODE, VALUES, StateMeta
 from compat.state.flink.row_data import read_row, slot_of, write_row
 from compat.state.flink.snapshots import LAYOUT, SerializerSnapshot, read_versioned
 from compat.state.flink.values import read_mask, ttl_inside
-
-Convert = Callable[[Sequence[bytes]], list[bytes]]
-"""Gives values as NEW writes them, in their order."""
-
-Transcode = Callable[[ByteReader], bytes]
-"""Reads one value as OLD wrote it and gives it as NEW writes it."""
+from compat.state.flink.writing import write_mask
 
 Constant = bool | int | float | str | None
 
@@ -49,28 +56,6 @@ class Fields(Struct, frozen=True):
     constants: Mapping[str, Constant] = {}
     dropped: frozenset[str] = frozenset()
     single: str | None = None
-
-
-class MapKeys(NamedTuple):
-    """What gives the keys of a map anew, of nothing where there was a single value; and where two can become one, the one value
-    of the two that they had."""
-
-    convert: Transcode
-    merge: Callable[[bytes, bytes], bytes] | None = None
-
-
-class Conversion(Protocol):
-    """What becomes of the values of a state, or of the elements of one that is no key's."""
-
-    @property
-    def form(self) -> StateForm:
-        """What the header says of the state from now on."""
-
-    def map_keys(self, meta: StateMeta) -> MapKeys | None:
-        """What gives the key in a map anew; None where it stays. Raises Unconvertible."""
-
-    def converter(self, meta: StateMeta, serializer: bytes) -> Convert:
-        """What writes the values of a state anew; ``serializer`` is theirs as the header has it. Raises Unconvertible."""
 
 
 class Classes(Protocol):
@@ -102,6 +87,10 @@ class SerializerConversion(Struct, frozen=True):
     def form(self) -> StateForm:
         """The snapshot as a header has it (`TypeSerializerSnapshotSerializationUtil`), and the kind."""
         return StateForm(_COUNT.pack(LAYOUT) + self.serializer, self.options)
+
+    def rewriter(self, meta: StateMeta, serializer: bytes, layout: Layouts) -> Rewrite:
+        """What writes the entries of a keyed state anew. Raises Unconvertible."""
+        return one_by_one(self.converter(meta, serializer), self.map_keys(meta), layout)
 
     def map_keys(self, meta: StateMeta) -> MapKeys | None:
         """What gives the key in a map anew; None where it stays. Raises Unconvertible."""
@@ -338,6 +327,20 @@ def transcoder(old: Form, new: Form, fields: Fields = Fields()) -> Transcode:  #
     return lambda reader: write(read(reader))
 
 
+def within(old: Form, new: Form, fields: Fields) -> Transcode:
+    """What writes rows that have one field as such rows, where ``fields`` are those of that field."""
+    inner = transcoder(old.parts[0], new.parts[0], fields)
+    mask = write_mask([b""], kind=new.layout is Layout.ROW_OF_CHANGES)
+
+    def convert(reader: ByteReader) -> bytes:
+        change, (null,) = read_mask(reader, 1, kind=old.layout is Layout.ROW_OF_CHANGES)
+        if change or null:
+            raise Unconvertible("a key that is null, or a row that takes back another one")
+        return mask + inner(reader)
+
+    return convert
+
+
 def _each(old: Form, new: Form, fields: Fields) -> Transcode:
     """A tuple in which Flink keeps a row of SQL with something of its own: the fields are those of the row."""
     if len(old.parts) != len(new.parts):
@@ -429,7 +432,7 @@ class _Record:
             return bytes([_NO_SUBCLASS]) + b"".join(marked)
         there = b"".join(data for data in fields if data is not None)
         if self._new.layout not in (Layout.TUPLE, Layout.ALONE):
-            return _mask(fields, kind=self._new.layout is Layout.ROW_OF_CHANGES) + there
+            return write_mask(fields, kind=self._new.layout is Layout.ROW_OF_CHANGES) + there
         if None in fields:
             raise Unconvertible(f"a field that is null does not go into {self._new.called}")
         return there
@@ -485,13 +488,3 @@ def _constant(value: Any, form: Form) -> bytes | None:
     if form.write is None:
         raise Unconvertible(f"{form.called} has no constants")
     return form.write(value)
-
-
-def _mask(fields: list[bytes | None], *, kind: bool) -> bytes:
-    """The mask of a row that is an insertion (`MaskUtils`)."""
-    bits = 2 * kind + len(fields)
-    size = -(-bits // 8)
-    mask = 0
-    for data in fields:
-        mask = mask << 1 | (data is None)
-    return (mask << (8 * size - bits)).to_bytes(size, "big")

@@ -21,18 +21,18 @@ from uuid import uuid4
 from msgspec import Struct
 
 from compat.state.flink import keyed_transfer, operator_transfer
+from compat.state.flink.entry_conversion import Conversion
 from compat.state.flink.errors import NotWritten, UnknownOperator
 from compat.state.flink.handles import KeyGroups, OperatorStream
 from compat.state.flink.header_parts import Field, HeaderParts, StateKey, TypeNames
 from compat.state.flink.keyed_transfer import KeyedSource, keyed_source, write_keyed_state
 from compat.state.flink.operator_transfer import OperatorSource, of_subtask, operator_source, write_operator_state
-from compat.state.flink.rekeying import KeyConversion, regrouped
+from compat.state.flink.rekeying import KeyChange, regrouped
 from compat.state.flink.remapping import writing
 from compat.state.flink.rewriting import Changes, Handles, NewId, NewOperator
 from compat.state.flink.savepoint import OperatorState, Savepoint
 from compat.state.flink.snapshots import classes_in
 from compat.state.flink.states import HeaderReader
-from compat.state.flink.transcoding import Conversion
 from compat.state.key_groups import key_groups_of_subtask
 
 _FIRST_WITH_SUBTASKS = 3
@@ -51,7 +51,7 @@ class Transfer(Struct, frozen=True, kw_only=True):
 
     ``states`` has None for a state that is dropped; what is not named stays. ``added`` are operators that are not there and
     are given states, by their ids. ``converted`` are states whose values another serializer is to read,
-    ``keys`` operators that have other keys.
+    ``keys`` operators whose keys become others, or go.
     """
 
     ids: Mapping[str, NewId] = {}
@@ -60,7 +60,7 @@ class Transfer(Struct, frozen=True, kw_only=True):
     added: Mapping[str, NewId] = {}
     types: TypeNames = TypeNames()
     converted: Mapping[StateKey, Conversion] = {}
-    keys: Mapping[str, KeyConversion] = {}
+    keys: Mapping[str, KeyChange] = {}
 
     def becomes(self, key: StateKey) -> StateKey | None:
         """The state that one of the savepoint is in the new one; None for one that is dropped."""
@@ -72,10 +72,12 @@ class Transfer(Struct, frozen=True, kw_only=True):
 
 
 class Transferred(Struct, frozen=True):
-    """The changes of the metadata, the entries of each state that was written, and the names of types that were met."""
+    """The changes of the metadata, the entries of each state that were written, and those that the recipe let go, and the
+    names of types that were met."""
 
     changes: Changes
     entries: Mapping[StateKey, int]
+    dropped: Mapping[StateKey, int]
     types: frozenset[str | Field]
 
 
@@ -95,7 +97,7 @@ def count_entries(savepoint: Savepoint, operators: Collection[str]) -> Counter[S
     found: Counter[StateKey] = Counter()
     for operator in savepoint.operators:
         if operator.id in operators:
-            owner = _Owner(headers, operator, Transfer(), "")
+            owner = _Owner(headers, operator, Transfer(), "", Counter())
             for source in owner.keyed:
                 keys = [StateKey(operator.id, name, True) for name in source.names]
                 groups = source.groups
@@ -109,8 +111,16 @@ def count_entries(savepoint: Savepoint, operators: Collection[str]) -> Counter[S
 class _Owner:
     """An operator of the savepoint, with the states that its subtasks have; they are read when they are asked for."""
 
-    def __init__(self, headers: HeaderReader, operator: OperatorState, transfer: Transfer, folder: str) -> None:
+    def __init__(
+        self,
+        headers: HeaderReader,
+        operator: OperatorState,
+        transfer: Transfer,
+        folder: str,
+        dropped: Counter[StateKey],
+    ) -> None:
         self._headers = headers
+        self._dropped = dropped
         self._types = transfer.types
         self._keys = transfer.keys.get(operator.id)
         self._folder = folder
@@ -122,7 +132,8 @@ class _Owner:
 
     @cached_property
     def keyed(self) -> tuple[KeyedSource, ...]:
-        keys = None if self._keys is None else self._keys.serializer
+        conversion = None if self._keys is None else self._keys.conversion
+        keys = None if conversion is None else conversion.serializer
         found = [
             keyed_source(self._headers, self.operator, subtask, self._types, self._conversions[True], keys)
             for subtask in self.operator.subtasks
@@ -130,7 +141,14 @@ class _Owner:
         sources = tuple(one for one in found if one is not None)
         if self._keys is None or not sources:
             return sources
-        return (regrouped(sources, self._keys, mkdtemp(dir=self._folder)),)
+        if any(subtask.raw_keyed is not None for subtask in self.operator.subtasks):
+            raise NotWritten(
+                f"the keys of operator {self.operator.id} cannot become others",
+                path=self._headers.savepoint.path,
+                why="it has raw keyed state, such as timers on the heap, whose keys would stay",
+                advice="Drop the operator, or keep its keys.",
+            )
+        return (regrouped(sources, self._keys, mkdtemp(dir=self._folder), self._dropped),)
 
     @cached_property
     def managed(self) -> tuple[OperatorSource, ...]:
@@ -181,8 +199,11 @@ class _Writing:
         self._transfer = transfer
         self._folder = folder
         headers = HeaderReader(savepoint)
-        self._owners = {operator.id: _Owner(headers, operator, transfer, aside) for operator in savepoint.operators}
         self._entries: Counter[StateKey] = Counter()
+        self._dropped: Counter[StateKey] = Counter()
+        self._owners = {
+            operator.id: _Owner(headers, operator, transfer, aside, self._dropped) for operator in savepoint.operators
+        }
 
     def run(self) -> Transferred:
         self._require()
@@ -199,7 +220,7 @@ class _Writing:
                 added.append(self._new(id, moved))
         changes = Changes(ids=self._transfer.ids, dropped=self._transfer.dropped, handles=handles, added=tuple(added))
         met = frozenset[str | Field]().union(*types.values())
-        return Transferred(changes, self._entries, met)
+        return Transferred(changes, self._entries, self._dropped, met)
 
     def _require(self) -> None:
         """Raise unless the operators that are named are there, and their metadata has a form that is written."""
@@ -291,7 +312,7 @@ class _Writing:
 
     def _write_keyed(self, operator: OperatorState, taken: list[keyed_transfer.Taken], index: int) -> KeyGroups | None:
         groups = key_groups_of_subtask(operator.max_parallelism, operator.parallelism, index)
-        return write_keyed_state(taken, groups, self._fresh_file(), self._entries)
+        return write_keyed_state(taken, groups, self._fresh_file(), self._entries, self._dropped)
 
     def _write_managed(
         self, operator: OperatorState, taken: list[operator_transfer.Taken], index: int

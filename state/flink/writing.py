@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Sequence
 
 from compat.state.flink.handles import (
     InlineBytes,
@@ -49,6 +50,16 @@ def write_text(text: str) -> bytes:
     data = text.encode("utf-16-be", "surrogatepass")
     units = struct.unpack(f">{len(data) // 2}H", data)
     return b"".join(_sevens(number) for number in (len(units) + 1, *units))
+
+
+def write_mask(fields: Sequence[bytes | None], *, kind: bool) -> bytes:
+    """The mask of a row that is an insertion, whose fields that are null are None (`MaskUtils`)."""
+    bits = 2 * kind + len(fields)
+    size = -(-bits // 8)
+    mask = 0
+    for data in fields:
+        mask = mask << 1 | (data is None)
+    return (mask << (8 * size - bits)).to_bytes(size, "big")
 
 
 def _sevens(number: int) -> bytes:

@@ -233,6 +233,56 @@ def test_values_that_nobody_tells_how_to_convert(
     assert (result.exit_code, told in result.stderr) == (2, True), result.output
 
 
+PYFLINK = GOLDEN / "migrations" / "pyflink"
+
+
+def through(folder: Path, text: str, *more: str) -> Result:
+    """Values that were pickled, through a function in a file beside the recipe."""
+    pair = PYFLINK / "pickled_list"
+    (folder / "beside.py").write_text(text)
+    step = "{step: convert-state, operator: keep, state: s, function: beside.py:convert, drops: true}"
+    given = ("--recipe", recipe(folder, step), "--names", pair / "old.py", *more)
+    return run("migrate", pair / "savepoint", pair / "new.py", folder / "out", *given)
+
+
+def test_values_of_pyflink_become_others_through_a_function(tmp_path: Path) -> None:
+    result = through(tmp_path, "def convert(old): return {'n': old[0], 'text': old[1]} if old[0] % 3 else None\n")
+    assert result.exit_code == 0, result.output
+    (line,) = [line for line in result.stdout.splitlines() if "converted" in line]
+    assert line.endswith("python-state-s converted, 2 entries, 1 dropped")
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "told"),
+    [
+        (
+            "def convert(old): return old['n']\n",
+            (),
+            "beside.py:convert: it fails for (3, '3'): TypeError: tuple indices must",
+        ),
+        (
+            "import time\ndef convert(old): time.sleep(60)\n",
+            ("--timeout", "2"),
+            "it takes longer than 2 s ",
+        ),
+        ("def other(old): return old\n", (), "beside.py has no function convert; it has other"),
+    ],
+)
+def test_a_function_that_fails_writes_nothing(text: str, more: tuple[str, ...], told: str, tmp_path: Path) -> None:
+    result = through(tmp_path, text, *more)
+    assert (result.exit_code, told in result.stderr) == (2, True), result.output
+    assert "the values of the state `python-state-s` cannot be converted" in result.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["beside.py", "recipe.yaml"]
+
+
+def test_keys_go_with_their_state_and_timers(tmp_path: Path) -> None:
+    pair = PYFLINK / "keys_dropped"
+    given = ("--recipe", recipe(tmp_path, "{step: drop-keys, operator: keep, keys: [1, 3]}"))
+    result = run("migrate", pair / "savepoint", pair / "new.py", tmp_path / "out", *given)
+    assert result.exit_code == 0, result.output
+    assert "'KEYED PROCESS' (b9306f835fc194e9fd24bb7e9c29e111): keys dropped, with 4 entries\n" in result.stdout
+
+
 def test_names_of_old_tell_what_its_states_are_called_afterwards(tmp_path: Path) -> None:
     """OLD's program declares the state under the name that it had, and its operator under the id."""
     old = str(PROGRAMS / "state_renamed" / "old.py")

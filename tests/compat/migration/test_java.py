@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from compat.cli import main
 from compat.migration.proposing import propose
-from compat.migration.recipe import ConvertKey, ConvertState, RenameClass
+from compat.migration.recipe import ConvertKey, ConvertState, DropKeys, RenameClass
 from compat.state.flink import NotWritten, entries, read_metadata
 from tests.compat.migration.conftest import Pairs
 
@@ -91,6 +91,25 @@ def test_keys_are_where_the_new_class_looks_for_them(pair: str, step: ConvertKey
     before, after = (values(folder, "n") for folder in (JAVA / pair / "savepoint", tmp_path / "out"))
     assert sorted(map(str, before.values())) == sorted(map(str, after.values()))
     assert len(after) == 3
+
+
+def test_keys_of_java_go_and_the_others_become_others(pairs: Pairs, tmp_path: Path) -> None:
+    steps = DropKeys(operator="count", fields={"f0": 1}), ConvertKey(operator="count", single="f0")
+    done = pairs.migrate("key_tuple_to_single", tmp_path, *steps)
+    assert (done.kept, sum(done.dropped.values())) == (True, 1)
+    assert values(tmp_path / "out", "n").keys() == {0, 2}
+
+
+def test_a_function_chooses_among_keys_of_java(pairs: Pairs, tmp_path: Path) -> None:
+    """It is given what the key is made of: here a POJO as a row."""
+    (tmp_path / "keys.py").write_text("def old(key): return key.id == 1\n")
+    steps = (
+        DropKeys(operator="count", function=f"{tmp_path}/keys.py:old"),
+        ConvertKey(operator="count", without=("region",)),
+    )
+    done = pairs.migrate("key_pojo_field_removed", tmp_path, *steps)
+    assert (done.kept, sum(done.dropped.values())) == (True, 1)
+    assert sorted(key.id for key in values(tmp_path / "out", "n")) == [0, 2]  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(

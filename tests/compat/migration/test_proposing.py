@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from msgspec.structs import replace
 
 from compat.check.decision import check
-from compat.migration.proposing import Proposal, propose, written
+from compat.migration.proposing import Proposal, perhaps, propose, written
+from compat.migration.python_proposals import conversions
 from compat.migration.recipe import (
     ConvertKey,
     ConvertState,
@@ -64,10 +66,69 @@ def test_keys_of_another_type_may_be_converted() -> None:
     assert "CMP406" in one.because
 
 
+def test_values_of_another_type_under_other_keys_are_asked_for_besides() -> None:
+    old = [named("m"), named("n")]
+    new = [replace(named("m"), key_type="Long"), replace(named("n", "String"), key_type="Long")]
+    keys, values = proposed([counter(*old)], [counter(*new)])
+    assert keys.step == Open(operator="count", question="Can its keys be converted, or may all of its state go?")
+    assert values.step == Open(operator="count", state="n", question="Can its values be converted, or may it go?")
+
+
+def test_pickles_are_told_of_although_nothing_is_asked() -> None:
+    pickled = named("n", "PickledByteArrayTypeInfo")
+    report = check(program("old", counter(pickled, named("m"))), program("new", counter(pickled, named("m"))))
+    assert propose(report) == ()
+    step = ConvertState(operator="count", state="n", function="functions.py:convert")
+    assert [one.step for one in perhaps(report)] == [step]
+    text = written((), "old", "new", perhaps(report))
+    assert msgspec.yaml.decode(text, type=Recipe) == Recipe()
+    assert "# The state 'n' of 'Count' (uid 'count') is pickled. Where NEW's code takes other objects:\n" in text
+    assert "  #   - step: convert-state\n  #     operator: count\n" in text
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "plain"),
+    [
+        ("Long", "String", True),
+        ("Long", "PickledByteArrayTypeInfo", False),
+        ("Java Tuple2<Long, Long>", "Long", False),
+        ("Row(a: Long)", "Row(a: Long, b: Long)", True),
+    ],
+)
+def test_what_no_rule_converts_goes_through_a_function(old: str, new: str, plain: bool) -> None:
+    (one,) = proposed([counter(named("n", old))], [counter(named("n", new))])
+    steps = [step for step in one.instead if isinstance(step, ConvertState)]
+    assert [step.function for step in steps] == [*([None] if plain else []), "functions.py:convert"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "plain"),
+    [
+        ("Row(f0: Long)", "Row(f0: String)", True),
+        ("Row(f0: Long)", "Row(f0: PickledByteArrayTypeInfo)", False),
+        ("Row(f0: Long)", "Row(f0: Java Tuple1<Long>)", True),
+    ],
+)
+def test_keys_that_no_rule_converts_go_through_a_function(old: str, new: str, plain: bool) -> None:
+    (one,) = proposed([counter(replace(named("n"), key_type=old))], [counter(replace(named("n"), key_type=new))])
+    steps = [step for step in one.instead if isinstance(step, ConvertKey)]
+    assert [step.function for step in steps] == [*([None] if plain else []), "functions.py:convert"]
+
+
+def test_a_time_to_live_alone_needs_no_function() -> None:
+    lives = replace(named("n", "PickledByteArrayTypeInfo"), ttl=1000)
+    steps = conversions("count", named("n", "PickledByteArrayTypeInfo"), lives)
+    assert ConvertState(operator="count", state="n") in steps
+
+
 def test_values_of_another_type_may_be_converted() -> None:
     (one,) = proposed([counter(named("n"))], [counter(named("n", "String"))])
     assert one.step == Open(operator="count", state="n", question="Can its values be converted, or may it go?")
-    assert one.instead == (ConvertState(operator="count", state="n"), DropState(operator="count", state="n"))
+    assert one.instead == (
+        ConvertState(operator="count", state="n"),
+        ConvertState(operator="count", state="n", function="functions.py:convert"),
+        DropState(operator="count", state="n"),
+    )
 
 
 def test_a_state_that_is_gone_may_go() -> None:

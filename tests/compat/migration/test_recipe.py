@@ -11,6 +11,7 @@ from compat.migration.recipe import (
     STEPS,
     ConvertKey,
     ConvertState,
+    DropKeys,
     DropOperator,
     DropState,
     MoveState,
@@ -36,7 +37,12 @@ steps:
   - {step: rename-field, class: acme.Old, field: f, to: g}
   - {step: convert-state, operator: a, state: s, fields: {n: f0}, constants: {note: "", rate: 0.5, gone: null}, without: [f1]}
   - {step: convert-state, operator: a, state: m, single: f0, entry: total}
+  - {step: convert-state, operator: a, state: p, function: /f.py:convert, drops: true}
   - {step: convert-key, operator: a, fields: {id: f0}, constants: {region: 0}, without: [f1]}
+  - {step: convert-key, operator: a, function: /f.py:key}
+  - {step: drop-keys, operator: a, keys: [1, b]}
+  - {step: drop-keys, operator: a, fields: {region: eu}}
+  - {step: drop-keys, operator: a, function: /f.py:old}
   - {step: open, question: What?, operator: a, state: s}
 """
 
@@ -66,7 +72,12 @@ def test_every_step_is_read(tmp_path: Path) -> None:
             without=("f1",),
         ),
         ConvertState(operator="a", state="m", single="f0", entry="total"),
+        ConvertState(operator="a", state="p", function="/f.py:convert", drops=True),
         ConvertKey(operator="a", fields={"id": "f0"}, constants={"region": 0}, without=("f1",)),
+        ConvertKey(operator="a", function="/f.py:key"),
+        DropKeys(operator="a", keys=(1, "b")),
+        DropKeys(operator="a", fields={"region": "eu"}),
+        DropKeys(operator="a", function="/f.py:old"),
         Open(question="What?", operator="a", state="s"),
     )
     assert recipe.questions == recipe.steps[-1:]
@@ -94,6 +105,18 @@ def test_what_is_wrong_is_told_with_its_place(text: str, told: str, tmp_path: Pa
     with pytest.raises(RequestError) as refused:
         read_recipe(file)
     assert str(refused.value).startswith(f"{file}: {told}")
+
+
+def test_a_function_is_in_a_file_beside_the_recipe(tmp_path: Path) -> None:
+    file = written("steps: [{step: convert-key, operator: a, function: more/f.py:key}]", tmp_path)
+    assert read_recipe(file).steps == (ConvertKey(operator="a", function=f"{tmp_path}/more/f.py:key"),)
+
+
+@pytest.mark.parametrize("named", ["f.py", "key", "f.py:", ":key", "f.py:a b"])
+def test_what_names_no_function_is_refused(named: str, tmp_path: Path) -> None:
+    file = written(f"steps: [{{step: drop-keys, operator: a, function: '{named}'}}]", tmp_path)
+    with pytest.raises(RequestError, match=r"A function is named by its file and its name, FILE\.py:NAME"):
+        read_recipe(file)
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from compat.compiler.streamgraph.hashing import uid_hash
+from compat.loader.inputs import LoadOptions
+from compat.migration.functions import Functions
 from compat.migration.recipe import (
     DropOperator,
     DropState,
@@ -32,7 +35,8 @@ KEY = StateKey(COUNT, "python-state-count", keyed=True)
 
 
 def resolved(*steps: Step) -> Resolved:
-    return resolve(Recipe(steps=steps), read_metadata(SAVED), Names())
+    with ExitStack() as stack:
+        return resolve(Recipe(steps=steps), read_metadata(SAVED), Names(), Functions(LoadOptions(), stack))
 
 
 @pytest.mark.parametrize("operator", ["count", "Count", COUNT, COUNT.upper()])

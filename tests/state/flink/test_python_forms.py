@@ -1,24 +1,22 @@
-"""Values of PyFlink's process mode under another declared type, in the byte arrays that Flink keeps."""
+"""Values as PyFlink's coders write them, under another declared type."""
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from datetime import date
 from typing import Any
 
 import pytest
 
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.forms import Unconvertible
-from compat.state.flink.headers import read_keyed_header
-from compat.state.flink.python_forms import PythonConversion, form_of_type
+from compat.state.flink.python_forms import form_of_type
 from compat.state.flink.python_values import coder_of
 from compat.state.flink.transcoding import Fields, transcoder
 from compat.state.types import TypeInformation, Types
 from tests.state.flink import writer as w
 
 LONG, INT, STRING, DOUBLE = Types.LONG(), Types.INT(), Types.STRING(), Types.DOUBLE()
-BYTES = w.simple("Bytes").replace(b"base.BytesSerializer", b"base.array.BytePrimitiveArraySerializer")
 
 
 def text(value: str) -> bytes:
@@ -50,6 +48,9 @@ def converted(old: TypeInformation, new: TypeInformation, data: bytes, fields: F
             {"a": 1, "b": None},
         ),
         (Types.TUPLE([LONG, STRING]), w.long(1) + text("a"), Types.TUPLE([STRING, STRING]), ("1", "a")),
+        (Types.PRIMITIVE_ARRAY(INT), w.integer(2, 7, 8), Types.PRIMITIVE_ARRAY(LONG), [7, 8]),
+        (Types.OBJECT_ARRAY(LONG), w.integer(1) + b"\1" + w.long(5), Types.LIST(INT), [5]),
+        (Types.SQL_DATE(), w.integer(1), Types.SQL_DATE(), date(1970, 1, 2)),
         (Types.PICKLED_BYTE_ARRAY(), w.sized(pickle.dumps({1: 2})), Types.PICKLED_BYTE_ARRAY(), {1: 2}),
     ],
     ids=str,
@@ -76,39 +77,10 @@ def test_rows_have_other_fields() -> None:
         (Types.PICKLED_BYTE_ARRAY(), LONG, "does not become Long"),
         (Types.LIST(LONG), LONG, "does not become Long"),
         (Types.ROW([LONG]), Types.ROW([LONG, LONG]), "has no field f1"),
+        (Types.PRIMITIVE_ARRAY(Types.BYTE()), Types.PICKLED_BYTE_ARRAY(), "does not become Pickled"),
+        (Types.PICKLED_BYTE_ARRAY(), Types.PRIMITIVE_ARRAY(Types.BYTE()), "does not become byte"),
     ],
 )
 def test_types_that_no_rule_joins_are_refused(old: TypeInformation, new: TypeInformation, told: str) -> None:
     with pytest.raises(Unconvertible, match=told):
         transcoder(form_of_type(old), form_of_type(new))
-
-
-def converter(kind: str, serializer: bytes, conversion: PythonConversion) -> Callable[[bytes], bytes]:
-    header = w.keyed_header(w.state_meta("s", 0, {"KEYED_STATE_TYPE": kind}, VALUE_SERIALIZER=serializer))
-    (meta,) = read_keyed_header(header, "").states
-    convert = conversion.converter(meta, serializer)
-    return lambda value: convert([value])[0]
-
-
-LISTS = w.composite(w.BASE + "ListSerializerSnapshot", BYTES)
-MAPS = w.composite(w.BASE + "MapSerializerSnapshot", BYTES, BYTES)
-
-
-def test_values_that_stand_behind_one_another_in_an_array_stay_so() -> None:
-    convert = converter("LIST", LISTS, PythonConversion(LONG, INT))
-    assert convert(w.sized(w.long(1) + w.long(2))) == w.sized(w.integer(1) + w.integer(2))
-    assert convert(w.sized(w.long(1)) + b"," + w.sized(b"")) == w.sized(w.integer(1)) + b"," + w.sized(b"")
-
-
-def test_values_of_maps_become_others() -> None:
-    convert = converter("MAP", MAPS, PythonConversion(Types.MAP(STRING, LONG), Types.MAP(STRING, INT)))
-    assert convert(b"\0" + w.sized(w.long(1))) == b"\0" + w.sized(w.integer(1))
-    with pytest.raises(Unconvertible, match="keys of a map"):
-        converter("MAP", MAPS, PythonConversion(Types.MAP(STRING, LONG), Types.MAP(LONG, LONG)))
-    with pytest.raises(Unconvertible, match="no map before or after"):
-        converter("MAP", MAPS, PythonConversion(LONG, INT))
-
-
-def test_a_state_of_thread_mode_is_refused() -> None:
-    with pytest.raises(Unconvertible, match="no state of PyFlink's process mode"):
-        converter("VALUE", w.simple("Long"), PythonConversion(LONG, INT))

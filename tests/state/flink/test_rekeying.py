@@ -16,8 +16,9 @@ from compat.state.flink import NotWritten, Savepoint, entries, read_draft, read_
 from compat.state.flink.contents import Entry
 from compat.state.flink.header_parts import StateKey, TypeNames, keyed_parts
 from compat.state.flink.headers import KIND
+from compat.state.flink.key_choosing import KeysChosen, KeysEqual
 from compat.state.flink.keyed_transfer import KeyedSource
-from compat.state.flink.rekeying import KeyConversion, regrouped
+from compat.state.flink.rekeying import KeyChange, KeyConversion, regrouped
 from compat.state.flink.transcoding import Fields, SerializerConversion
 from compat.state.flink.transfer import Transfer, write_states
 from compat.state.flink.writing import write_text
@@ -35,11 +36,12 @@ TUPLE = KeyConversion(
 )
 
 
-def rekeyed(savepoint: Savepoint, conversion: KeyConversion, folder: Path) -> Savepoint:
+def rekeyed(savepoint: Savepoint, change: KeyConversion | KeyChange, folder: Path) -> Savepoint:
     """The savepoint with other keys of all its keyed operators."""
+    change = change if isinstance(change, KeyChange) else KeyChange(change)
     folder.mkdir()
     keyed = {state.operator_id for state in stored_states(savepoint) if state.kind.keyed}
-    written = write_states(savepoint, Transfer(keys=dict.fromkeys(keyed, conversion)), str(folder))
+    written = write_states(savepoint, Transfer(keys=dict.fromkeys(keyed, change)), str(folder))
     made = with_references(read_draft(savepoint), written.changes)
     (folder / "_metadata").write_bytes(made.metadata)
     return read_metadata(folder)
@@ -73,7 +75,7 @@ def test_keys_and_what_stands_behind_them_become_others_at_once(tmp_path: Path) 
     (state,) = [one for one in stored_states(before) if one.name == "st"]
     of_map = w.composite(w.BASE + "MapSerializerSnapshot", w.simple("String"), w.simple("Long"))
     transfer = Transfer(
-        keys={state.operator_id: TEXTS},
+        keys={state.operator_id: KeyChange(TEXTS)},
         converted={
             StateKey(state.operator_id, "st", keyed=True): SerializerConversion(
                 of_map, options={KIND: "MAP"}, entry="n"
@@ -121,6 +123,61 @@ def test_keys_that_do_not_become_others_are_refused(conversion: KeyConversion, t
     assert told in str(caught.value)
 
 
+@pytest.mark.parametrize("pair", ["state_renamed", "win_time_global", "win_evictor_added", "value_to_map"])
+def test_keys_go_with_all_their_state_and_timers(pair: str, tmp_path: Path) -> None:
+    before = read_metadata(JAVA / pair / "savepoint")
+    left = rekeyed(before, KeyChange(dropped=KeysEqual((0, 1))), tmp_path / "left")
+    assert held(left) == Counter({key: n for key, n in held(before).items() if not key[1].startswith(("(0,", "(1,"))})
+    assert {one.key for one in entries(left) if one.state.kind.keyed} == {2}
+    groups = {(one.key, one.key_group) for one in entries(before) if one.key == 2}
+    assert {(one.key, one.key_group) for one in entries(left) if one.state.kind.keyed} == groups
+
+
+def test_keys_go_by_their_fields_and_what_is_left_gets_other_keys(tmp_path: Path) -> None:
+    before = read_metadata(JAVA / "key_tuple_to_single" / "savepoint")
+    dropped = KeysEqual(fields={"f0": 1})
+    back = KeyConversion(w.simple("Long"), Fields(single="f0"))
+    left = rekeyed(before, KeyChange(back, dropped), tmp_path / "left")
+    assert {one.key for one in entries(before) if one.state.kind.keyed} == {(0,), (1,), (2,)}
+    assert {one.key for one in entries(left) if one.state.kind.keyed} == {0, 2}
+
+
+def test_entries_that_go_are_counted(tmp_path: Path) -> None:
+    before = read_metadata(JAVA / "state_renamed" / "savepoint")
+    (state,) = [one for one in stored_states(before) if one.name == "st"]
+    choice = KeysChosen(lambda items: [[item] if item.arrays[0].data[-1] == 2 else [] for item in items])
+    written = write_states(before, Transfer(keys={state.operator_id: KeyChange(dropped=choice)}), str(tmp_path))
+    key = StateKey(state.operator_id, "st", keyed=True)
+    assert (written.entries[key], written.dropped[key]) == (2, 1)
+
+
+def test_keys_of_raw_state_are_not_left_behind(tmp_path: Path) -> None:
+    """Timers that a custom operator, or an old one, keeps as raw keyed state would have keys that nobody looks for."""
+    before = read_metadata(JAVA / "state_renamed" / "savepoint")
+    operators = tuple(
+        replace(one, subtasks=tuple(replace(subtask, raw_keyed=subtask.managed_keyed) for subtask in one.subtasks))
+        for one in before.operators
+    )
+    with pytest.raises(NotWritten, match="it has raw keyed state"):
+        rekeyed(replace(before, operators=operators), KeyChange(dropped=KeysEqual((1,))), tmp_path / "there")
+
+
+@pytest.mark.parametrize(
+    ("pair", "dropped", "told"),
+    [
+        ("state_renamed", KeysEqual(("a",)), "'a' is not a whole number"),
+        ("state_renamed", KeysEqual(fields={"f0": 1}), "Long has no field f0; it has none"),
+        ("key_tuple_to_single", KeysEqual((1,)), "Tuple has no values that a recipe can name"),
+        ("key_tuple_to_single", KeysEqual(fields={"f1": 1}), "Tuple has no field f1; it has f0"),
+    ],
+)
+def test_keys_that_cannot_be_there_are_refused(pair: str, dropped: KeysEqual, told: str, tmp_path: Path) -> None:
+    before = read_metadata(JAVA / pair / "savepoint")
+    with pytest.raises(NotWritten) as caught:
+        rekeyed(before, KeyChange(dropped=dropped), tmp_path / "there")
+    assert told in str(caught.value)
+
+
 class Held:
     """Key groups in memory."""
 
@@ -147,12 +204,12 @@ def test_lengths_stand_behind_key_and_namespace_where_both_have_none_of_their_ow
     )
     text = write_text(str(key))
     with TemporaryDirectory() as there, TemporaryDirectory() as back:
-        texts = regrouped([source], TEXTS, there)
+        texts = regrouped([source], KeyChange(TEXTS), there, Counter())
         (group,) = texts.groups.numbers
         (found,) = texts.groups.entries(group)
         assert found.key[1:] == text + bytes([len(text)]) + space + length(space)
         other = keyed_parts(w.keyed_header(meta, key=w.simple("String")), "", TypeNames(), {})
-        longs = regrouped([replace(texts, parts=other)], LONGS, back)
+        longs = regrouped([replace(texts, parts=other)], KeyChange(LONGS), back, Counter())
         (group,) = longs.groups.numbers
         assert [one.key[1:] for one in longs.groups.entries(group)] == [entry.key[1:]]
 

@@ -45,7 +45,7 @@ def _find(check: Check) -> Iterator[Finding]:
                         text=f"Give the {new.kind.value} state another name, and keep {old.name!r} as it was.",
                         code=code_suggestions.descriptor(old) or code_suggestions.under_another_name(new),
                     ),
-                    *(code_suggestions.migrate(check) if new.serializers is not None else ()),
+                    *code_suggestions.convert(check, new, change.dialect),
                 ),
                 silent=became is not KindChange.REFUSED,
             )

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from compat.check import code_suggestions, restores
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, KeyHeir, Level
+from compat.check.mapping import Pair
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
-from compat.check.state_storage import key_change
+from compat.check.state_storage import dialect_of, key_change
 from compat.check.states import key_type_of
 from compat.state.model.operators import Operator
 
@@ -30,7 +31,7 @@ def _find(check: Check) -> Iterator[Finding]:
                 reason="Keys are never migrated: the key decides in which key group a state lies.",
                 old=pair.old,
                 new=pair.new,
-                fixes=(_fix(pair.new, before, check), *_migrate(check, pair.new)),
+                fixes=(_fix(pair.new, before, check), *_migrate(check, pair)),
                 heirs=(KeyHeir(),),
             )
     for pair, change, problem in restores.unreadable(check):
@@ -42,14 +43,14 @@ def _find(check: Check) -> Iterator[Finding]:
                 reason=f"{' '.join(change.reasons)} Keys are never migrated: the key decides in which key group a state lies.",
                 old=pair.old,
                 new=pair.new,
-                fixes=(Fix(text=_OWN_UID, code=uid_call(pair.new, check)), *_migrate(check, pair.new)),
+                fixes=(Fix(text=_OWN_UID, code=uid_call(pair.new, check)), *_migrate(check, pair)),
                 heirs=(KeyHeir(),),
             )
 
 
-def _migrate(check: Check, new: Operator) -> tuple[Fix, ...]:
-    told = any(state.serializers is not None for state in new.states or ())
-    return code_suggestions.migrate(check) if told else ()
+def _migrate(check: Check, pair: Pair) -> tuple[Fix, ...]:
+    keyed = (state for state in pair.new.states or () if state.key_type is not None or state.serializers is not None)
+    return next((code_suggestions.convert(check, state, dialect_of(check, pair)) for state in keyed), ())
 
 
 def _fix(new: Operator, before: str, check: Check) -> Fix:

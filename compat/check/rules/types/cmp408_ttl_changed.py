@@ -31,7 +31,7 @@ def _find(check: Check) -> Iterator[Finding]:
                 state=old.name,
                 fixes=(
                     _fix(old, bool(migrates)),
-                    *(code_suggestions.migrate(check) if not migrates and new.serializers is not None else ()),
+                    *(() if migrates else code_suggestions.convert(check, new, change.dialect)),
                 ),
             )
 

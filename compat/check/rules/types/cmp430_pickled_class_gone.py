@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from compat.check import code_suggestions
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
@@ -41,6 +42,7 @@ def _find(check: Check) -> Iterator[Finding]:
                         text=f"Keep the old name in its module, too: {gone[0]} = NEW_NAME.",
                         code=f"{gone[0]} = NEW_NAME",
                     ),
+                    *code_suggestions.convert(check, new, change.dialect),
                 ),
                 silent=True,
             )

@@ -1,0 +1,96 @@
+"""States and keys of PyFlink: what a step means where both versions declare types, and bytes are all that is stored."""
+
+from __future__ import annotations
+
+from compat.migration.functions import Functions
+from compat.migration.recipe import ConvertKey, ConvertState
+from compat.plan.facts import Program
+from compat.state.flink.forms import Unconvertible
+from compat.state.flink.header_parts import StateForm
+from compat.state.flink.python_functions import OfKeys, OfValues
+from compat.state.flink.python_rules import Declared, by_rules
+from compat.state.flink.python_states import PythonConversion
+from compat.state.flink.rekeying import KeyConversion
+from compat.state.flink.snapshot_writing import key_snapshot, state_form
+from compat.state.flink.state_entries import StoredState
+from compat.state.flink.transcoding import Fields, Held
+from compat.state.model.states import State, StateKind, StateScope
+from compat.state.types import ListTypeInfo, RowTypeInfo, TypeInformation
+from compat.state.types.spelling import parse_type
+
+_PICKLED = "PickledByteArrayTypeInfo"
+
+
+def conversion_of(
+    stored: StoredState,
+    before: State | None,
+    after: State | None,
+    step: ConvertState,
+    fields: Fields,
+    functions: Functions,
+    now: int,
+) -> PythonConversion:
+    """What becomes of a state's values. ``before`` and ``after`` are the state as OLD and NEW declare it, where they do.
+
+    Raises Unconvertible where that is not known.
+    """
+    new = declared(after)
+    if after is None or new is None:
+        raise Unconvertible("NEW does not declare its type")
+    # What is a pickle says so itself: where nobody names OLD, what is one in NEW was one.
+    old = declared(before) or (new if step.function is not None and new.type == _PICKLED else None)
+    if old is None:
+        raise Unconvertible("to Flink it is bytes: name the program that wrote it, with its types (--names OLD.py)")
+    if step.function is None:
+        apply = by_rules(old, new, fields, step.entry)
+    else:
+        apply = functions.applying(step.function, OfValues(old, new, step.drops))
+    if after.scope is not StateScope.KEYED:
+        return PythonConversion(apply)
+    kind, timed = "MAP" if after.kind is StateKind.MAP else "LIST", after.ttl is not None
+    same = (stored.kind.value.upper(), stored.ttl) == (kind, timed)
+    return PythonConversion(apply, Held(kind, timed), StateForm() if same else state_form(kind, timed=timed), now)
+
+
+def key_conversion_of(
+    serializer: bytes, old: str, new: str, step: ConvertKey, fields: Fields, functions: Functions
+) -> KeyConversion:
+    """What becomes of keys, which are the only field of a row: ``serializer`` is the snapshot of those that are there, ``old``
+    and ``new`` are the types of both versions. Raises Unconvertible."""
+    type = parse_type(new)
+    if type is None:
+        raise Unconvertible(f"{new} is no type of PyFlink's")
+    if step.function is None:
+        return KeyConversion(key_snapshot(type), fields, within=True)
+    apply = functions.applying(step.function, OfKeys(serializer, old, new))
+    return KeyConversion(key_snapshot(type), within=True, apply=apply)
+
+
+def stored_key(stored: StoredState) -> str | None:
+    """The type of PyFlink's keys as the savepoint tells it; bytes are taken to be pickles. None for keys of Java's."""
+    told = only_field(stored.key_type)
+    return None if told is None else _PICKLED if str(told) == "byte[]" else str(told)
+
+
+def declared_key(operator: str, program: Program | None) -> str | None:
+    """The type of an operator's keys as a program in Python declares it; None where it does not."""
+    for one in () if program is None else program.operators:
+        if operator in (one.id, one.user_hash):
+            types = (only_field(parse_type(state.key_type)) for state in one.states or () if state.key_type)
+            return next((str(type) for type in types if type is not None), None)
+    return None
+
+
+def only_field(row: TypeInformation | None) -> TypeInformation | None:
+    """The type of the only field of a row: keys of PyFlink are such rows."""
+    return row.field_types[0] if isinstance(row, RowTypeInfo) and len(row.field_types) == 1 else None
+
+
+def declared(state: State | None) -> Declared | None:
+    """The kind and the type of a state: of a list that of its elements. None where nobody declares it."""
+    if state is None or state.type is None:
+        return None
+    type = parse_type(state.type)
+    if state.kind is StateKind.LIST and isinstance(type, ListTypeInfo):
+        type = type.element_type
+    return None if type is None else Declared(state.kind, str(type))

@@ -1,0 +1,77 @@
+"""What becomes of the values of a state: how conversions are asked, and those that give a value for each value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.composite_keys import KeyLayout
+from compat.state.flink.contents import Entry
+from compat.state.flink.forms import Convert, Transcode
+from compat.state.flink.header_parts import StateForm
+from compat.state.flink.headers import StateMeta
+
+Layouts = Callable[[], KeyLayout]
+"""Gives the layout of the keys of a state's entries. Raises Unconvertible."""
+
+
+class Rewrite(NamedTuple):
+    """What writes entries anew: ``anew`` gives what becomes of some, in their order: as many, or more, or fewer. It raises
+    Unconvertible. ``of_keys`` tells that keys of entries may be others then. ``together`` is equal for entries that have to be
+    given at once, which stand behind one another. ``merge`` gives the one value of two whose keys have become one, where there
+    is one."""
+
+    anew: Callable[[list[Entry]], list[Entry]]
+    of_keys: bool
+    together: Callable[[Entry], object] | None = None
+    merge: Callable[[bytes, bytes], bytes] | None = None
+
+
+class MapKeys(NamedTuple):
+    """What gives the keys of a map anew, of nothing where there was a single value; and where two can become one, the one value
+    of the two that they had."""
+
+    convert: Transcode
+    merge: Callable[[bytes, bytes], bytes] | None = None
+
+
+class Conversion(Protocol):
+    """What becomes of the values of a state, or of the elements of one that is no key's.
+
+    ``serializer`` is that of the values as the header has it. All raise Unconvertible.
+    """
+
+    @property
+    def form(self) -> StateForm:
+        """What the header says of the state from now on."""
+
+    def rewriter(self, meta: StateMeta, serializer: bytes, layout: Layouts) -> Rewrite:
+        """What writes the entries of a keyed state anew."""
+
+    def converter(self, meta: StateMeta, serializer: bytes) -> Convert:
+        """What writes the elements of a state of subtasks anew, or all of a broadcast state."""
+
+
+def one_by_one(convert: Convert, map_keys: MapKeys | None, layout: Layouts) -> Rewrite:
+    """Entries with other values, and with other keys in their maps where there is something for these."""
+    key = None if map_keys is None else _key(layout(), map_keys.convert)
+
+    def anew(entries: list[Entry]) -> list[Entry]:
+        values = convert([entry.value for entry in entries])
+        keys = (entry.key if key is None else key(entry.key) for entry in entries)
+        return [Entry(entry.state, one, value) for entry, one, value in zip(entries, keys, values, strict=True)]
+
+    return Rewrite(anew, key is not None, merge=None if map_keys is None else map_keys.merge)
+
+
+def _key(layout: KeyLayout, map_key: Transcode) -> Callable[[bytes], bytes]:
+    """What gives the key of an entry with another key in its map."""
+
+    def anew(key: bytes) -> bytes:
+        parts = layout.split(key, "a key")
+        group = int.from_bytes(key[: layout.prefix], "big")
+        found = map_key(ByteReader(parts.map_key, "a key in a map"))
+        return layout.joined(group, parts._replace(map_key=found), ambiguous=layout.ambiguous)
+
+    return anew

@@ -1,0 +1,93 @@
+"""What becomes of the values of a state of process mode where its types say it, without a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.forms import Transcode, Unconvertible
+from compat.state.flink.python_forms import form_of_type
+from compat.state.flink.python_states import Apply, Array, Item
+from compat.state.flink.transcoding import Constant, Fields, transcoder
+from compat.state.flink.value_writing import writer_of
+from compat.state.model.states import StateKind
+from compat.state.types import MapTypeInfo, TypeInformation
+from compat.state.types.spelling import parse_type
+
+
+class Declared(Struct, frozen=True):
+    """The kind of a state as a program declares it, and the type in Flink's spelling: of a list that of its elements."""
+
+    kind: StateKind
+    type: str
+
+    @property
+    def parsed(self) -> TypeInformation:
+        """The type. Raises Unconvertible for one that is only Java's."""
+        found = parse_type(self.type)
+        if found is None:
+            raise Unconvertible(f"{self.type} is no type of PyFlink's")
+        return found
+
+    def of_map(self) -> MapTypeInfo | None:
+        """The type of a map state; None for a state of another kind."""
+        parsed = self.parsed
+        return parsed if self.kind is StateKind.MAP and isinstance(parsed, MapTypeInfo) else None
+
+
+def by_rules(old: Declared, new: Declared, fields: Fields, entry: Constant = None) -> Apply:
+    """What the types of both versions say. ``entry`` is the key in a map of what was a single value. Raises Unconvertible."""
+    before, after = old.of_map(), new.of_map()
+    if before is not None and after is not None:
+        return _each(_in_maps(before, after, fields))
+    if before is not None or (after is not None and entry is None):
+        raise Unconvertible(
+            "entries of a map become no single value, and a value no entry, unless `entry` is its key, or a function says how"
+        )
+    several = old.kind is new.kind is StateKind.LIST or new.kind is StateKind.LIST
+    convert = _values(old.parsed, new.parsed if after is None else after.value_type, fields, several=several)
+    key = None if after is None else writer_of(form_of_type(after.key_type))(entry)
+    return _each(lambda item: Item(key, convert(item.arrays)))
+
+
+def _each(change: Callable[[Item], Item]) -> Apply:
+    return lambda items: [[change(item)] for item in items]
+
+
+def _in_maps(before: MapTypeInfo, after: MapTypeInfo, fields: Fields) -> Callable[[Item], Item]:
+    """Where the keys of a map are what changes, the fields are theirs."""
+    of_keys = before.key_type != after.key_type
+    key = _array(before.key_type, after.key_type, fields if of_keys else Fields())
+    value = _values(before.value_type, after.value_type, Fields() if of_keys else fields, several=False)
+    return lambda item: Item(key(item.map_key or b"")[0], value(item.arrays))
+
+
+def _values(
+    old: TypeInformation, new: TypeInformation, fields: Fields, *, several: bool
+) -> Callable[[Sequence[Array]], tuple[Array, ...]]:
+    convert = _array(old, new, fields)
+
+    def values(arrays: Sequence[Array]) -> tuple[Array, ...]:
+        found = [convert(array.data) for array in arrays]
+        number = sum(number for _, number in found)
+        if number != 1 and not several:
+            raise Unconvertible(f"a list of {number} elements is no single value")
+        return tuple(Array(data, array.time) for (data, _), array in zip(found, arrays, strict=True))
+
+    return values
+
+
+def _array(old: TypeInformation, new: TypeInformation, fields: Fields) -> Callable[[bytes], tuple[bytes, int]]:
+    """What writes the values that stand behind one another in a byte array, and tells how many these are."""
+    convert: Transcode = transcoder(form_of_type(old), form_of_type(new), fields)
+
+    def array(data: bytes) -> tuple[bytes, int]:
+        reader = ByteReader(data, "a byte array")
+        written = []
+        while reader.remaining:
+            written.append(convert(reader))
+        return b"".join(written), len(written)
+
+    return array
