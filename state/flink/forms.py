@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 
 from msgspec import Struct
 
+from compat.state.flink.avro_values import Codec, avro_fields, avro_reader
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.row_data import decimal_bytes, in_slot, number_in_slot, read_decimal, read_number
 from compat.state.flink.snapshots import SerializerSnapshot
@@ -34,6 +35,7 @@ Transcode = Callable[[ByteReader], bytes]
 
 _BASE = "org.apache.flink.api.common.typeutils.base."
 _RUNTIME = "org.apache.flink.api.java.typeutils.runtime."
+_SCALA = "org.apache.flink.api.scala.typeutils."
 _EPOCH = datetime(1970, 1, 1)
 _LONGEST_SHOWN = 120
 
@@ -69,6 +71,7 @@ class Form(Struct, frozen=True):
     """The form of values: ``same`` is equal for forms of which each reads the other, ``called`` is for messages.
 
     ``write`` is there for single values, ``layout`` for those with ``parts``; ``names`` are those of a record's fields.
+    With ``takes_null`` it writes null itself, or refuses it.
     """
 
     called: str
@@ -78,6 +81,7 @@ class Form(Struct, frozen=True):
     layout: Layout | None = None
     parts: tuple[Form, ...] = ()
     names: tuple[str, ...] = ()
+    takes_null: bool = False
 
 
 def alone(form: Form, name: str) -> Form:
@@ -89,6 +93,8 @@ def form_of(snapshot: SerializerSnapshot) -> Form:
     """The form in which a serializer of Flink's writes values. Raises Unconvertible for one that cannot be read here."""
     if snapshot.serializer == ROW_DATA:
         return _row_data(snapshot)
+    if snapshot.serializer == AVRO:
+        return _avro(snapshot)
     layout = _LAYOUTS.get(snapshot.serializer or "")
     try:
         read = decoder_of(snapshot).read
@@ -115,6 +121,32 @@ def _row_data(snapshot: SerializerSnapshot) -> Form:
     names = snapshot.texts("fields") or tuple(f"f{place}" for place in range(len(parts)))
     called = f"ROW<{', '.join(part.called for part in parts)}>"
     return Form(called, called, lambda reader: reader.sized("a row"), None, Layout.ROW_DATA, parts, names)
+
+
+AVRO = "org.apache.flink.formats.avro.typeutils.AvroSerializer"
+
+
+def _avro(snapshot: SerializerSnapshot) -> Form:
+    """The form of records of Avro: their fields behind one another, as a tuple has them."""
+    schema = str(dict(snapshot.details).get("schema", ""))
+    try:
+        read, fields = avro_reader(schema), avro_fields(schema)
+    except ValueError as error:
+        raise NeedsClass(f"Avro records of a schema that cannot be read ({error})") from None
+    parts = tuple(map(_of_avro, fields.values()))
+    same = ("avro", tuple(fields), tuple(part.same for part in parts))
+    return Form("Avro", same, read, None, Layout.TUPLE, parts, tuple(fields))
+
+
+def _of_avro(codec: Codec) -> Form:
+    def write(value: Any) -> bytes:
+        try:
+            return codec.write(value)
+        except ValueError as error:
+            raise Unconvertible(str(error)) from None
+
+    kind = codec.same if isinstance(codec.same, str) else "Avro"
+    return Form(kind, ("avro", codec.same), codec.read, write, takes_null=True)
 
 
 def _column(type: str) -> Form:
@@ -161,6 +193,8 @@ _LAYOUTS = {
     "org.apache.flink.runtime.state.ArrayListSerializer": Layout.LIST,
     _BASE + "MapSerializer": Layout.MAP,
     _RUNTIME + "TupleSerializer": Layout.TUPLE,
+    _SCALA + "ScalaCaseClassSerializer": Layout.TUPLE,
+    _SCALA + "Tuple2CaseClassSerializer": Layout.TUPLE,
     _RUNTIME + "RowSerializer": Layout.ROW,
     _RUNTIME + "PojoSerializer": Layout.POJO,
 }

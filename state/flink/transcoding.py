@@ -483,7 +483,7 @@ def _maker(
 
 
 def _constant(value: Any, form: Form) -> bytes | None:
-    if value is None:
+    if value is None and not form.takes_null:
         return None
     if form.write is None:
         raise Unconvertible(f"{form.called} has no constants")

@@ -29,12 +29,24 @@ from compat.loader.jvm.bridge import (
 )
 from compat.loader.jvm.messages import Convert, Converted
 from compat.loader.jvm.restore import Built, nested_snapshots
+from compat.loader.jvm.singletons import (
+    SCALA_ENUM,
+    SCALA_ENUMERATION,
+    constants_of,
+    enumeration,
+    interfaces_of,
+    one_only,
+)
 
 _KRYO = "api.java.typeutils.runtime.kryo.KryoSerializerSnapshot"
 _AVRO = "org.apache.avro.generic.GenericData$Array"
 _TTL = "runtime.state.ttl.TtlValue"
 _TUPLE = "api.java.tuple.Tuple"
 _ROW = "types.Row"
+_LEAVES = ("java.lang.", "java.math.", "java.time.", "java.net.URI", "java.util.UUID", "java.util.Date", "java.sql.")
+"""How the names of classes begin whose objects hold none of other classes."""
+_OF_ENUMERATION = ("$outer", "scala$Enumeration$$outerEnum")
+"""The fields in which a value of an ``Enumeration`` of Scala has that."""
 _NUMBERS = {
     name: (f"java.lang.{boxed}", whole)
     for boxed, primitive, whole in (
@@ -213,7 +225,8 @@ class _Copying:
         if bool(cls.isArray()):
             return _same if bool(cls.getComponentType().isPrimitive()) else self._array
         if self._is_olds(cls):
-            return self._of_class(cls)
+            in_scala = any(str(one.getName()) == SCALA_ENUM for one in interfaces_of(cls))
+            return self._of_scala_enum if in_scala and not value.productArity() else self._of_class(cls)
         if is_a(value, _TTL):
             made = flink(_TTL)
             return lambda one: made(self.of(one.getUserValue()), one.getLastAccessTimestamp())
@@ -221,7 +234,11 @@ class _Copying:
             return self._fields_by_place
         if isinstance(value, java("java.util.Collection")):
             return self._collection
-        return self._map if isinstance(value, java("java.util.Map")) else _same
+        if isinstance(value, java("java.util.Map")):
+            return self._map
+        if str(cls.getName()).startswith(f"{SCALA_ENUMERATION}$"):
+            return self._of_enumeration
+        return _same if str(cls.getName()).startswith(_LEAVES) else self._of_library
 
     def _is_olds(self, cls: Java) -> bool:
         loader = cls.getClassLoader()
@@ -237,10 +254,46 @@ class _Copying:
         except jpype.JException:
             raise Unfit(f"NEW has no class {name}: rename it with rename-class, or drop the state") from None
 
+    def _of_enumeration(self, value: Java) -> Java:
+        """A value of an ``Enumeration`` of Scala, by its name: its number may be another one's now."""
+        of = next((field.get(value) for name, field in _fields_of(value.getClass()) if name in _OF_ENUMERATION), None)
+        if of is None:
+            raise Unfit("Kryo kept the number of a value of an Enumeration of Scala, and not which one it is of")
+        new = self._class(of.getClass())
+        return _named(new, str(value.toString()), {str(one.toString()): one for one in enumeration(new)[1]})
+
+    def _of_scala_enum(self, value: Java) -> Java:
+        """A constant of an ``enum`` of Scala 3, by its name."""
+        cls = value.getClass()
+        new = self._class(cls.getSuperclass() if bool(cls.isAnonymousClass()) else cls)
+        return _named(new, str(value.productPrefix()), {str(one.productPrefix()): one for one in constants_of(new)})
+
+    def _of_library(self, value: Java) -> Java:
+        """An object of a class that both versions share. Raises Unfit for one that holds such of OLD's classes."""
+        seen, waiting = set[int](), [value]
+        identity = java("java.lang.System").identityHashCode
+        while waiting:
+            one = waiting.pop()
+            cls = one.getClass()
+            if self._is_olds(cls):
+                raise Unfit(f"{class_name(value)} holds objects of {cls.getName()}, and is not taken apart here")
+            if identity(one) in seen or str(cls.getName()).startswith(_LEAVES):
+                continue
+            seen.add(identity(one))
+            if not bool(cls.isArray()):
+                inner = [field.get(one) for field in _references(cls)]
+            else:
+                inner = [] if bool(cls.getComponentType().isPrimitive()) else list(one)
+            waiting += [found for found in inner if found is not None]
+        return value
+
     def _of_class(self, cls: Java) -> Copy:
         new = self._class(cls)
         if bool(cls.isEnum()) or (cls.getSuperclass() is not None and bool(cls.getSuperclass().isEnum())):
             return partial(_constant, java("java.lang.Enum"), new)
+        only = one_only(new)
+        if only is not None:
+            return partial(_always, only)
         fields = list(self._fields(cls, new))
         if bool(getattr(new, "isRecord", lambda: False)()):
             return _record(new, {str(target.getName()): get for target, get in fields})
@@ -329,6 +382,20 @@ def _constant(enum: Java, new: Java, value: Java) -> Java:
         return enum.valueOf(new, name)
     except jpype.JException:
         raise Unfit(f"{new.getName()} has no constant {name}") from None
+
+
+def _named(cls: Java, name: str, values: Mapping[str, Java]) -> Java:
+    if name not in values:
+        raise Unfit(f"{cls.getName()} has no constant {name}")
+    return values[name]
+
+
+def _references(cls: Java) -> Iterator[Java]:
+    """The fields of a class that hold objects. Raises Unfit where the JVM does not let anybody look."""
+    try:
+        yield from (field for _, field in _fields_of(cls) if not bool(field.getType().isPrimitive()))
+    except jpype.JException:
+        raise Unfit(f"{cls.getName()} is closed to others, and may hold objects of yours") from None
 
 
 def _empty(value: Java, otherwise: str) -> Java:

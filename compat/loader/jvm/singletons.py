@@ -21,7 +21,7 @@ _OF_LIBRARY = ("scala.None$", _NIL)
 """Objects of Scala's library that are told by their identity."""
 _LISTS = ("scala.collection.immutable.List", "scala.collection.immutable.$colon$colon")
 """The types of which each value ends in the empty list."""
-_SCALA_ENUM = "scala.reflect.Enum"
+SCALA_ENUM = "scala.reflect.Enum"
 SCALA_ENUMERATION = "scala.Enumeration"
 _BUFFER = 4096
 _MOST = 1000
@@ -40,7 +40,7 @@ def constants_of(cls: Java) -> list[Java]:
     """The constants of an enum of Java, Kotlin or Scala 3 in the order of their numbers; none for other classes."""
     if cls.isEnum():
         return list(cls.getEnumConstants())
-    if not any(str(one.getName()) == _SCALA_ENUM for one in _interfaces(cls)):
+    if not any(str(one.getName()) == SCALA_ENUM for one in interfaces_of(cls)):
         return []
     companion = beside(cls, f"{cls.getName()}$")
     if companion is None:
@@ -119,9 +119,10 @@ def _static(field: Java) -> Java:
         return None
 
 
-def _interfaces(cls: Java) -> Iterator[Java]:
+def interfaces_of(cls: Java) -> Iterator[Java]:
+    """All interfaces of a class, some more than once."""
     while cls is not None:
         for one in cls.getInterfaces():
             yield one
-            yield from _interfaces(one)
+            yield from interfaces_of(one)
         cls = cls.getSuperclass()

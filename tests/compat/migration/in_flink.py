@@ -29,6 +29,8 @@ from compat.savepoint.load import read_names
 from compat.savepoint.names import Names
 from compat.savepoint.operators import RequestError
 from compat.state.flink import SavepointError, read_draft, read_metadata
+from tests.compat.language_pairs import model as languages
+from tests.compat.loader.jvm.support import flink_of
 
 JAVA = Path(__file__).parents[2] / "golden" / "java"
 VERSIONS = ("2.3.0", "1.20.0")
@@ -48,6 +50,30 @@ def pairs(version: str) -> Iterator[dict[str, Any]]:
                 yield pair
 
 
+def language_pairs(version: str) -> Iterator[dict[str, Any]]:
+    """The recorded pairs in Scala and Kotlin of a version."""
+    for (recorded, name), pair in languages.records().items():
+        if recorded == version:
+            yield {**pair, "entryClass": languages.language_of(name).main_class, "language": True}
+
+
+def folder_of(pair: Mapping[str, Any]) -> Path:
+    """The folder of a pair."""
+    return languages.PAIRS / pair["name"] if "language" in pair else JAVA / pair["version"] / pair["name"]
+
+
+def savepoint_of(pair: Mapping[str, Any]) -> str:
+    """The savepoint that a pair's old version left."""
+    return str(folder_of(pair) / (f"savepoint-{pair['version']}" if "language" in pair else "savepoint"))
+
+
+def libraries_of(pair: Mapping[str, Any]) -> tuple[str, ...]:
+    """The jars that a pair needs beside those of a distribution of Flink."""
+    if "language" in pair:
+        return tuple(map(str, languages.language_of(pair["name"]).libraries()))
+    return tuple(map(str, flink_of(pair["version"]).jars)) if pair["name"].startswith("avro") else ()
+
+
 def is_query(pair: Mapping[str, Any]) -> bool:
     """Whether a pair is of scripts in SQL."""
     return str(pair["name"]).startswith("q_")
@@ -60,8 +86,10 @@ def new_of(pair: Mapping[str, Any]) -> str:
 
 def check_of(pair: Mapping[str, Any], old: str, classpath: tuple[str, ...] = ()) -> Comparison:
     """The check of a snapshot and the new version of a pair."""
-    jars = FlinkJars(version=pair["version"], main_class=pair.get("entryClass"), classpath=classpath)
-    new = str(JAVA / pair["version"] / pair["name"] / new_of(pair))
+    # Flink's own API for Scala is fetched as it is for a user, with all that stands beside it.
+    more = () if pair["name"].startswith("flinkscala") else libraries_of(pair)
+    jars = FlinkJars(version=pair["version"], main_class=pair.get("entryClass"), classpath=classpath or more)
+    new = str(folder_of(pair) / new_of(pair))
     return Comparison(old=old, new=new, load=LoadOptions(jars=jars))
 
 
@@ -79,6 +107,27 @@ def answered(report: Report, name: str) -> Iterator[Recipe]:
 
 
 ANSWERS: dict[str, tuple[Step, ...]] = {
+    "flinkscala_case_class_field_added": (ConvertState(operator="keep", state="account", constants={"f2": "CHF"}),),
+    "flinkscala_case_class_fields_exchanged": (
+        ConvertState(operator="keep", state="account", fields={"f0": "f1", "f1": "f0"}),
+    ),
+    "kotlin_data_class_field_added": (ConvertState(operator="keep", state="account", constants={"currency": "CHF"}),),
+    "scala3_case_class_field_added": (ConvertState(operator="keep", state="account", constants={"currency": "CHF"}),),
+    "scala213_case_class_field_added": (ConvertState(operator="keep", state="account", constants={"currency": "CHF"}),),
+    **dict.fromkeys(
+        (
+            "flinkscala_enumeration_reordered",
+            "kotlin_enum_reordered",
+            "kotlin_pojo_to_data_class",
+            "kotlin_type_changed",
+            "scala3_enum_reordered",
+            "scala3_java_enum_reordered",
+            "scala213_collection_to_vector",
+        ),
+        (ConvertState(operator="keep", state="account"),),
+    ),
+    "avro_field_added_no_default": (ConvertState(operator="fn", state="st", constants={"extra": 9}),),
+    "avro_demoted": (ConvertState(operator="fn", state="st"),),
     "tuple_to_pojo": (
         ConvertState(operator="val", state="st", fields={"name": "f0", "n": "f1"}, constants={"last": 7}),
     ),
@@ -104,9 +153,8 @@ ANSWERS: dict[str, tuple[Step, ...]] = {
 
 def migrated(pair: Mapping[str, Any], out: str, jvms: WarmJvms) -> tuple[Recipe, Migrated] | None:
     """The savepoint of a pair's old version, migrated by what the check proposes; None where nothing is to be mended."""
-    folder = JAVA / pair["version"] / pair["name"]
-    saved = str(folder / "savepoint")
-    old = str(folder / ("old.sql" if is_query(pair) else "old.jar"))
+    saved = savepoint_of(pair)
+    old = str(folder_of(pair) / ("old.sql" if is_query(pair) else "old.jar"))
     # What a query computed, no savepoint tells.
     told = old if is_query(pair) else None
     names = read_names(told, check_of(pair, saved).load, None) if told else Names()
@@ -135,19 +183,27 @@ def compiled(folder: str, classpath: str) -> str:
 
 def read_in_flink(pair: Mapping[str, Any], savepoint: str, backend: str, classpath: str) -> dict[str, str]:
     """The first value that the new version reads of each state and key, restored from a savepoint in a MiniCluster."""
-    new = JAVA / pair["version"] / pair["name"] / new_of(pair)
+    new = folder_of(pair) / new_of(pair)
     options = [f"execution.state-recovery.path={savepoint}", f"execution.savepoint.path={savepoint}"]
     options += [f"state.backend.type={backend}", f"state.backend={backend}"]
     opens = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("util", "lang", "time")]
     run = ["RestoredSql", str(new)] if is_query(pair) else ["Restored", pair["entryClass"]]
-    command = ["java", *opens, "-cp", f"{classpath}:{new}", *run, str(SECONDS), *options]
+    command = [
+        "java",
+        *opens,
+        "-cp",
+        ":".join((classpath, str(new), *libraries_of(pair))),
+        *run,
+        str(SECONDS),
+        *options,
+    ]
     found: dict[str, str] = {}
     told: list[str] = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
         assert process.stdout is not None
         read = 0
         for line in process.stdout:
-            if line.startswith("OBS S"):
+            if line.startswith(("OBS S", "SEEN")):
                 _, state, key, value, *_ = line.rstrip("\n").split("\t")
                 found.setdefault(f"{state} {key}", value)
                 read += 1
@@ -165,12 +221,10 @@ def read_in_flink(pair: Mapping[str, Any], savepoint: str, backend: str, classpa
 
 def main(path: str, names: list[str]) -> None:
     """Record what Flink restored, a line a pair."""
-    from tests.compat.loader.jvm.support import flink_of
-
     with WarmJvms() as jvms, tempfile.TemporaryDirectory() as folder, open(path, "a") as out:
         for version in VERSIONS:
             classpath = compiled(folder, ":".join(flink_of(version).classpath))
-            for pair in pairs(version):
+            for pair in (*pairs(version), *language_pairs(version)):
                 if names and pair["name"] not in names:
                     continue
                 target = str(Path(folder, f"{version}-{pair['name']}"))
@@ -180,7 +234,7 @@ def main(path: str, names: list[str]) -> None:
                 recipe, _ = done
                 print(version, pair["name"], [type(step).__name__ for step in recipe.steps], flush=True)
                 read = {backend: read_in_flink(pair, target, backend, classpath) for backend in BACKENDS}
-                before = pair["attempts"]["hashmap"].get("states", {})
+                before = pair["attempts"].get("hashmap", {}).get("states", {})
                 record = {"version": version, "name": pair["name"], "recipe": recipe, "before": before, "read": read}
                 out.write(json.dumps(record, default=_plain) + "\n")
                 out.flush()

@@ -14,7 +14,7 @@ from compat.loader.jvm.process import JvmOptions, JvmProcess, Setup
 from tests.compat.loader.jvm.support import flink_of
 
 SOURCES = Path(__file__).parent / "baskets"
-READ = "ann 12 7 [pear*2:GREEN]{plum=plum*3:RED}[fig*1:null, null][3, 5]4cm"
+READ = "ann 12 7 [pear*2:GREEN]{plum=plum*3:RED}[fig*1:null, null][3, 5]4cmripe"
 
 
 class Version:
@@ -35,9 +35,9 @@ class Version:
         command = ["java", *opens, "-cp", self._classpath, "Job", *arguments]
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
-    def written(self) -> tuple[bytes, bytes]:
+    def written(self, *how: str) -> tuple[bytes, bytes]:
         """A serializer's snapshot, and a value."""
-        serializer, value = self.run("write").split(" ")
+        serializer, value = self.run("write", *how).split(" ")
         return bytes.fromhex(serializer), bytes.fromhex(value)
 
 
@@ -78,6 +78,10 @@ def test_objects_of_old_classes_become_such_of_new_ones(versions: tuple[Version,
             ({"constants": {"shop": "x"}}, "Can not set int field Basket.shop to java.lang.String"),
             ({"constants": {"shop": 1 << 40}}, "does not fit into int"),
             ({"values": (value + b"x",)}, "bytes are left over"),
+            (
+                {"values": old.written("within")[1:]},
+                "java.util.Optional holds objects of Basket$Item, and is not taken apart",
+            ),
             ({"job": 3}, "there is no such job"),
         ):
             answer = building.convert(replace(asked, **change))

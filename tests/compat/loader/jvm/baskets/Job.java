@@ -7,7 +7,10 @@ import org.apache.flink.core.memory.DataOutputSerializer;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.functions.sink.v2.DiscardingSink;
 
-/** A job, and what Kryo writes and reads of a basket: "write" prints its serializer and a value, "read" a value that is given. */
+/**
+ * A job, and what Kryo writes and reads of a basket: "write" prints its serializer, and a value with an object of the program's in
+ * one of Java's where "within" follows; "read" a value that is given.
+ */
 public class Job {
     public static void main(String[] args) throws Exception {
         TypeSerializer<Basket> serializer =
@@ -20,7 +23,7 @@ public class Job {
             DataOutputSerializer snapshot = new DataOutputSerializer(64);
             TypeSerializerSnapshot.writeVersionedSnapshot(snapshot, serializer.snapshotConfiguration());
             DataOutputSerializer value = new DataOutputSerializer(64);
-            serializer.serialize(Basket.sample(), value);
+            serializer.serialize(Basket.sample(args.length > 1), value);
             System.out.println(hex(snapshot.getCopyOfBuffer()) + " " + hex(value.getCopyOfBuffer()));
         } else {
             byte[] data = new java.math.BigInteger(args[1], 16).toByteArray();

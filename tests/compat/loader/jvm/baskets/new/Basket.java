@@ -1,6 +1,7 @@
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /** What the new version keeps: fields in another order, of other types, with other names, one more and one less. */
 public class Basket {
@@ -27,13 +28,14 @@ public class Basket {
     long[] prices;
     Map<String, Item> byName;
     List<Item> items;
+    Optional<Object> note;
 
-    static Basket sample() {
+    static Basket sample(boolean within) {
         return new Basket();
     }
 
     @Override
     public String toString() {
-        return customer + " " + shop + " " + visits + " " + items + byName + Arrays.toString(last) + Arrays.toString(prices) + size.width + size.unit;
+        return customer + " " + shop + " " + visits + " " + items + byName + Arrays.toString(last) + Arrays.toString(prices) + size.width + size.unit + note.get();
     }
 }

@@ -1,6 +1,7 @@
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.TreeMap;
 
 /** What the old version keeps. */
@@ -31,9 +32,13 @@ public class Basket {
     transient int forgotten = 1;
     static int shared = 2;
     boolean gone = true;
+    Optional<Object> note = Optional.of("ripe");
 
-    static Basket sample() {
+    static Basket sample(boolean within) {
         Basket made = new Basket();
+        if (within) {
+            made.note = Optional.of(new Item("fig", 1, null));
+        }
         made.items.add(new Item("pear", 2, Colour.GREEN));
         made.byName.put("plum", new Item("plum", 3, Colour.RED));
         made.last[0] = new Item("fig", 1, null);
