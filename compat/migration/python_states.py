@@ -7,7 +7,8 @@ from compat.migration.recipe import ConvertKey, ConvertState
 from compat.plan.facts import Program
 from compat.state.flink.forms import Unconvertible
 from compat.state.flink.header_parts import StateForm
-from compat.state.flink.python_functions import OfKeys, OfValues
+from compat.state.flink.merging import Merge, MergeByFunction, MergeByRule, Rule
+from compat.state.flink.python_functions import OfKeys, OfMerge, OfValues
 from compat.state.flink.python_rules import Declared, by_rules
 from compat.state.flink.python_states import PythonConversion
 from compat.state.flink.rekeying import KeyConversion
@@ -15,6 +16,7 @@ from compat.state.flink.snapshot_writing import key_snapshot, state_form
 from compat.state.flink.state_entries import StoredState
 from compat.state.flink.transcoding import Fields, Held
 from compat.state.model.states import State, StateKind, StateScope
+from compat.state.names import PYTHON_PREFIX
 from compat.state.types import ListTypeInfo, RowTypeInfo, TypeInformation
 from compat.state.types.spelling import parse_type
 
@@ -64,6 +66,28 @@ def key_conversion_of(
         return KeyConversion(key_snapshot(type), fields, within=True)
     apply = functions.applying(step.function, OfKeys(serializer, old, new))
     return KeyConversion(key_snapshot(type), within=True, apply=apply)
+
+
+def merge_of(stored: StoredState, before: State | None, how: str, functions: Functions) -> Merge:
+    """What becomes of values of a state whose keys become one: by a rule, or of PyFlink through a function.
+
+    Raises Unconvertible where OLD does not declare what that is of.
+    """
+    of_python = stored.name.startswith(PYTHON_PREFIX)
+    old = declared(before)
+    if how in set(Rule):
+        if of_python and (how != Rule.ALL or old is None or old.kind is not StateKind.LIST):
+            raise Unconvertible(
+                f"`{how}` is not known of {stored.declared_name!r}, which is bytes to Flink: name a function"
+            )
+        return MergeByRule(Rule(how))
+    if not of_python:
+        raise Unconvertible("a function is given values of PyFlink's process mode")
+    if old is None:
+        raise Unconvertible(
+            "to Flink its values are bytes: name the program that wrote it, with its types (--names OLD.py)"
+        )
+    return MergeByFunction(functions.applying(how, OfMerge(old)))
 
 
 def stored_key(stored: StoredState) -> str | None:

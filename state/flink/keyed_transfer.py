@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
@@ -26,6 +25,7 @@ from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
 from compat.state.flink.snapshots import read_versioned
 from compat.state.flink.states import HeaderReader
 from compat.state.flink.stream_readers import StreamReader, pieces
+from compat.state.flink.tally import Tally
 
 _LAYOUT_BYTES = 4
 """The bytes before a snapshot in a header, which say how it is laid out."""
@@ -149,9 +149,7 @@ def keyed_source(
     return KeyedSource(savepoint, operator.id, most, handle.canonical, parts, groups, convert)
 
 
-def write_keyed_state(
-    taken: Sequence[Taken], groups: range, file: str, count: Counter[StateKey], dropped: Counter[StateKey]
-) -> KeyGroups | None:
+def write_keyed_state(taken: Sequence[Taken], groups: range, file: str, tally: Tally) -> KeyGroups | None:
     """Write the key groups of some subtasks' states to a file, and count their entries, and those that were let go; None where
     there is no state.
 
@@ -166,7 +164,7 @@ def write_keyed_state(
         out.write(keyed_header(taken[0].source.parts.header.version, _key_serializer(taken), states.items()))
         for group in groups:
             begun = out.tell()
-            for piece in framed(_renumbered(taken, group, numbers, count, dropped)):
+            for piece in framed(_renumbered(taken, group, numbers, tally)):
                 out.write(piece)
             offsets.append(begun if out.tell() > begun else 0)
         size = out.tell()
@@ -207,8 +205,7 @@ def _renumbered(
     taken: Iterable[Taken],
     group: int,
     numbers: Mapping[str, int],
-    count: Counter[StateKey],
-    dropped: Counter[StateKey],
+    tally: Tally,
 ) -> Iterator[Entry]:
     for source, names in taken:
         for state, members in groupby(source.groups.entries(group), lambda entry: entry.state):
@@ -221,9 +218,9 @@ def _renumbered(
                 if rewrite is not None and rewrite.of_keys:
                     _require_others(source, name, found, seen)
                 key = StateKey(source.operator, name, keyed=True)
-                count[key] += len(found)
+                tally.written[key] += len(found)
                 if len(found) < len(batch) and together is None:
-                    dropped[key] += len(batch) - len(found)
+                    tally.dropped[key] += len(batch) - len(found)
                 yield from (Entry(numbers[names[name]], entry.key, entry.value) for entry in found)
 
 
