@@ -42,6 +42,7 @@ from compat.state.model.job import Plan, Refused
 from compat.state.safe_open import open_regular
 
 if TYPE_CHECKING:
+    from compat.check.context import Rewritten
     from compat.check.ignores import IgnoredRule
     from compat.deployment.resources import Deployment
     from compat.loader.jvm.answers import Answers
@@ -65,7 +66,6 @@ class Comparison(Struct, frozen=True):
     ``old_deployment`` say how an upgrade from OLD to NEW is done. In a rollback ``old`` is the later program, and ``new`` the
     one before it. ``own_past`` says that the earlier program is what the file of the other was at a revision.
     ``rewritten`` is that of `CheckOptions`.
-    ``rewritten`` is that of `CheckOptions`.
     """
 
     old: str
@@ -86,7 +86,7 @@ class Comparison(Struct, frozen=True):
     deployment: Deployment | None = None
     old_deployment: Deployment | None = None
     own_past: bool = False
-    rewritten: Mapping[str, tuple[int | None, ...]] = field(default_factory=dict)
+    rewritten: Mapping[str, Mapping[str, Rewritten]] = field(default_factory=dict)
 
     def reversed(self) -> Comparison:
         """Whether OLD can restore what NEW writes."""

@@ -37,12 +37,21 @@ class Asked(Enum):
     FLINK = "flink"
 
 
+class Rewritten(Struct, frozen=True):
+    """A state that a recipe wrote: what it was called, and for each field of its rows the place of the one that it was.
+
+    A place is None for one that begins; there are none where the values are as they were.
+    """
+
+    was: str
+    places: tuple[int | None, ...] | None = None
+
+
 class CheckOptions(Struct, frozen=True):
     """The user's decisions: whether state may be left behind, the version of Flink to restore with (``flink_assumed`` where
     nobody told it), and which way; and the deployments of NEW and of OLD, where they are given.
 
-    ``rewritten`` are operators of queries whose rows were written anew for NEW, by their ids: for each field of a row the place
-    of the one that it was, None for one that begins.
+    ``rewritten`` are the states of queries that were written anew for NEW, by the ids of their operators and their names.
     """
 
     allow_non_restored: bool = False
@@ -51,7 +60,7 @@ class CheckOptions(Struct, frozen=True):
     direction: Direction = "forward"
     deployment: Deployment | None = None
     old_deployment: Deployment | None = None
-    rewritten: Mapping[str, tuple[int | None, ...]] = {}
+    rewritten: Mapping[str, Mapping[str, Rewritten]] = {}
 
 
 class Check(Struct, frozen=True, dict=True, weakref=True):

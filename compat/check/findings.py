@@ -139,16 +139,22 @@ class KeyHeir(Struct, frozen=True):
 
 
 class RowHeir(Struct, frozen=True):
-    """What is kept of a query, one thing beside the other: for each of NEW's the place in OLD of the same one.
+    """What a state of a query holds, one thing beside the other: for each of NEW's the place in OLD of the same one.
 
     ``begins`` are those of NEW that OLD has not, by their places, with what they are called; those in ``zero`` begin with zero,
-    the others with null. ``gone`` are those of OLD that NEW has not, likewise.
+    the others with null. ``gone`` are those of OLD that NEW has not, likewise. ``renamed`` are states beside it, by the names
+    that they have in NEW, None for one that goes. ``of_rows`` tells columns of rows from sums.
     """
 
+    old: Operator
+    new: Operator
+    state: str
     places: tuple[int | None, ...]
     begins: Mapping[int, str]
     zero: frozenset[int]
     gone: Mapping[int, str]
+    renamed: Mapping[str, str | None]
+    of_rows: bool
 
 
 Heir = StateHeir | FieldHeir | KeyHeir | RowHeir

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec import Struct
 
-from compat.check.findings import Account, Fate, FieldHeir, Finding, KeyHeir, Report, RowHeir, StateHeir
+from compat.check.findings import Account, Fate, FieldHeir, Finding, KeyHeir, Level, Report, RowHeir, StateHeir
 from compat.check.states import key_type_of
 from compat.escaping import visible
 from compat.migration.python_proposals import conversions, key_conversions, of_pickles
@@ -119,30 +119,39 @@ class _Proposing:
             yield Proposal(Open(question=question), _said(finding), steps)
 
     def _rows(self) -> Iterator[tuple[Operator, Proposal]]:
-        """What is kept of queries, with its parts where NEW has them."""
+        """What is kept of queries, state by state, with its parts where NEW has them."""
+        found: dict[tuple[str, str], tuple[RowHeir, Finding]] = {}
         for finding in self._report.findings:
-            old, new = finding.old, finding.new
-            heir = next((one for one in finding.heirs if isinstance(one, RowHeir)), None)
-            if heir is None or old is None or new is None:
-                continue
-            state = next(one.name for one in old.states or () if one.kind not in _UNCONVERTED)
-            if _columns(new, state) == len(heir.places):
-                yield old, self._in_places(old, state, heir, finding)
+            for heir in finding.heirs:
+                if isinstance(heir, RowHeir):
+                    found.setdefault((heir.old.id, heir.state), (heir, finding))
+        unfit = {heir.old.id for heir, _ in found.values() if _columns(heir.new, heir.state) != len(heir.places)}
+        for heir, finding in found.values():
+            if heir.old.id not in unfit:
+                for proposal in self._in_places(heir, finding):
+                    yield heir.old, proposal
 
-    def _in_places(self, old: Operator, state: str, heir: RowHeir, finding: Finding) -> Proposal:
-        """A step where all goes on; else a question, as what begins is of what comes from now on alone."""
-        called = self._called(old)
+    def _in_places(self, heir: RowHeir, finding: Finding) -> Iterator[Proposal]:
+        """A step where nothing begins; else a question, as what begins is of what comes from now on alone."""
+        called = self._called(heir.old)
         named = {f"f{now}": f"f{place}" for now, place in enumerate(heir.places) if place not in (None, now)}
         constants: dict[str, Constant] = {f"f{now}": 0 if now in heir.zero else None for now in heir.begins}
         without = tuple(f"f{place}" for place in heir.gone)
-        step = ConvertState(operator=called, state=state, fields=named, constants=constants, without=without)
-        if not heir.begins and not heir.gone:
-            return Proposal(step, _said(finding))
-        told = [f"{', '.join(heir.begins.values())} would start anew"] if heir.begins else []
-        told += [f"{', '.join(heir.gone.values())} would go"] if heir.gone else []
-        question = f"{' and '.join(told)}, the rest goes on. May it be so, or may all of its state go?"
-        asked = Open(operator=called, state=state, question=question)
-        return Proposal(asked, _said(finding), (step, DropOperator(operator=called)))
+        step = ConvertState(operator=called, state=heir.state, fields=named, constants=constants, without=without)
+        begins, gone = (", ".join(dict.fromkeys(names.values())) for names in (heir.begins, heir.gone))
+        told = [f"{begins} would {'be null in rows that are kept' if heir.of_rows else 'start anew'}"] if begins else []
+        told += [f"{gone} would go"] if gone else []
+        if begins:
+            question = f"{' and '.join(told)}, the rest goes on. May it be so, or may all of its state go?"
+            asked = Open(operator=called, state=heir.state, question=question)
+            yield Proposal(asked, _said(finding), (step, DropOperator(operator=called)))
+        elif named or gone or _type_of(heir.old, heir.state) != _type_of(heir.new, heir.state):
+            yield Proposal(step, _said(finding))
+        for name, now in heir.renamed.items():
+            if now is None:
+                yield Proposal(DropState(operator=called, state=name), _said(finding))
+            elif now != name:
+                yield Proposal(RenameState(operator=called, state=name, to=now), _said(finding))
 
     def _renamed(self, old: Operator, successor: Operator) -> Proposal:
         step = RenameOperator(operator=self._called(old), to=successor.uid or successor.id)
@@ -193,13 +202,13 @@ class _Proposing:
         return {(account.old.id, one.name) for one in states if one.type != now[one.name]}
 
     def _reason(self, account: Account) -> Finding | None:
-        """The worst finding about the account's state, or about its operator."""
+        """The worst finding about the account's operator, or else about its state: what is wrong with all of it comes first."""
         id, name = account.old.id, None if account.state is None else account.state.name
-        about = (name,) if (id, name) in self._apart else (name, None)
-        for finding in self._report.findings:
-            if finding.old is not None and finding.old.id == id and finding.state in about:
-                return finding
-        return None
+        found = [one for one in self._report.findings if one.old is not None and one.old.id == id]
+        if (id, name) in self._apart:
+            return next((one for one in found if one.state == name), None)
+        whole = (one for one in found if one.state is None and one.level is Level.ERROR)
+        return next(whole, None) or next((one for one in found if one.state in (name, None)), None)
 
     def _called(self, operator: Operator) -> str:
         """The uid, the name if it is the only one, or the id: what the savepoint knows the operator by."""
@@ -231,6 +240,10 @@ def _becomes(account: Account) -> State | None:
 
 
 _UNCONVERTED = (StateKind.TIMERS, StateKind.COORDINATOR)
+
+
+def _type_of(operator: Operator, state: str) -> str | None:
+    return next((one.type for one in operator.states or () if one.name == state), None)
 
 
 def _columns(operator: Operator, state: str) -> int | None:

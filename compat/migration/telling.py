@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
+from compat.check.context import Rewritten
 from compat.plan.facts import Program
 from compat.savepoint.names import Names, of_program
 from compat.state.flink.header_parts import StateKey
@@ -46,15 +47,16 @@ def _stays(sample: Sample, transfer: Transfer) -> bool:
     return sample.operator not in touched and (sample.operator, sample.state) not in named
 
 
-def rewritten(transfer: Transfer) -> dict[str, tuple[int | None, ...]]:
-    """The operators of queries whose rows are written anew, and what their fields were; none that has two kinds of rows."""
-    found: dict[str, set[tuple[int | None, ...] | None]] = {}
-    for key, conversion in transfer.converted.items():
+def rewritten(transfer: Transfer) -> dict[str, dict[str, Rewritten]]:
+    """The states of operators that have other names or rows now: what they were called, and what their fields were."""
+    found: dict[str, dict[str, Rewritten]] = {}
+    for key in (*transfer.states, *transfer.converted):
         becomes = transfer.becomes(key)
-        if becomes is not None and isinstance(conversion, SerializerConversion):
-            found.setdefault(becomes.operator, set()).add(conversion.places)
-    alone = ((id, next(iter(places))) for id, places in found.items() if len(places) == 1)
-    return {id: places for id, places in alone if places is not None}
+        if becomes is not None:
+            conversion = transfer.converted.get(key)
+            places = conversion.places if isinstance(conversion, SerializerConversion) else None
+            found.setdefault(becomes.operator, {})[becomes.name] = Rewritten(key.name, places)
+    return found
 
 
 def declared(state: StateKey, program: Program | None) -> State | None:

@@ -8,7 +8,6 @@ from msgspec import Struct
 
 from compat.plan.facts import Program
 from compat.state.model.operators import Operator
-from compat.state.model.states import StateKind
 
 _DESCRIBED = re.compile(r"(?P<number>\[\d+\]:)?(?P<kind>[A-Z]\w*)\((?P<rest>.*)\)", re.DOTALL)
 
@@ -37,8 +36,3 @@ def description(operator: Operator, *, numbered: bool = True) -> Description | N
     if match is None or (numbered and match["number"] is None):
         return None
     return Description(match["kind"], match["rest"])
-
-
-def in_one_state(operator: Operator) -> bool:
-    """Whether an operator keeps all that it keeps in one state, besides its timers."""
-    return len([one for one in operator.states or () if one.kind is not StateKind.TIMERS]) == 1

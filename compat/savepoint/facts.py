@@ -66,6 +66,7 @@ def program(recorded: Recorded, name: str, new: Program, names: Names | None = N
         operators=operators,
         vertices=() if names.program is None else names.program.vertices,
         settings=settings,
+        sides={} if names.program is None else names.program.sides,
         source=SourceLine(recorded.metadata, 0),
         snapshot=Snapshot(
             path=recorded.metadata,

@@ -18,12 +18,21 @@ Layouts = Callable[[], KeyLayout]
 
 class Rewrite(NamedTuple):
     """What writes entries anew: ``anew`` gives what becomes of some, in their order: as many, or more, or fewer. It raises
-    Unconvertible. ``of_keys`` tells that keys of entries may be others then. ``together`` is equal for entries that have to be
-    given at once, which stand behind one another."""
+    Unconvertible. ``of_keys`` tells that keys of entries may be others then, and ``merge`` gives the one value of two entries
+    whose keys become one. ``together`` is equal for entries that have to be given at once, which stand behind one another."""
 
     anew: Callable[[list[Entry]], list[Entry]]
     of_keys: bool
     together: Callable[[Entry], object] | None = None
+    merge: Callable[[bytes, bytes], bytes] | None = None
+
+
+class MapKeys(NamedTuple):
+    """What gives the keys of a map anew, of nothing where there was a single value; and where two can become one, the one value
+    of the two that they had."""
+
+    convert: Transcode
+    merge: Callable[[bytes, bytes], bytes] | None = None
 
 
 class Conversion(Protocol):
@@ -43,16 +52,16 @@ class Conversion(Protocol):
         """What writes the elements of a state of subtasks anew, or all of a broadcast state."""
 
 
-def one_by_one(convert: Convert, map_key: Transcode | None, layout: Layouts) -> Rewrite:
+def one_by_one(convert: Convert, map_keys: MapKeys | None, layout: Layouts) -> Rewrite:
     """Entries with other values, and with other keys in their maps where there is something for these."""
-    key = None if map_key is None else _key(layout(), map_key)
+    key = None if map_keys is None else _key(layout(), map_keys.convert)
 
     def anew(entries: list[Entry]) -> list[Entry]:
         values = convert([entry.value for entry in entries])
         keys = (entry.key if key is None else key(entry.key) for entry in entries)
         return [Entry(entry.state, one, value) for entry, one, value in zip(entries, keys, values, strict=True)]
 
-    return Rewrite(anew, key is not None)
+    return Rewrite(anew, key is not None, merge=None if map_keys is None else map_keys.merge)
 
 
 def _key(layout: KeyLayout, map_key: Transcode) -> Callable[[bytes], bytes]:

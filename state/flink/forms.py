@@ -10,6 +10,7 @@ import re
 import struct
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
+from decimal import Decimal, InvalidOperation
 from enum import Enum
 from functools import partial
 from typing import Any, NoReturn
@@ -17,7 +18,7 @@ from typing import Any, NoReturn
 from msgspec import Struct
 
 from compat.state.flink.binary import ByteReader
-from compat.state.flink.row_data import number_in_slot, read_number
+from compat.state.flink.row_data import decimal_bytes, in_slot, number_in_slot, read_decimal, read_number
 from compat.state.flink.snapshots import SerializerSnapshot
 from compat.state.flink.values import Read, Undecodable, decoder_of
 from compat.state.flink.writing import write_text
@@ -88,12 +89,14 @@ def form_of(snapshot: SerializerSnapshot) -> Form:
     """The form in which a serializer of Flink's writes values. Raises Unconvertible for one that cannot be read here."""
     if snapshot.serializer == ROW_DATA:
         return _row_data(snapshot)
+    layout = _LAYOUTS.get(snapshot.serializer or "")
     try:
         read = decoder_of(snapshot).read
     except Undecodable as error:
-        raise NeedsClass(f"{error} cannot be read here") from None
+        if layout not in _PASSING:
+            raise NeedsClass(f"{error} cannot be read here") from None
+        read = _PASSING[layout](tuple(form_of(part).read for part in snapshot.nested))
     same = (snapshot, snapshot.subclasses)
-    layout = _LAYOUTS.get(snapshot.serializer or "")
     if layout is Layout.ROW and dict(snapshot.details).get("row_kind"):
         layout = Layout.ROW_OF_CHANGES
     if layout is None:
@@ -122,13 +125,33 @@ def _column(type: str) -> Form:
         return Form(type, type, partial(read_number, bits), lambda value: number_in_slot(write(value), bits))
     if type.startswith(("VARCHAR", "STRING")):
         return Form(type, type, lambda reader: _rest(reader).decode(), lambda value: as_text(value).encode())
+    if type in _FLOATING:
+        packer = struct.Struct(_FLOATING[type])
+        write = floating(_FLOATING[type])
+        return Form(
+            type, type, lambda reader: packer.unpack(_rest(reader)[: packer.size])[0], lambda v: in_slot(write(v))
+        )
+    if (found := _DECIMAL.fullmatch(type)) is not None:
+        precision, scale = int(found["precision"]), int(found["scale"])
+        return Form(type, type, partial(read_decimal, precision, scale), partial(_decimal, precision, scale))
     return Form(type, type, _rest)
+
+
+def _decimal(precision: int, scale: int, value: Any) -> bytes:
+    try:
+        number = value if isinstance(value, Decimal) else Decimal(value if isinstance(value, str | int) else str(value))
+    except InvalidOperation:
+        return unfit(value, "a number")
+    data = None if isinstance(value, bool) or not number.is_finite() else decimal_bytes(number, precision, scale)
+    return unfit(value, f"a DECIMAL({precision}, {scale})") if data is None else data
 
 
 def _rest(reader: ByteReader) -> bytes:
     return reader.raw(reader.remaining, "a field")
 
 
+_FLOATING = {"FLOAT": "<f", "DOUBLE": "<d"}
+_DECIMAL = re.compile(r"DECIMAL\((?P<precision>\d+), (?P<scale>\d+)\)")
 _WIDTHS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 _ANY_NULLS = re.compile(r" NOT NULL$| \*(ROW|PROC)TIME\*")
 """What is said of a type besides how its values are written."""
@@ -141,6 +164,40 @@ _LAYOUTS = {
     _RUNTIME + "RowSerializer": Layout.ROW,
     _RUNTIME + "PojoSerializer": Layout.POJO,
 }
+
+
+def _pass_list(parts: tuple[Read, ...]) -> Read:
+    (element,) = parts
+
+    def read(reader: ByteReader) -> None:
+        for _ in range(reader.count("elements", 1)):
+            element(reader)
+
+    return read
+
+
+def _pass_map(parts: tuple[Read, ...]) -> Read:
+    key, value = parts
+
+    def read(reader: ByteReader) -> None:
+        for _ in range(reader.count("entries", 1)):
+            key(reader)
+            if not reader.boolean():
+                value(reader)
+
+    return read
+
+
+def _pass_tuple(parts: tuple[Read, ...]) -> Read:
+    def read(reader: ByteReader) -> None:
+        for part in parts:
+            part(reader)
+
+    return read
+
+
+_PASSING = {Layout.LIST: _pass_list, Layout.MAP: _pass_map, Layout.TUPLE: _pass_tuple}
+"""What reads past values with parts that have no value here, such as rows of SQL."""
 
 
 def _writer(snapshot: SerializerSnapshot) -> Write | None:

@@ -210,28 +210,47 @@ def _renumbered(
     for source, names in taken:
         for state, members in groupby(source.groups.entries(group), lambda entry: entry.state):
             name = source.names[state]
-            seen: set[bytes] = set()
-            rewrite = source.convert.get(name)
-            together = None if rewrite is None else rewrite.together
-            for batch in batches(members, together) if name in names else ():
-                found = batch if rewrite is None else rewrite.anew(batch)
-                if rewrite is not None and rewrite.of_keys:
-                    _require_others(source, name, found, seen)
-                key = StateKey(source.operator, name, keyed=True)
-                tally.written[key] += len(found)
-                if len(found) < len(batch) and together is None:
-                    tally.dropped[key] += len(batch) - len(found)
-                yield from (Entry(numbers[names[name]], entry.key, entry.value) for entry in found)
+            if name in names:
+                for entry in _written(source, name, members, tally):
+                    tally.written[StateKey(source.operator, name, keyed=True)] += 1
+                    yield Entry(numbers[names[name]], entry.key, entry.value)
 
 
-def _require_others(source: KeyedSource, name: str, found: list[Entry], seen: set[bytes]) -> None:
-    """Raise NotWritten for a key that another entry of the state has, too: a backend would keep one of them."""
+def _written(source: KeyedSource, name: str, members: Iterator[Entry], tally: Tally) -> Iterator[Entry]:
+    """The entries of a state in a key group, as they are written.
+
+    Keys of maps that change are held until the key group ends: two of them can become one.
+    """
+    rewrite = source.convert.get(name)
+    if rewrite is None:
+        yield from members
+        return
+    found = _anew(rewrite, members, StateKey(source.operator, name, keyed=True), tally)
+    if not rewrite.of_keys:
+        yield from found
+        return
+    held: dict[bytes, Entry] = {}
     for entry in found:
-        if entry.key in seen:
-            raise NotWritten(
-                f"two keys in a map of the state `{name}` become one",
-                path=source.savepoint.path,
-                why=f"operator {source.operator} has values of both",
-                advice="Drop the state, or keep its keys.",
-            )
-        seen.add(entry.key)
+        before = held.get(entry.key)
+        held[entry.key] = entry if before is None else _merged(source, name, before, entry, rewrite)
+    yield from held.values()
+
+
+def _anew(rewrite: Rewrite, members: Iterator[Entry], key: StateKey, tally: Tally) -> Iterator[Entry]:
+    for batch in batches(members, rewrite.together):
+        found = rewrite.anew(batch)
+        if len(found) < len(batch) and rewrite.together is None:
+            tally.dropped[key] += len(batch) - len(found)
+        yield from found
+
+
+def _merged(source: KeyedSource, name: str, one: Entry, two: Entry, rewrite: Rewrite) -> Entry:
+    """The entry of two whose keys have become one. Raises NotWritten where a backend would keep one of them."""
+    if rewrite.merge is None:
+        raise NotWritten(
+            f"two keys in a map of the state `{name}` become one",
+            path=source.savepoint.path,
+            why=f"operator {source.operator} has values of both",
+            advice="Drop the state, or keep its keys.",
+        )
+    return replace(one, value=rewrite.merge(one.value, two.value))

@@ -9,7 +9,9 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Sequence
+from decimal import Context, Decimal
 from enum import Enum
+from typing import Literal
 
 from compat.state.flink.binary import ByteReader
 
@@ -19,6 +21,8 @@ _IN_SLOT = 0x80
 """The mark of bytes that stand in their slot, with their number."""
 _MOST_IN_SLOT = 7
 _WIDE_DECIMAL = 16
+_MOST_DIGITS_IN_SLOT = 18
+_EXACT = Context(prec=100)
 _PRECISION = re.compile(r"\((\d+)")
 
 
@@ -39,7 +43,7 @@ def slot_of(type: str) -> Slot:
     if name in ("CHAR", "VARCHAR", "STRING", "BINARY", "VARBINARY", "BYTES"):
         return Slot.BYTES
     if name == "DECIMAL":
-        return Slot.DECIMAL if found is None or int(found[1]) > 18 else Slot.VALUE
+        return Slot.DECIMAL if found is None or int(found[1]) > _MOST_DIGITS_IN_SLOT else Slot.VALUE
     if name.startswith("TIMESTAMP"):
         return Slot.TIMESTAMP if found is None or int(found[1]) > 3 else Slot.VALUE
     return Slot.VALUE if name in _IN_SLOTS or name.startswith("INTERVAL") else Slot.ELSEWHERE
@@ -126,4 +130,27 @@ def read_number(bits: int, reader: ByteReader) -> int:
 
 def number_in_slot(number: bytes, bits: int) -> bytes:
     """The slot of a whole number of that width, which is given as eight bytes, highest first."""
-    return number[::-1][: bits // 8].ljust(_SLOT, b"\0")
+    return in_slot(number[::-1][: bits // 8])
+
+
+def in_slot(value: bytes) -> bytes:
+    """The slot of a value of fewer bytes."""
+    return value.ljust(_SLOT, b"\0")
+
+
+def read_decimal(precision: int, scale: int, reader: ByteReader) -> Decimal:
+    """A decimal: a whole number in its slot, or one of more digits in bytes, highest first."""
+    order: Literal["little", "big"] = "little" if precision <= _MOST_DIGITS_IN_SLOT else "big"
+    unscaled = int.from_bytes(reader.raw(reader.remaining, "a decimal"), order, signed=True)
+    return Decimal(unscaled).scaleb(-scale, _EXACT)
+
+
+def decimal_bytes(value: Decimal, precision: int, scale: int) -> bytes | None:
+    """A decimal as a row has it (`DecimalData`); None for one that does not fit without being rounded."""
+    unscaled = value.scaleb(scale, _EXACT)
+    if unscaled != unscaled.to_integral_value(context=_EXACT) or unscaled.copy_abs() >= 10**precision:
+        return None
+    number = int(unscaled)
+    if precision <= _MOST_DIGITS_IN_SLOT:
+        return number.to_bytes(_SLOT, "little", signed=True)
+    return number.to_bytes((number + (number < 0)).bit_length() // 8 + 1, "big", signed=True)

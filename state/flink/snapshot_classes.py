@@ -40,6 +40,7 @@ SIMPLE = frozenset(
         *_inner(_STATE, "Java VoidNamespace"),
         *_inner(_STREAMING + "utils.", "ByteArrayWrapper"),
         *_inner(_TABLE + "typeutils.", "StringData"),
+        *_inner("org.apache.flink.table.dataview.", "Null"),
         *_inner(_TABLE + "typeutils.serializers.python.", "BigDec Date String Time"),
         *_inner(_CEP + "sharedbuffer.", "EventId"),
         _RUNTIME + "Tuple0SerializerSnapshot",

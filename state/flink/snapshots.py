@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from compat.state.flink.binary import ByteReader, Part
+from compat.state.flink.java_objects import JavaArray, JavaObject, JavaValue, read_java_object
 from compat.state.flink.logical_types import read_logical_type
 from compat.state.flink.snapshot_classes import COMPOSITE, GENERIC, SIMPLE, serializer_of
 
@@ -241,6 +242,25 @@ def _read_row_data(reader: ByteReader, head: SerializerSnapshot, depth: int) -> 
     return _with(head, fields=tuple(reader.utf() for _ in range(number)))
 
 
+def _read_sorted_map(reader: ByteReader, head: SerializerSnapshot, depth: int) -> SerializerSnapshot:
+    """The layout of `SortedMapSerializerSnapshot`: the comparator of the keys as a Java object, and serializers.
+
+    Two comparators are equal if they compare the same fields in the same order (`ComparableRecordComparator`).
+    """
+    comparator = read_java_object(reader)
+    fields = comparator.fields if isinstance(comparator, JavaObject) else {}
+    head = _with(head, order=tuple((name, _of_array(fields.get(name))) for name in _COMPARED))
+    return _read_nested(reader, head, depth)
+
+
+_COMPARED = ("compareKeyPositions", "compareOrders", "nullsIsLast")
+
+
+def _of_array(value: JavaValue) -> str:
+    items = value.items if isinstance(value, JavaArray) else ()
+    return b"".join(item for item in items if isinstance(item, bytes)).hex()
+
+
 def _integers(*names: str) -> Body:
     """A body that is one integer for each name."""
 
@@ -261,6 +281,7 @@ _BODIES: dict[str, Body] = {
     "org.apache.flink.formats.avro.typeutils.AvroSerializerSnapshot": _read_avro,
     "org.apache.flink.runtime.state.ttl.TtlAwareSerializerSnapshot": _read_ttl_aware,
     _TABLE + "RowDataSerializer$RowDataSerializerSnapshot": _read_row_data,
+    _TABLE + "SortedMapSerializerSnapshot": _read_sorted_map,
     _TABLE + "BinaryRowDataSerializer$BinaryRowDataSerializerSnapshot": _integers("fields"),
     _TABLE + "DecimalDataSerializer$DecimalSerializerSnapshot": _integers("precision", "scale"),
     _TABLE + "TimestampDataSerializer$TimestampDataSerializerSnapshot": _integers("precision"),

@@ -16,8 +16,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from compat.state.flink.binary import ByteReader
-from compat.state.flink.entry_conversion import Layouts, Rewrite, one_by_one
+from compat.state.flink.entry_conversion import Layouts, MapKeys, Rewrite, one_by_one
 from compat.state.flink.forms import (
+    ROW_DATA,
     Convert,
     Form,
     Layout,
@@ -37,7 +38,8 @@ from compat.state.flink.writing import write_mask
 
 Constant = bool | int | float | str | None
 
-_COUNT = struct.Struct(">i")
+_INTEGERS = "org.apache.flink.api.common.typeutils.base.IntSerializer"
+_COUNT = _INT = struct.Struct(">i")
 _TIME = struct.Struct(">q")
 _DELIMITER = b","
 _BROADCAST = "BROADCAST"
@@ -90,19 +92,19 @@ class SerializerConversion(Struct, frozen=True):
         """What writes the entries of a keyed state anew. Raises Unconvertible."""
         return one_by_one(self.converter(meta, serializer), self.map_keys(meta), layout)
 
-    def map_keys(self, meta: StateMeta) -> Transcode | None:
-        """What gives the key in a map anew, of nothing where it was a single value; None where it stays.
-
-        Raises Unconvertible.
-        """
+    def map_keys(self, meta: StateMeta) -> MapKeys | None:
+        """What gives the key in a map anew; None where it stays. Raises Unconvertible."""
         old, new = meta.serializer(VALUES), self._new
         if self.options.get(KIND) != "MAP" or old is None:
             return None
         if self.entry is not None:
             key = _constant(self.entry, form_of(new.nested[0])) or b""
-            return lambda reader: key
+            return MapKeys(lambda reader: key)
         before, after = old.nested[0], new.nested[0]
-        return None if before == after else transcoder(form_of(before), form_of(after), self.fields)
+        fields = self.fields if _are_of_keys(old, new) else Fields()
+        if before == after and fields == Fields():
+            return None
+        return MapKeys(transcoder(form_of(before), form_of(after), fields), _merging(new))
 
     @property
     def places(self) -> tuple[int | None, ...] | None:
@@ -110,12 +112,10 @@ class SerializerConversion(Struct, frozen=True):
 
         None where it keeps no such rows, or its fields have names.
         """
-        try:
-            row = _rows_in(form_of(self._new))
-        except Unconvertible:
+        found = _rows_in(self._new)
+        if found is None:
             return None
-        if row is None:
-            return None
+        row = form_of(found)
         given = {name: self.fields.sources.get(name, name) for name in row.names if name not in self.fields.constants}
         if any(not re.fullmatch(r"f\d+", source) for source in given.values()):
             return None
@@ -174,16 +174,42 @@ class SerializerConversion(Struct, frozen=True):
             before, form = replace(before, listed=True), form.parts[0]
         elif before.kind == "LIST" != after.kind and form_now.layout is Layout.LIST:
             after, form_now = replace(after, listed=True), form_now.parts[0]
-        # Where the keys of a map are what changes, the fields are theirs.
-        of_keys = kind == kind_now == "MAP" and old.nested[0] != new.nested[0]
+        of_keys = kind == kind_now == "MAP" and _are_of_keys(old, new)
         return in_state(before, after, transcoder(form, form_now, Fields() if of_keys else self.fields), self.now)
 
 
-def _rows_in(form: Form) -> Form | None:
-    """The form of the rows of SQL that stand in a form."""
-    if form.layout is Layout.ROW_DATA:
-        return form
-    return next(filter(None, map(_rows_in, form.parts)), None)
+def _are_of_keys(old: SerializerSnapshot, new: SerializerSnapshot) -> bool:
+    """Whether fields are those of a map's keys: where only these are rows of SQL, or else where they are what changes."""
+    key, value = new.nested
+    if _rows_in(value) is None and _rows_in(key) is not None:
+        return True
+    return _rows_in(value) is None and old.nested[0] != key
+
+
+def _merging(new: SerializerSnapshot) -> Callable[[bytes, bytes], bytes] | None:
+    """What makes one of the values of two rows of a join that have become equal; None for other maps.
+
+    A join keeps for each row how often it came, and behind that, if it is an outer one, how many rows of the other side it
+    fits to, which is the same for both (Flink: `OuterJoinRecordStateViews`).
+    """
+    row, counts = new.nested
+    counts = ttl_inside(counts) or counts
+    if row.serializer != ROW_DATA or {one.serializer for one in counts.nested or (counts,)} != {_INTEGERS}:
+        return None
+
+    def merge(one: bytes, two: bytes) -> bytes:
+        at = len(one) - 4 * max(1, len(counts.nested))
+        times = _INT.unpack_from(one, at)[0] + _INT.unpack_from(two, at)[0]
+        return max(one[:at], two[:at]) + _INT.pack(times) + one[at + 4 :]
+
+    return merge
+
+
+def _rows_in(snapshot: SerializerSnapshot) -> SerializerSnapshot | None:
+    """The rows of SQL that a state holds: of a map its values, or its keys where these are none."""
+    if snapshot.serializer == ROW_DATA:
+        return snapshot
+    return next(filter(None, map(_rows_in, reversed(snapshot.nested))), None)
 
 
 class Held(Struct, frozen=True):

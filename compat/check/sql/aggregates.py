@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from compat.check.sql.aspects import Aspect
+from compat.check.sql.contents import Part, Start, View, places_of, rows_in, sums_in, views_in
 from compat.check.sql.expressions import (
     Call,
     Expression,
@@ -22,29 +22,24 @@ from compat.check.sql.expressions import (
     function_of,
     short_name,
 )
-from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kept, keys, places_of, watermarks
-from compat.check.sql.nodes import ExecNode, field_names, read
+from compat.check.sql.meaning import (
+    Difference,
+    Meaning,
+    Stored,
+    Words,
+    conditions,
+    kept,
+    keys,
+    parts_of_rows,
+    watermarks,
+)
+from compat.check.sql.nodes import AggCall, ExecNode, field_names, read
 from compat.check.sql.rows import Branch, Lineage, Rows, Traced, at, picked, traced
 from compat.check.sql.windows import Window, Windowing, group_window, window_changes
 from compat.state.model.operators import Operator
 
 _WRONG = "What it added up so far goes on under the new meaning"
 _STAR = {"COUNT"}
-_FROM_ZERO = {"COUNT", "$SUM0"}
-"""Aggregates whose accumulators begin with zero, where those of others begin with null."""
-
-
-class AggCall(Struct, frozen=True, rename="camel"):
-    """A call of an aggregate function in a plan (Flink: ``AggregateCallJsonSerializer``)."""
-
-    internal_name: str = ""
-    catalog_name: str = ""
-    system_name: str = ""
-    class_name: str = msgspec.field(name="class", default="")
-    arg_list: tuple[int, ...] = ()
-    filter_arg: int = -1
-    distinct: bool = False
-    ignore_nulls: bool = False
 
 
 class Aggregate(Struct, frozen=True):
@@ -100,6 +95,118 @@ def _filtered(inputs: tuple[Expression, ...]) -> tuple[Expression, ...]:
     return inputs
 
 
+class Sums(Struct, frozen=True):
+    """What aggregates add up, in a state: ``fields`` are those of its rows, None where that is not told.
+
+    ``views`` are the states that aggregates have of their own.
+    """
+
+    calls: tuple[Aggregate, ...]
+    state: str | None = None
+    fields: tuple[_Field, ...] | None = None
+    views: tuple[View, ...] = ()
+
+    def parts(self, new: Sums, words: Words) -> tuple[Part, ...] | None:
+        """Where NEW has the same; None where that is not told."""
+        if self.state is None or self.state != new.state or self.fields is None or new.fields is None:
+            return None
+        if self._distinct != new._distinct:
+            return None
+        return (
+            Part(
+                self.state,
+                places_of(self.fields, new.fields),
+                tuple(one.start for one in new.fields),
+                tuple(one.of.text(words.old) for one in self.fields),
+                tuple(one.of.text(words.new) for one in new.fields),
+                self.views,
+            ),
+        )
+
+    @property
+    def _distinct(self) -> tuple[Traced, ...]:
+        """What DISTINCT is of: the views that have its values are numbered in this order (Flink: ``DistinctInfo``)."""
+        return tuple(one.inputs for one in self.calls if one.distinct)
+
+
+class _Field(Struct, frozen=True):
+    """A field of an accumulator: the one of that ``number`` of so ``many`` that an aggregate has."""
+
+    of: Aggregate
+    number: int
+    many: int
+    start: Start
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Field) and self._parts == other._parts
+
+    def __hash__(self) -> int:
+        return hash(self._parts)
+
+    @property
+    def _parts(self) -> tuple[Aggregate, int, int]:
+        return self.of, self.number, self.many
+
+
+def sums_of(
+    calls: tuple[Aggregate, ...],
+    retracting: tuple[bool, ...],
+    rows: Rows,
+    operator: Operator,
+    state: str | None,
+    *,
+    counted: bool,
+) -> Sums:
+    """The sums of aggregates, of which those that are ``retracting`` can take rows back.
+
+    ``counted`` tells that all rows are counted besides, which a ``COUNT(*)`` of the query does as well
+    (Flink: ``AggregateInfoList``).
+    """
+    star = Aggregate("COUNT", False, False, traced(rows, lambda _: (_ALL,)), "COUNT")
+    kinds = [*zip(calls, retracting, strict=False), *([(star, True)] if counted and star not in calls else ())]
+    starts = [found for call, retracts in kinds if (found := _starts(call, retracts=retracts)) is not None]
+    fields: tuple[_Field, ...] | None = None
+    if len(calls) == len(retracting) and len(starts) == len(kinds):
+        # One that took back rows which it had not counted would be wrong for good.
+        of_calls = (
+            _Field(call, number, len(found), Start.UNTOLD if any(retracting) else start)
+            for (call, _), found in zip(kinds, starts, strict=True)
+            for number, start in enumerate(found)
+        )
+        distinct = dict.fromkeys(one.inputs for one in calls if one.distinct)
+        values = (Aggregate("DISTINCT", True, False, one, "DISTINCT") for one in distinct)
+        fields = (*of_calls, *(_Field(one, 0, 1, Start.UNTOLD) for one in values))
+    return Sums(calls, state, fields, views_in(operator))
+
+
+_NULL, _ZERO = Start.NULL, Start.ZERO
+_STARTS: Mapping[str, tuple[Start, ...]] = {
+    "COUNT": (_ZERO,),
+    "$SUM0": (_ZERO,),
+    "SUM": (_NULL,),
+    "MIN": (_NULL,),
+    "MAX": (_NULL,),
+    "AVG": (_ZERO, _ZERO),
+    "LISTAGG": (Start.UNTOLD, Start.UNTOLD),
+    "SINGLE_VALUE": (Start.UNTOLD, Start.UNTOLD),
+    **dict.fromkeys(("FIRST_VALUE", "LAST_VALUE", "ARRAY_AGG", "COLLECT"), (Start.UNTOLD,)),
+}
+"""What the fields of accumulators begin with, by function (``…AggFunction.initialValuesExpressions``)."""
+_RETRACTING: Mapping[str, tuple[Start, ...]] = {
+    **_STARTS,
+    "SUM": (_NULL, _ZERO),
+    **dict.fromkeys(("MIN", "MAX", "LISTAGG"), (Start.UNTOLD,)),
+}
+"""The same for those that can take rows back (``…WithRetractAggFunction``)."""
+
+
+def _starts(call: Aggregate, *, retracts: bool) -> tuple[Start, ...] | None:
+    """What the fields of an aggregate begin with; None for a function whose fields nobody looked up."""
+    if call.function.startswith("@"):
+        return (Start.UNTOLD,)  # a function of the user's has one object
+    return (_RETRACTING if retracts else _STARTS).get(call.function)
+
+
 def calls_of(calls: tuple[AggCall, ...], rows: Rows) -> tuple[Aggregate, ...]:
     """The aggregates over the rows."""
     names = [function_name(one.internal_name, one.catalog_name, one.system_name, one.class_name) for one in calls]
@@ -117,28 +224,29 @@ def _inputs(call: AggCall) -> Callable[[Branch], Iterator[Expression]]:
     return inputs
 
 
-def aggregate_changes(old: tuple[Aggregate, ...], new: tuple[Aggregate, ...], words: Words) -> Iterator[Difference]:
+def aggregate_changes(old: Sums, new: Sums, words: Words) -> Iterator[Difference]:
     """Whether other things are added up, or in other places."""
-    if old == new:
+    if old.calls == new.calls:
         return
-    was, now = [one.text(words.old) for one in old], [one.text(words.new) for one in new]
-    if Counter(old) == Counter(new):
+    was, now = [one.text(words.old) for one in old.calls], [one.text(words.new) for one in new.calls]
+    if Counter(old.calls) == Counter(new.calls):
         title = f"the aggregates changed places: {', '.join(was)} became {', '.join(now)}"
-    elif len(old) == len(new):
-        changed = [(one, two) for one, two, before, after in zip(was, now, old, new, strict=True) if before != after]
+    elif len(was) == len(now):
+        both = zip(was, now, old.calls, new.calls, strict=True)
+        changed = [(one, two) for one, two, before, after in both if before != after]
         title = "; ".join(
             f"{one} became {two}" if one != two else f"{one} is over other values" for one, two in changed
         )
     else:
         title = f"the aggregates were {', '.join(was) or 'none'} and are {', '.join(now) or 'none'}"
-    zero = tuple(one.function in _FROM_ZERO for one in new)
-    same = places_of(old, new)
-    yield Difference(Aspect.AGGREGATES, title, _WRONG, same=same, zero=zero, was=tuple(was), now=tuple(now))
+    yield Difference(Aspect.AGGREGATES, title, _WRONG, parts=old.parts(new, words))
 
 
 class _GroupNode(ExecNode, frozen=True, rename="camel"):
     grouping: tuple[int, ...] = ()
     agg_calls: tuple[AggCall, ...] = ()
+    agg_call_need_retractions: tuple[bool, ...] = ()
+    need_retraction: bool = False
     windowing: Windowing | None = None
     window: dict[str, Any] | None = None
     local_agg_input_row_type: Any = None
@@ -148,20 +256,17 @@ class _GroupNode(ExecNode, frozen=True, rename="camel"):
 
 
 class Grouped(Struct, frozen=True):
-    """A GROUP BY: keys, aggregates, the rows, and the window if it is over one. ``split`` tells that DISTINCT is computed in
-    parts, so that what is kept is not one thing for each aggregate."""
+    """A GROUP BY: keys, sums, the rows, and the window if it is over one."""
 
     rows: Rows
     by: Traced
-    calls: tuple[Aggregate, ...]
+    sums: Sums
     window: Window | None
-    split: bool = False
 
     def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
         """The differences to NEW's GROUP BY."""
         assert isinstance(new, Grouped)
-        for change in aggregate_changes(self.calls, new.calls, words):
-            yield replace(change, same=None) if self.split or new.split else change
+        yield from aggregate_changes(self.sums, new.sums, words)
         yield from keys(self.by, new.by, words, "the key of its GROUP BY")
         yield from conditions(self.rows, new.rows, words)
         yield from window_changes(self.window, new.window, words, slices=True)
@@ -186,7 +291,12 @@ def grouped(operator: Operator, text: str, lineage: Lineage) -> Meaning:
     window = group_window(node.window, rows) if node.window is not None else None
     if node.windowing is not None:
         window = node.windowing.over(rows)
-    return Grouped(rows, picked(rows, grouping), calls_of(calls, rows), window, bool(node.partial_original_agg_calls))
+    counted = node.need_retraction or (window is not None and window.sliced and window.kind == "HOP")
+    retracting = node.agg_call_need_retractions or (node.need_retraction,) * len(calls)
+    # Where DISTINCT is computed in parts, what is kept is not one thing for each aggregate.
+    state = None if node.partial_original_agg_calls else sums_in(operator)
+    sums = sums_of(calls_of(calls, rows), retracting, rows, operator, state, counted=counted)
+    return Grouped(rows, picked(rows, grouping), sums, window)
 
 
 class _Sort(Struct, frozen=True, rename="camel"):
@@ -260,19 +370,22 @@ class Range(Struct, frozen=True):
 
 
 class Over(Struct, frozen=True):
-    """OVER aggregates: they keep the rows that they look back to, or with ``sums`` what these add up to."""
+    """OVER aggregates: they keep the rows that they look back to, or with ``only_sums`` what these add up to."""
 
     rows: Rows
     by: Traced
     order: tuple[tuple[Traced, tuple[tuple[bool, bool], ...]], ...]
     ranges: tuple[Range, ...]
-    calls: tuple[Aggregate, ...]
-    sums: bool
+    sums: Sums
+    only_sums: bool
+    stored: Stored
 
     def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
         """The differences to NEW's OVER."""
         assert isinstance(new, Over)
-        yield from aggregate_changes(self.calls, new.calls, words)
+        for change in aggregate_changes(self.sums, new.sums, words):
+            rows = parts_of_rows(self.stored, new.stored, words)
+            yield replace(change, parts=None if change.parts is None or rows is None else (*change.parts, *rows))
         yield from keys(self.by, new.by, words, "the key of its PARTITION BY")
         if self.order != new.order:
             was, now = words.both(self.order[0][0], new.order[0][0])
@@ -281,14 +394,14 @@ class Over(Struct, frozen=True):
         if self.ranges != new.ranges:
             yield self._range_change(new)
         yield from conditions(self.rows, new.rows, words)
-        if (self.calls, self.by, self.order) == (new.calls, new.by, new.order):
-            yield from kept(self.rows, new.rows, words)
+        if (self.sums.calls, self.by, self.order) == (new.sums.calls, new.by, new.order):
+            yield from kept(self.stored, new.stored, words)
         yield from watermarks(self.rows, new.rows, words)
 
     def _range_change(self, new: Over) -> Difference:
         was, now = (", ".join(map(str, one.ranges)) for one in (self, new))
         title = f"it looked at {was} and looks at {now}"
-        if self.sums and new.sums and all(one.is_all for one in (*self.ranges, *new.ranges)):
+        if self.only_sums and new.only_sums and all(one.is_all for one in (*self.ranges, *new.ranges)):
             since = "It kept the sums of all rows so far; rows of one time now have one result each, or one together"
             return Difference(Aspect.WINDOW, title, "", since)
         if _is_narrower(self.ranges, new.ranges):
@@ -320,20 +433,24 @@ def over(operator: Operator, text: str, lineage: Lineage) -> Meaning:
     with_constants = tuple(
         Branch(branch.origin, branch.columns + constants, branch.conditions, branch.watermark) for branch in rows
     )
+    ranges = tuple(
+        Range(
+            group.is_rows,
+            _bound(group.lower_bound, with_constants, lineage),
+            _bound(group.upper_bound, with_constants, lineage),
+        )
+        for group in spec.groups
+    )
+    calls = tuple(call for group in spec.groups for call in calls_of(group.agg_calls, with_constants))
+    all_so_far = all(one.is_all for one in ranges)
     return Over(
         rows,
         picked(rows, spec.partition.fields),
         tuple(group.order_by.over(rows) for group in spec.groups),
-        tuple(
-            Range(
-                group.is_rows,
-                _bound(group.lower_bound, with_constants, lineage),
-                _bound(group.upper_bound, with_constants, lineage),
-            )
-            for group in spec.groups
-        ),
-        tuple(call for group in spec.groups for call in calls_of(group.agg_calls, with_constants)),
+        ranges,
+        sums_of(calls, (not all_so_far,) * len(calls), rows, operator, sums_in(operator), counted=not all_so_far),
         any(state.name == _SUMS for state in operator.states or ()),
+        Stored(rows, rows_in(operator)),
     )
 
 

@@ -7,27 +7,41 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 from msgspec.structs import replace
 
-from compat.check.context import Check
+from compat.check.context import Check, Rewritten
 from compat.check.mapping import Pair
 from compat.check.similarity import recorded
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.computed import computed_alike
+from compat.check.sql.contents import Part
 from compat.check.sql.descriptions import described
 from compat.check.sql.exec_nodes import meaning_of
+from compat.check.sql.expressions import read_by_place
 from compat.check.sql.meaning import Difference, Meaning, Words
 from compat.check.sql.options import marks_of
 from compat.check.sql.rows import Lineage
 from compat.check.sql.sources import TableChange, table_changes
 from compat.plan.facts import Program
-from compat.plan.queries import in_one_state, of_query
+from compat.plan.queries import of_query
 from compat.state.model.operators import Operator
 
 
 class MeaningChange(msgspec.Struct, frozen=True):
-    """A pair that keeps its id, and what is different in what it keeps."""
+    """A pair that keeps its id, and what is different in what it keeps.
+
+    ``parts`` are there where all of it could be written anew for NEW. ``behind`` are pairs whose rows are the same by the
+    places of their columns, but no longer by what these are: they are a change once that of this pair is none.
+    """
 
     pair: Pair
     differences: tuple[Difference, ...]
+    parts: tuple[Part, ...] | None = None
+    behind: tuple[MeaningChange, ...] = ()
+
+    def is_settled(self, rewritten: Mapping[str, Mapping[str, Rewritten]]) -> bool:
+        """Whether all of it was written anew for NEW, here and behind it."""
+        told = rewritten.get(self.pair.old.id, {})
+        here = self.parts is not None and all(part.is_settled(told) for part in self.parts)
+        return here and all(one.is_settled(rewritten) for one in self.behind)
 
 
 class Exchange(msgspec.Struct, frozen=True):
@@ -60,13 +74,15 @@ def sql_changes(check: Check) -> SqlChanges:
     found = {pair.old.id: change for pair in kept if (change := comparison.change(pair)) is not None}
     if found:
         by_name = _Compared(check, tables, through=True)
+        named = {pair.old.id: change for pair in kept if (change := by_name.change(pair)) is not None}
         found = {
             id: MeaningChange(change.pair, still)
             for id, change in found.items()
-            if (still := _in_both(change, by_name.change(change.pair)))
+            if (still := _in_both(change, named.get(id)))
         }
+        found = dict(_with_parts(found, named, kept, by_name, check.old))
     found = {id: _passed_on(change, kept, check) for id, change in found.items()}
-    found = {id: change for id, change in found.items() if not _is_settled(change, check)}
+    found = {id: left for id, change in found.items() if (left := _left(change, check)).differences}
     exchanges = tuple(_exchanges(found, comparison))
     explained = {pair.old.id for exchange in exchanges for pair, _ in exchange.moved}
     return SqlChanges(tuple(change for id, change in found.items() if id not in explained), exchanges, tables)
@@ -76,7 +92,7 @@ class _Compared:
     """The two programs of a check, operator by operator.
 
     Sources and operators with state are known by their ids and their columns' places: what they read is their own affair.
-    With ``tables`` and ``through``, by the tables, and by what the columns are; that way tells no words. Only what differs in
+    With ``tables`` and ``through``, by the tables, and by what the columns are. Only what differs in
     both ways is a change here: the rest is one of an operator before.
     """
 
@@ -84,7 +100,7 @@ class _Compared:
         olds = {one.pair.old.id: one.old.name for one in tables}
         news = {one.pair.new.id: one.new.name for one in tables}
         before, after = marks_of(*(program.settings.get("table_options") or {} for program in (check.old, check.new)))
-        was, now = ({}, {}) if through else computed_alike(check.old, check.new)
+        was, now = computed_alike(check.old, check.new)
         self.words = Words(
             Lineage(check.old, olds, through=through, marks=before, computed=was),
             Lineage(check.new, news, through=through, marks=after, computed=now),
@@ -101,6 +117,12 @@ class _Compared:
             return None if recorded(pair.old) else MeaningChange(pair, (untold,))
         differences = tuple(_differences(old, new, self.words))
         return MeaningChange(pair, differences) if differences else None
+
+    def read_by_place(self, pair: Pair) -> set[str]:
+        """The operators of whose columns a pair knows only the numbers."""
+        sides = [*self.words.old.sides(pair.old), *self.words.new.sides(pair.new)]
+        columns = (column for rows in sides for branch in rows for column in branch.columns)
+        return {id for column in columns for id in read_by_place(column)}
 
     def does_the_work(self, old: Operator, new: Operator) -> bool:
         """True if an operator of NEW keeps what one of OLD kept."""
@@ -122,18 +144,57 @@ def _passed_on(change: MeaningChange, kept: Iterable[Pair], check: Check) -> Mea
     if keeper is None:
         return change
     holds = f"What it put out by the old rule is kept by {keeper.new.name} behind it, which goes on with that"
-    return MeaningChange(change.pair, tuple(replace(one, holds=holds) for one in change.differences))
+    return replace(change, differences=tuple(replace(one, holds=holds) for one in change.differences))
 
 
-def _is_settled(change: MeaningChange, check: Check) -> bool:
-    """Whether all that is different in what a pair keeps was written anew for NEW.
+def _with_parts(
+    found: Mapping[str, MeaningChange],
+    named: Mapping[str, MeaningChange],
+    kept: Iterable[Pair],
+    by_name: _Compared,
+    program: Program,
+) -> Iterator[tuple[str, MeaningChange]]:
+    """The changes with what could be written anew, by what the columns are.
 
-    Where it is kept in several states, such as the values of DISTINCT, the places in one of them do not tell all.
+    An operator that knows the columns of a changed one by their places alone tells nothing, and neither does that one.
     """
-    places = check.options.rewritten.get(change.pair.old.id)
-    if places is None or not (in_one_state(change.pair.old) and in_one_state(change.pair.new)):
-        return False
-    return all(one.is_settled(places) for one in change.differences)
+    read = {pair.old.id: by_name.read_by_place(pair) & found.keys() for pair in kept}
+    blind = {id for id, places in read.items() if places}.union(*read.values())
+    parted = {id: replace(change, parts=None if id in blind else _parts(change)) for id, change in named.items()}
+    hidden = {
+        id: (change, _before(change.pair.old, program))
+        for id, change in parted.items()
+        if id not in found and any(one.holds for one in change.differences)
+    }
+    for id, change in found.items():
+        behind = tuple(one for one, before in hidden.values() if id in before)
+        yield id, replace(change, parts=parted[id].parts, behind=behind)
+
+
+def _left(change: MeaningChange, check: Check) -> MeaningChange:
+    """The change without what was written anew for NEW."""
+    if not change.is_settled(check.options.rewritten):
+        return change
+    return replace(change, differences=tuple(one for one in change.differences if not one.holds))
+
+
+def _parts(change: MeaningChange) -> tuple[Part, ...] | None:
+    """What could be written anew; None where that is not told of all that would be wrong, or nothing would be."""
+    wrong = [one for one in change.differences if one.holds]
+    if not wrong or any(one.parts is None for one in wrong):
+        return None
+    return tuple(part for one in wrong for part in one.parts or ())
+
+
+def _before(operator: Operator, program: Program) -> set[str]:
+    """All operators that an operator reads from, directly or not."""
+    seen, waiting = set[str](), list(operator.inputs)
+    while waiting:
+        id = waiting.pop()
+        if id not in seen and id in program.by_id:
+            seen.add(id)
+            waiting += program.by_id[id].inputs
+    return seen
 
 
 _COLLECTS = "CollectSinkOperator"

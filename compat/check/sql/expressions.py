@@ -120,6 +120,15 @@ def expression(rex: Rex, columns: Sequence[Expression]) -> Expression:
     return Call(function, operands, rex.name or rex.correl, rex.under)
 
 
+def read_by_place(given: Expression) -> Iterator[str]:
+    """The operators of whose columns an expression knows only the numbers."""
+    if isinstance(given, Column) and given.place.lstrip("+").isdigit():
+        yield given.of
+    elif isinstance(given, Call):
+        for one in given.operands:
+            yield from read_by_place(one)
+
+
 def places_of(rex: Rex | None) -> Iterator[int]:
     """The places of the columns that an expression of a plan refers to."""
     if rex is None:

@@ -12,11 +12,13 @@ from compat.check.findings import Fate, Finding, Fix, Level, RowHeir
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.check.sql.aspects import Aspect
-from compat.plan.queries import has_queries, in_one_state, of_query
+from compat.check.sql.contents import Start
+from compat.plan.queries import has_queries, of_query
 from compat.state.model.operators import Operator
 
 if TYPE_CHECKING:
     from compat.check.sql.changes import MeaningChange, SqlChanges
+    from compat.check.sql.contents import Part
 
 REBUILD = Fix(
     text="If NEW is what you want, nothing converts the state: start NEW without the savepoint, let it read its sources from "
@@ -91,30 +93,39 @@ def _finding(check: Check, rule: Rule, change: MeaningChange, aspect: Aspect, ke
         reason=_reason(change.pair, check, refused=bool(wrong) and refused),
         old=change.pair.old,
         new=change.pair.new,
-        fixes=_fixes(check, change, keep, aspect) if wrong else (Fix(text="Nothing, if that is what you want."),),
+        fixes=_fixes(check, change, keep) if wrong else (Fix(text="Nothing, if that is what you want."),),
         silent=bool(wrong) and not unknown and not refused,
         fate=Fate.REFUSED if wrong and refused and not unknown else None,
-        heirs=_heirs(change, aspect),
+        heirs=_heirs(change),
     )
 
 
-def _fixes(check: Check, change: MeaningChange, keep: str, aspect: Aspect) -> tuple[Fix, ...]:
-    moved = code_suggestions.migrate(check) if _heirs(change, aspect) else ()
+def _fixes(check: Check, change: MeaningChange, keep: str) -> tuple[Fix, ...]:
+    moved = code_suggestions.migrate(check) if _heirs(change) else ()
     return (Fix(text=keep), *moved, _REBUILD_AS_WELL if moved else REBUILD)
 
 
-def _heirs(change: MeaningChange, aspect: Aspect) -> tuple[RowHeir, ...]:
-    """Where NEW's parts of what is kept are in OLD, if nothing else is different, and all is kept in one state."""
-    alone = len(change.differences) == 1 and change.differences[0].aspect is aspect
-    if not alone or not (in_one_state(change.pair.old) and in_one_state(change.pair.new)):
+def _heirs(change: MeaningChange) -> tuple[RowHeir, ...]:
+    """Where NEW's parts of what is kept are in OLD, here and behind it, if all of it is told."""
+    changes = (change, *change.behind)
+    if any(one.parts is None or not all(part.can_move for part in one.parts) for one in changes):
         return ()
-    (one,) = change.differences
-    if one.same is None:
-        return ()
-    places = tuple(min(same, default=None) for same in one.same)
-    gone = {place: name for place, name in enumerate(one.was) if place not in places}
-    begins = {now: name for now, (place, name) in enumerate(zip(places, one.now, strict=True)) if place is None}
-    return (RowHeir(places, begins, frozenset(now for now in begins if one.zero[now]), gone),)
+    return tuple(_heir(one.pair, part) for one in changes for part in one.parts or ())
+
+
+def _heir(pair: Pair, part: Part) -> RowHeir:
+    begins = {now: name for now, (same, name) in enumerate(zip(part.same, part.now, strict=True)) if not same}
+    return RowHeir(
+        old=pair.old,
+        new=pair.new,
+        state=part.state,
+        places=part.places,
+        begins=begins,
+        zero=frozenset(now for now in begins if part.start[now] is Start.ZERO),
+        gone={place: name for place, name in enumerate(part.was) if place not in part.places},
+        renamed=part.renamed,
+        of_rows=part.of_rows,
+    )
 
 
 def _reason(pair: Pair, check: Check, *, refused: bool) -> str:

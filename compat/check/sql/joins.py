@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from compat.check.sql.aspects import Aspect
+from compat.check.sql.contents import rows_in
 from compat.check.sql.expressions import Expression, Rex, canonical, expression
-from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kept, watermarks
+from compat.check.sql.meaning import Difference, Meaning, Stored, Words, conditions, kept, watermarks
 from compat.check.sql.nodes import ExecNode, read
 from compat.check.sql.rows import Lineage, Rows, Traced, picked, traced
 from compat.check.sql.windows import Window, Windowing, window_changes
 from compat.state.model.operators import Operator
+from compat.state.model.states import StateKind
 
 _KINDS = {
     "INNER": "JOIN",
@@ -22,6 +24,7 @@ _KINDS = {
     "SEMI": "IN or EXISTS",
     "ANTI": "NOT IN or NOT EXISTS",
 }
+_SIDES = ("left", "right")
 _OUTPUT_ONLY = "What it kept is as NEW needs it; what it put out before the savepoint stays as OLD had it"
 
 
@@ -60,11 +63,16 @@ class _JoinNode(ExecNode, frozen=True, rename="camel"):
 class Side(Struct, frozen=True):
     """A side of a join: its rows, the columns of its key, the time that counts, and what is unique in it."""
 
-    rows: Rows
+    stored: Stored
     key: Traced
     time: Traced
     unique: tuple[Traced, ...]
     window: Window | None
+
+    @property
+    def rows(self) -> Rows:
+        """The rows that it has read."""
+        return self.stored.rows
 
 
 class Join(Struct, frozen=True):
@@ -92,10 +100,10 @@ class Join(Struct, frozen=True):
             yield Difference(Aspect.JOIN, title, _COUNTS if counted else "", _OUTPUT_ONLY)
         if self.interval != new.interval:
             yield _interval_change(self.interval, new.interval)
-        for one, two, which in zip(self.sides, new.sides, ("left", "right"), strict=False):
+        for one, two, which in zip(self.sides, new.sides, _SIDES, strict=False):
             yield from conditions(one.rows, two.rows, words)
             if not moved and one.window == two.window:
-                yield from kept(one.rows, two.rows, words, f"the {which} rows")
+                yield from kept(one.stored, two.stored, words, f"the {which} rows")
             yield from window_changes(one.window, two.window, words)
             if one.time != two.time:
                 was, now = words.both(one.time, two.time)
@@ -148,16 +156,21 @@ def join(operator: Operator, text: str, lineage: Lineage) -> Meaning:
     )
     windows = (node.left_windowing, node.right_windowing)
     uniques = (node.left_upsert_keys, node.right_upsert_keys)
+    in_time = interval is not None or node.left_windowing is not None
     sides = tuple(
         Side(
-            rows,
+            Stored(
+                rows,
+                _rows_in(operator, side, len(unique)),
+                found=in_time or bool(unique) or lineage.only_inserts(rows),
+            ),
             picked(rows, key),
             picked(rows, (time,)) if time >= 0 else (),
             tuple(sorted((picked(rows, one) for one in unique), key=repr)),
             None if windowing is None else windowing.over(rows),
         )
-        for rows, key, time, unique, windowing in zip(
-            (left, right), (spec.left_keys, spec.right_keys), times, uniques, windows, strict=True
+        for side, rows, key, time, unique, windowing in zip(
+            _SIDES, (left, right), (spec.left_keys, spec.right_keys), times, uniques, windows, strict=True
         )
     )
     in_windows = node.left_windowing is not None
@@ -169,6 +182,13 @@ def join(operator: Operator, text: str, lineage: Lineage) -> Meaning:
         None if bounds is None else (bounds.left_lower_bound, bounds.left_upper_bound),
         spec.join_type != "INNER" and not in_windows and not versioned,
     )
+
+
+def _rows_in(operator: Operator, side: str, keys: int) -> tuple[str, ...] | None:
+    """The states that hold the rows of a side; None where it is not told under which of several keys these are filed."""
+    found = rows_in(operator, side)
+    filed = any(one.kind is StateKind.MAP and one.name in (found or ()) for one in operator.states or ())
+    return None if keys > 1 and filed else found
 
 
 def _condition(condition: Rex | None, left: Rows, right: Rows) -> Traced:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import Protocol
 
 from msgspec import Struct
 
 from compat.check.sql.aspects import Aspect
+from compat.check.sql.contents import Part, Start, places_of
 from compat.check.sql.expressions import Expression
 from compat.check.sql.rows import Branch, Lineage, Rows, Traced, traced
 
@@ -17,9 +18,7 @@ class Difference(Struct, frozen=True):
 
     ``holds`` is why what OLD kept is wrong under NEW's meaning; empty if it is right, and only what was put out before is
     as OLD had it (``since`` says so). ``output`` tells that other rows come out from the restore on, which counts for those
-    who keep them. ``same`` is there where what is kept is one thing beside the other: for each of NEW's the places in OLD of
-    those that are the same. ``zero`` says which of NEW's begin with zero, and not with nothing; ``was`` and ``now`` are what
-    they are called.
+    who keep them. ``parts`` are there where what is kept could be written anew for NEW, one thing beside the other.
     """
 
     aspect: Aspect
@@ -27,18 +26,7 @@ class Difference(Struct, frozen=True):
     holds: str
     since: str = ""
     output: bool = True
-    same: tuple[frozenset[int], ...] | None = None
-    zero: tuple[bool, ...] = ()
-    was: tuple[str, ...] = ()
-    now: tuple[str, ...] = ()
-
-    def is_settled(self, places: tuple[int | None, ...]) -> bool:
-        """Whether what is kept was written anew so that all of it is the same: each is from one of these places, or begins."""
-        return (
-            self.same is not None
-            and len(places) == len(self.same)
-            and all(place is None or place in same for place, same in zip(places, self.same, strict=True))
-        )
+    parts: tuple[Part, ...] | None = None
 
 
 class Words(Struct, frozen=True):
@@ -70,9 +58,6 @@ class Meaning(Protocol):
     def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
         """The differences to what NEW keeps."""
         ...
-
-
-T = TypeVar("T")
 
 
 def conditions(old: Rows, new: Rows, words: Words) -> Iterator[Difference]:
@@ -117,25 +102,47 @@ def keys(old: Traced, new: Traced, words: Words, what: str) -> Iterator[Differen
         )
 
 
-def kept(old: Rows, new: Rows, words: Words, which: str = "the rows") -> Iterator[Difference]:
+class Stored(Struct, frozen=True):
+    """The rows that are kept as a whole: ``states`` hold them, None where that is not told.
+
+    ``found`` tells that a row is found by its key or its time, and not by being equal to the one that takes it back.
+    """
+
+    rows: Rows
+    states: tuple[str, ...] | None = None
+    found: bool = True
+
+
+def kept(old: Stored, new: Stored, words: Words, which: str = "the rows") -> Iterator[Difference]:
     """Whether the rows that are kept as a whole have other columns."""
-    before, after = (traced(rows, lambda branch: branch.columns) for rows in (old, new))
+    before, after = (traced(stored.rows, lambda branch: branch.columns) for stored in (old, new))
     if before == after:
         return
     yield Difference(
         Aspect.ROWS,
         _columns_moved(f"{which} that it keeps", before, after, words),
         "The rows that it kept have the old columns, and are taken for the new ones",
-        same=places_of(before[0], after[0]) if len(before) == len(after) == 1 else None,
-        zero=(False,) * sum(map(len, after)),
-        was=tuple(words.old.text(one) for one in before[0]) if before else (),
-        now=tuple(words.new.text(one) for one in after[0]) if after else (),
+        parts=parts_of_rows(old, new, words),
     )
 
 
-def places_of(old: Sequence[T], new: Sequence[T]) -> tuple[frozenset[int], ...]:
-    """For each of NEW's the places in OLD of those that are the same."""
-    return tuple(frozenset(place for place, before in enumerate(old) if before == after) for after in new)
+def parts_of_rows(old: Stored, new: Stored, words: Words) -> tuple[Part, ...] | None:
+    """What stands in the states that hold rows; None where that is not told, or rows come from several places."""
+    before, after = (traced(stored.rows, lambda branch: branch.columns) for stored in (old, new))
+    if old.states is None or old.states != new.states or not len(before) == len(after) == 1:
+        return None
+    start = Start.NULL if new.found else Start.UNTOLD
+    return tuple(
+        Part(
+            state,
+            places_of(before[0], after[0]),
+            (start,) * len(after[0]),
+            tuple(map(words.old.text, before[0])),
+            tuple(map(words.new.text, after[0])),
+            of_rows=True,
+        )
+        for state in old.states
+    )
 
 
 def _columns_moved(what: str, before: Traced, after: Traced, words: Words) -> str:

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.expressions import Call, Expression, Rex, canonical, conjuncts, expression
-from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kept
+from compat.check.sql.meaning import Difference, Meaning, Stored, Words, conditions, kept
 from compat.check.sql.nodes import ExecNode, read
 from compat.check.sql.rows import Lineage, Rows, Traced, at, picked
 from compat.state.model.operators import Operator
@@ -55,7 +55,7 @@ class MultiJoin(Struct, frozen=True):
         for number, (one, two) in enumerate(zip(self.sides, new.sides, strict=False), 1):
             yield from conditions(one, two, words)
             if not moved:
-                yield from kept(one, two, words, f"the rows of its input {number}")
+                yield from kept(Stored(one), Stored(two), words, f"the rows of its input {number}")
 
     def _keys(self, new: MultiJoin, words: Words) -> Iterator[Difference]:
         if self.equal != new.equal or len(self.sides) != len(new.sides):

@@ -39,6 +39,19 @@ class ExecNode(Struct, frozen=True, rename="camel"):
         return field_names(self.output_type)
 
 
+class AggCall(Struct, frozen=True, rename="camel"):
+    """A call of an aggregate function in a plan (Flink: ``AggregateCallJsonSerializer``)."""
+
+    internal_name: str = ""
+    catalog_name: str = ""
+    system_name: str = ""
+    class_name: str = msgspec.field(name="class", default="")
+    arg_list: tuple[int, ...] = ()
+    filter_arg: int = -1
+    distinct: bool = False
+    ignore_nulls: bool = False
+
+
 N = TypeVar("N", bound=ExecNode)
 
 

@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from compat.check.sql.aggregates import Partition, Sorting
 from compat.check.sql.aspects import Aspect
-from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kept, keys
+from compat.check.sql.contents import rows_in
+from compat.check.sql.meaning import Difference, Meaning, Stored, Words, conditions, kept, keys
 from compat.check.sql.nodes import ExecNode, read
 from compat.check.sql.rows import Lineage, Rows, Traced, content_of, picked
 from compat.check.sql.windows import Window, Windowing, window_changes
@@ -40,7 +41,7 @@ class Pattern(Struct, frozen=True):
             title = "its pattern, its conditions or its measures changed"
             yield Difference(Aspect.PATTERN, title, "The matches that had begun were begun by the old pattern")
         elif self.by == new.by:
-            yield from kept(self.rows, new.rows, words, "the rows of its matches")
+            yield from kept(Stored(self.rows), Stored(new.rows), words, "the rows of its matches")
 
 
 def pattern(operator: Operator, text: str, lineage: Lineage) -> Meaning:
@@ -76,7 +77,7 @@ class Sessions(Struct, frozen=True):
         for one in keys(self.by, new.by, words, "the key of its sessions"):
             yield replace(one, holds=holds, since=since, output=False)
         yield from conditions(self.rows, new.rows, words)
-        yield from kept(self.rows, new.rows, words)
+        yield from kept(Stored(self.rows), Stored(new.rows), words)
         yield from window_changes(self.window, new.window, words)
 
 
@@ -102,12 +103,13 @@ class Sorted(Struct, frozen=True):
     rows: Rows
     order: Traced
     directions: tuple[tuple[bool, bool], ...]
+    stored: Stored
 
     def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
         """The differences to NEW's ORDER BY."""
         assert isinstance(new, Sorted)
         yield from conditions(self.rows, new.rows, words)
-        yield from kept(self.rows, new.rows, words)
+        yield from kept(self.stored, new.stored, words)
         if (self.order, self.directions) != (new.order, new.directions):
             was, now = words.both(self.order, new.order)
             first = [{one[:1] for one in side.order} for side in (self, new)]
@@ -119,7 +121,9 @@ class Sorted(Struct, frozen=True):
 def ordered(operator: Operator, text: str, lineage: Lineage) -> Meaning:
     """What an ORDER BY keeps (Flink: ``RowTimeSortOperator``, ``ProcTimeSortOperator``, ``StreamSortOperator``)."""
     rows = lineage.sides(operator)[0]
-    return Sorted(rows, *read(text, _SortNode).order_by.over(rows))
+    node = read(text, _SortNode)
+    order, directions = node.order_by.over(rows)
+    return Sorted(rows, order, directions, Stored(rows, rows_in(operator), found="temporal" in node.kind))
 
 
 class InFlight(Struct, frozen=True):
@@ -131,7 +135,7 @@ class InFlight(Struct, frozen=True):
         """The differences to the rows that NEW asks for."""
         assert isinstance(new, InFlight)
         for one, two in zip(self.sides, new.sides, strict=False):
-            yield from kept(one, two, words, "the rows in flight")
+            yield from kept(Stored(one), Stored(two), words, "the rows in flight")
 
 
 def in_flight(operator: Operator, text: str, lineage: Lineage) -> Meaning:

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from compat.check.sql.aggregates import Partition, Sorting
 from compat.check.sql.aspects import Aspect
-from compat.check.sql.meaning import Difference, Meaning, Words, conditions, kept, keys, watermarks
+from compat.check.sql.contents import rows_in
+from compat.check.sql.meaning import Difference, Meaning, Stored, Words, conditions, kept, keys, watermarks
 from compat.check.sql.nodes import ExecNode, read
 from compat.check.sql.options import is_limited
 from compat.check.sql.rows import Lineage, Rows, Traced, picked
@@ -63,6 +64,7 @@ class Rank(Struct, frozen=True):
     unique: Traced
     numbered: bool
     window: Window | None
+    stored: Stored
 
     def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
         """The differences to NEW's top-N."""
@@ -78,7 +80,7 @@ class Rank(Struct, frozen=True):
             yield Difference(Aspect.RANK, title, "The rows that it kept are filed in the old way")
         yield from conditions(self.rows, new.rows, words)
         if (self.by, self.order, self.window) == (new.by, new.order, new.window):
-            yield from kept(self.rows, new.rows, words)
+            yield from kept(self.stored, new.stored, words)
         yield from window_changes(self.window, new.window, words)
         if self.window is not None:
             yield from watermarks(self.rows, new.rows, words)
@@ -131,6 +133,7 @@ def rank(operator: Operator, text: str, lineage: Lineage) -> Meaning:
         picked(rows, node.rank_strategy.primary_keys),
         node.output_row_number,
         None if node.windowing is None else node.windowing.over(rows),
+        Stored(rows, rows_in(operator), found=node.rank_strategy.type != _ALL_ROWS),
     )
 
 
@@ -153,6 +156,7 @@ class Deduplication(Struct, frozen=True):
     time: str
     order: Traced
     window: Window | None
+    stored: Stored
 
     def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
         """The differences to NEW's deduplication."""
@@ -163,7 +167,7 @@ class Deduplication(Struct, frozen=True):
             yield Difference(Aspect.RANK, title, "The rows that it kept were chosen by the old rule")
         yield from conditions(self.rows, new.rows, words)
         if (self.by, self.order, self.window) == (new.by, new.order, new.window):
-            yield from kept(self.rows, new.rows, words)
+            yield from kept(self.stored, new.stored, words)
         yield from window_changes(self.window, new.window, words)
         if self.time == "event time":
             yield from watermarks(self.rows, new.rows, words)
@@ -184,6 +188,7 @@ def deduplication(operator: Operator, text: str, lineage: Lineage) -> Meaning:
         "event time" if node.is_rowtime else "processing time",
         picked(rows, (node.order_key,)) if node.order_key >= 0 else (),
         None if node.windowing is None else node.windowing.over(rows),
+        Stored(rows, rows_in(operator)),
     )
 
 
@@ -193,6 +198,7 @@ class LastRows(Struct, frozen=True):
     rows: Rows
     by: Traced
     what: str
+    stored: Stored
 
     def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
         """The differences to what NEW keeps."""
@@ -200,13 +206,14 @@ class LastRows(Struct, frozen=True):
         yield from keys(self.by, new.by, words, self.what)
         yield from conditions(self.rows, new.rows, words)
         if self.by == new.by:
-            yield from kept(self.rows, new.rows, words)
+            yield from kept(self.stored, new.stored, words)
 
 
 def normalized(operator: Operator, text: str, lineage: Lineage) -> Meaning:
     """What the normalization of changes keeps."""
     rows = lineage.sides(operator)[0]
-    return LastRows(rows, picked(rows, read(text, _DeduplicateNode).unique_keys), "its primary key")
+    by = picked(rows, read(text, _DeduplicateNode).unique_keys)
+    return LastRows(rows, by, "its primary key", Stored(rows, rows_in(operator)))
 
 
 class _PrimaryKey(Struct, frozen=True):
@@ -331,6 +338,8 @@ def materialized(operator: Operator, text: str, lineage: Lineage) -> Meaning:
         return Nothing()
     rows = lineage.sides(operator)[0]
     schema = node.dynamic_table_sink.table.resolved_table.table_schema
-    last = LastRows(rows, picked(rows, schema.keys), "the primary key of its table")
+    # Without a key of the rows' own, a row is taken back by one that is equal to it.
+    stored = Stored(rows, rows_in(operator), found=bool(node.input_upsert_key))
+    last = LastRows(rows, picked(rows, schema.keys), "the primary key of its table", stored)
     cut = node.configuration.get(_CUT, "") if schema.limited else ""
     return Materialized(last, picked(rows, node.input_upsert_key or ()), cut)

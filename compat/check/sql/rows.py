@@ -24,12 +24,14 @@ from compat.check.sql.expressions import (
     canonical,
     conjuncts,
     expression,
+    function_name,
+    function_of,
     places_of,
     text,
 )
-from compat.check.sql.nodes import ExecNode, read
+from compat.check.sql.nodes import AggCall, ExecNode, read
 from compat.check.sql.options import Marks
-from compat.check.sql.sources import identity, table_of
+from compat.check.sql.sources import identity, only_inserts, table_of
 from compat.plan.facts import Program
 from compat.state.model.operators import Operator
 
@@ -38,6 +40,29 @@ SOURCES = frozenset({"table-source-scan", "legacy-table-source-scan", "data-stre
 
 _SAME_ROWS = frozenset({"mini-batch-assigner", "drop-update-before", "exchange", "union", "sink"})
 _LOCAL = frozenset({"local-group-aggregate", "local-window-aggregate"})
+_SUMS = frozenset(
+    {
+        "group-aggregate",
+        "global-group-aggregate",
+        "group-window-aggregate",
+        "window-aggregate",
+        "global-window-aggregate",
+    }
+)
+_INSERTING = frozenset(
+    {
+        "global-window-aggregate",
+        "interval-join",
+        "match",
+        "over-aggregate",
+        "temporal-sort",
+        "window-aggregate",
+        "window-deduplicate",
+        "window-join",
+        "window-rank",
+    }
+)
+"""Kinds of nodes with state that never take a row back."""
 _ADDING = frozenset({"correlate", "python-correlate", "async-correlate", "lookup-join"})
 """Nodes without state that put columns behind those that they read."""
 
@@ -108,6 +133,25 @@ class _Properties(ExecNode, frozen=True, rename="camel"):
     named_window_properties: tuple[_NamedProperty, ...] = ()
 
 
+class _Sums(ExecNode, frozen=True, rename="camel"):
+    grouping: tuple[int, ...] = ()
+    agg_calls: tuple[AggCall, ...] = ()
+    local_agg_input_row_type: Any = None
+
+
+class _OverGroup(Struct, frozen=True, rename="camel"):
+    agg_calls: tuple[AggCall, ...] = ()
+
+
+class _OverSpec(Struct, frozen=True, rename="camel"):
+    groups: tuple[_OverGroup, ...] = ()
+    constants: tuple[Rex, ...] = ()
+
+
+class _OverSums(ExecNode, frozen=True, rename="camel"):
+    over_spec: _OverSpec = _OverSpec()
+
+
 class Local(ExecNode, frozen=True, rename="camel"):
     """The node that aggregates before the shuffle: the global one tells its calls in terms of what this one reads."""
 
@@ -129,8 +173,8 @@ class Lineage:
         """Columns of tables are known by their source's id, or by what ``tables`` gives for it. ``computed`` are the computed
         columns that have a name.
 
-        Columns that come out of a state are known by their place, and with ``through`` by what they are in the rows that
-        were kept, where those are handed on as a whole.
+        Columns that come out of a state are known by their place, and with ``through`` by what they are: as they were in the
+        rows that were kept, where those are handed on as a whole, or what was added up.
         """
         self._program, self._through = program, through
         self._tables = tables or {}
@@ -192,6 +236,15 @@ class Lineage:
     def output_of(self, id: str, count: int) -> Rows:
         """Rows of an operator with state, with so many columns."""
         return (Branch(id, tuple(Column(id, str(place)) for place in range(count))),)
+
+    def only_inserts(self, rows: Rows) -> bool:
+        """Whether rows are known never to be taken back."""
+        for branch in rows:
+            before = self._program.by_id.get(branch.origin)
+            node = None if before is None else self.node(before)
+            if before is None or node is None or not (node.kind in _INSERTING or only_inserts(before)):
+                return False
+        return True
 
     def name(self, column: Column) -> str:
         """What a column is called: by its table, else by the operator that it comes out of."""
@@ -277,7 +330,7 @@ class Lineage:
         names = node.names
         properties = read(json, _Properties).named_window_properties
         numbered = len(names) - len(properties)
-        handed = self._handed_on(operator, node) if self._through else ()
+        handed = self._what_comes_out(operator, node, json) if self._through else ()
         for place in range(len(names)):
             if place >= numbered:
                 yield Column(operator.id, properties[place - numbered].property.kind)
@@ -285,6 +338,36 @@ class Lineage:
                 yield Call(f"{VIA}{operator.id}", (handed[place],))
             else:
                 yield Column(operator.id, f"+{place - len(handed)}" if handed else str(place))
+
+    def _what_comes_out(self, operator: Operator, node: ExecNode, json: str) -> tuple[Expression, ...]:
+        """What the first columns are that an operator gives: as it has read them, or what it adds up.
+
+        Nothing of a node that is of another shape than this version knows.
+        """
+        handed = self._handed_on(operator, node)
+        try:
+            if node.kind in _SUMS:
+                return self._sums(operator, read(json, _Sums))
+            if node.kind != "over-aggregate" or not handed:
+                return handed
+            spec = read(json, _OverSums).over_spec
+        except msgspec.MsgspecError:
+            return ()
+        columns = (*self.sides(operator)[0][0].columns, *(expression(one, ()) for one in spec.constants))
+        return handed + tuple(_sum(call, columns) for group in spec.groups for call in group.agg_calls)
+
+    def _sums(self, operator: Operator, node: _Sums) -> tuple[Expression, ...]:
+        """The keys and the sums of a GROUP BY; empty where the plan does not tell what they are of."""
+        rows, grouping = self.sides(operator)[0], node.grouping
+        before = self.before_the_shuffle(operator)
+        if before is not None:
+            rows, first = before
+            grouping = tuple(first[place] for place in grouping if place < len(first))
+        if len(rows) != 1 or (before is None) is not (node.local_agg_input_row_type is None):
+            return ()
+        return tuple(canonical(at(rows[0], place)) for place in grouping) + tuple(
+            _sum(call, rows[0].columns) for call in node.agg_calls
+        )
 
     def _handed_on(self, operator: Operator, node: ExecNode) -> tuple[Expression, ...]:
         """The columns that an operator gives as it has read them; empty if it makes rows of its own."""
@@ -299,6 +382,15 @@ class Lineage:
         inputs = [column for side in self.sides(operator) for branch in side for column in branch.columns]
         described = Call("rows", (Literal(_NUMBER.sub("", operator.description or operator.name)), *inputs))
         return (Branch(operator.id, (), frozenset({described})),)
+
+
+def _sum(call: AggCall, columns: Sequence[Expression]) -> Expression:
+    """What a call of an aggregate function adds up, as an expression."""
+    name = function_name(call.internal_name, call.catalog_name, call.system_name, call.class_name)
+    places = (*call.arg_list, *((call.filter_arg,) if call.filter_arg >= 0 else ()))
+    how = f"{call.distinct} {call.ignore_nulls} {call.filter_arg >= 0}"
+    found = (columns[place] if place < len(columns) else Column("", str(place)) for place in places)
+    return canonical(Call(function_of(name), tuple(found), how))
 
 
 def _is_step_of(before: Operator | None, operator: Operator) -> bool:

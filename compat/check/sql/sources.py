@@ -97,6 +97,19 @@ def _scanned(operator: Operator) -> _Table:
         return _Table()
 
 
+_OF_CHANGES = re.compile(r".*(debezium|canal|maxwell|ogg|cdc|protobuf-confluent-debezium).*")
+_INSERTING = frozenset({"datagen", "filesystem", "kafka", "kinesis", "kinesis-legacy", "pulsar", "rabbitmq", "socket"})
+
+
+def only_inserts(operator: Operator) -> bool:
+    """Whether an operator reads a table whose rows are known never to be taken back, by its connector and formats."""
+    table = table_of(operator)
+    if table is None or operator.inputs or table.options.get("connector") not in _INSERTING:
+        return False
+    formats = (value for key, value in table.options.items() if key == "format" or key.endswith(".format"))
+    return not any(map(_OF_CHANGES.fullmatch, formats))
+
+
 class TableChange(Struct, frozen=True):
     """A source that reads another table than the one of its id in OLD. ``exchanged``: NEW reads OLD's by another source."""
 

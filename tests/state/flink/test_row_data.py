@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import struct
 from contextlib import suppress
+from decimal import Context, Decimal
 from pathlib import Path
 
 import pytest
@@ -13,11 +15,12 @@ from compat.state.flink import SavepointError, read_metadata
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.forms import Layout, Unconvertible, form_of
 from compat.state.flink.header_parts import TypeNames
+from compat.state.flink.headers import KIND, VALUES, StateMeta
 from compat.state.flink.keyed_transfer import keyed_source
 from compat.state.flink.row_data import Slot, read_row, slot_of, write_row
 from compat.state.flink.snapshots import SerializerSnapshot
 from compat.state.flink.states import HeaderReader
-from compat.state.flink.transcoding import Fields, transcoder
+from compat.state.flink.transcoding import Fields, SerializerConversion, transcoder
 
 JAVA = Path(__file__).parents[2] / "golden" / "java" / "2.3.0"
 ROW_DATA = "org.apache.flink.table.runtime.typeutils.RowDataSerializer"
@@ -126,10 +129,12 @@ def test_whole_numbers_become_wider_and_no_other_ones() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "fields", "told"),
     [
-        (("BIGINT",), ("DOUBLE",), Fields(), "BIGINT does not become DOUBLE"),
+        (("BIGINT",), ("BOOLEAN",), Fields(), "BIGINT does not become BOOLEAN"),
         (("BIGINT", "BIGINT"), ("BIGINT",), Fields(), "has no field for f1"),
         (("BIGINT",), ("BIGINT", "BIGINT"), Fields(), "has no field f1"),
-        (("BIGINT",), ("BIGINT", "DECIMAL(38, 2)"), Fields(constants={"f1": 0}), "has no constants"),
+        (("BIGINT",), ("BIGINT", "DATE"), Fields(constants={"f1": 0}), "has no constants"),
+        (("BIGINT",), ("BIGINT", "DECIMAL(4, 2)"), Fields(constants={"f1": 100}), r"is not a DECIMAL\(4, 2\)"),
+        (("BIGINT",), ("BIGINT", "DECIMAL(4, 2)"), Fields(constants={"f1": "0.001"}), r"is not a DECIMAL\(4, 2\)"),
     ],
 )
 def test_rows_that_no_rule_joins_are_refused(
@@ -143,3 +148,141 @@ def test_fields_have_the_names_of_the_header_where_it_has_some() -> None:
     form = form_of(rows_of("BIGINT", "INT", names=("id", "v")))
     assert (form.layout, form.names) == (Layout.ROW_DATA, ("id", "v"))
     assert form_of(rows_of("BIGINT", "INT")).names == ("f0", "f1")
+
+
+BASE = "org.apache.flink.api.common.typeutils.base."
+INT = SerializerSnapshot(f"{BASE}IntSerializer$IntSerializerSnapshot", 3, serializer=f"{BASE}IntSerializer")
+LONG = SerializerSnapshot(f"{BASE}LongSerializer$LongSerializerSnapshot", 3, serializer=f"{BASE}LongSerializer")
+
+
+def composite(name: str, *nested: SerializerSnapshot) -> SerializerSnapshot:
+    return SerializerSnapshot(f"{name}Snapshot", 3, nested, name)
+
+
+def lists_of(inner: SerializerSnapshot) -> SerializerSnapshot:
+    return composite(f"{BASE}ListSerializer", inner)
+
+
+def tuples_of(*inner: SerializerSnapshot) -> SerializerSnapshot:
+    return composite("org.apache.flink.api.java.typeutils.runtime.TupleSerializer", *inner)
+
+
+def maps_of(key: SerializerSnapshot, value: SerializerSnapshot) -> SerializerSnapshot:
+    return composite(f"{BASE}MapSerializer", key, value)
+
+
+def two_longs(one: int, two: int) -> bytes:
+    return write_row(0, [long(one), long(two)], [Slot.VALUE] * 2)
+
+
+def test_rows_in_lists_and_tuples_are_read_past_and_written_anew() -> None:
+    """What an interval join and a top-N keep: lists of rows, or of rows with something of the operator's own."""
+    rows = rows_of("BIGINT", "BIGINT")
+    flagged = lists_of(tuples_of(rows, INT))
+    data = b"".join(
+        (struct.pack(">i", 2), two_longs(1, 2), struct.pack(">i", 7), two_longs(3, 4), struct.pack(">i", 8))
+    )
+    reader = ByteReader(data, "")
+    form_of(flagged).read(reader)
+    assert not reader.remaining
+    swapped = transcoder(form_of(flagged), form_of(flagged), Fields({"f0": "f1", "f1": "f0"}))(ByteReader(data, ""))
+    assert swapped == data.replace(two_longs(1, 2), two_longs(2, 1)).replace(two_longs(3, 4), two_longs(4, 3))
+    held = maps_of(LONG, flagged)
+    whole = struct.pack(">i", 1) + long(5)[::-1] + b"\0" + data
+    reader = ByteReader(whole, "")
+    form_of(held).read(reader)
+    assert not reader.remaining
+
+
+def conversion(new: SerializerSnapshot, **fields: object) -> SerializerConversion:
+    """A conversion to a serializer that is not read from bytes."""
+
+    class Known(SerializerConversion, frozen=True):
+        @property
+        def _new(self) -> SerializerSnapshot:
+            return new
+
+    return Known(b"", Fields(**fields), {KIND: "MAP"})  # type: ignore[arg-type]
+
+
+def meta(old: SerializerSnapshot) -> StateMeta:
+    return StateMeta("left-records", "KEY_VALUE", ((KIND, "MAP"),), ((VALUES, old),))
+
+
+SWAP = {"sources": {"f0": "f1", "f1": "f0"}}
+
+
+def test_the_fields_are_those_of_the_keys_where_only_these_are_rows() -> None:
+    """A join keeps its rows as the keys of a map, also where another order of columns is of the same types."""
+    old = maps_of(rows_of("BIGINT", "BIGINT"), INT)
+    swapping = conversion(old, **SWAP)
+    keys = swapping.map_keys(meta(old))
+    assert keys is not None
+    assert keys.convert(ByteReader(two_longs(1, 2), "")) == two_longs(2, 1)
+    (count,) = swapping.converter(meta(old), bytes(4))([b"\0" + struct.pack(">i", 3)])
+    assert (count, swapping.places) == (b"\0" + struct.pack(">i", 3), (1, 0))
+
+
+def test_the_fields_are_those_of_the_values_where_these_have_rows() -> None:
+    """A top-N has the rows of its order as keys: these stay."""
+    old = maps_of(rows_of("BIGINT"), lists_of(rows_of("BIGINT", "BIGINT")))
+    swapping = conversion(old, **SWAP)
+    assert swapping.map_keys(meta(old)) is None
+    data = b"\0" + struct.pack(">i", 1) + two_longs(1, 2)
+    assert swapping.converter(meta(old), bytes(4))([data]) == [b"\0" + struct.pack(">i", 1) + two_longs(2, 1)]
+    assert swapping.places == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("counts", "one", "two", "both"),
+    [
+        (INT, (2,), (3,), (5,)),
+        (tuples_of(INT, INT), (2, 4), (3, 4), (5, 4)),
+    ],
+)
+def test_rows_of_a_join_that_become_equal_are_counted_together(
+    counts: SerializerSnapshot, one: tuple[int, ...], two: tuple[int, ...], both: tuple[int, ...]
+) -> None:
+    old = maps_of(rows_of("BIGINT", "BIGINT"), counts)
+    keys = conversion(maps_of(rows_of("BIGINT"), counts), dropped=frozenset({"f1"})).map_keys(meta(old))
+    assert keys is not None
+    assert keys.merge is not None
+
+    def value(numbers: tuple[int, ...]) -> bytes:
+        return b"\0" + struct.pack(f">{len(numbers)}i", *numbers)
+
+    assert keys.merge(value(one), value(two)) == value(both)
+
+
+def test_other_keys_that_become_equal_have_no_value_together() -> None:
+    old = maps_of(rows_of("BIGINT", "BIGINT"), LONG)
+    keys = conversion(maps_of(rows_of("BIGINT"), LONG), dropped=frozenset({"f1"})).map_keys(meta(old))
+    assert keys is not None
+    assert keys.merge is None
+
+
+@given(st.integers(1, 38), st.data())
+def test_decimals_are_read_as_they_were_written(precision: int, data: st.DataObject) -> None:
+    scale = data.draw(st.integers(0, precision))
+    number = Decimal(data.draw(st.integers(-(10**precision) + 1, 10**precision - 1))).scaleb(-scale, Context(prec=60))
+    form = form_of(rows_of(f"DECIMAL({precision}, {scale})")).parts[0]
+    assert form.write is not None
+    written = form.write(number)
+    assert len(written) == 8 or precision > 18
+    assert form.read(ByteReader(written, "")) == number
+
+
+@pytest.mark.parametrize(("type", "value"), [("FLOAT", 1.5), ("DOUBLE", 0), ("DOUBLE", -0.1)])
+def test_floating_numbers_stand_in_their_slot(type: str, value: float) -> None:
+    form = form_of(rows_of(type)).parts[0]
+    assert form.write is not None
+    written = form.write(value)
+    assert (len(written), form.read(ByteReader(written, ""))) == (8, value)
+
+
+@pytest.mark.parametrize("value", [True, "x", float("nan"), float("inf"), "1e400"])
+def test_what_is_no_number_is_no_decimal(value: object) -> None:
+    form = form_of(rows_of("DECIMAL(38, 2)")).parts[0]
+    assert form.write is not None
+    with pytest.raises(Unconvertible):
+        form.write(value)

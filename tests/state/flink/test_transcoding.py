@@ -299,7 +299,7 @@ def map_key(kind: str, old: bytes, new: bytes, data: bytes, becomes: str = "MAP"
     header = w.keyed_header(w.state_meta("s", 0, {KIND: kind}, VALUE_SERIALIZER=old))
     (meta,) = read_keyed_header(header, "").states
     convert = SerializerConversion(new, options={KIND: becomes}, **more).map_keys(meta)
-    return None if convert is None else convert(ByteReader(data, ""))
+    return None if convert is None else convert.convert(ByteReader(data, ""))
 
 
 def test_a_value_becomes_an_entry_of_a_map_by_the_key_that_is_told() -> None:

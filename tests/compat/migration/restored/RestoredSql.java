@@ -9,14 +9,13 @@ import org.apache.flink.table.api.TableResult;
 
 /** Runs an SQL script in a MiniCluster with some options of Flink, for some seconds: SCRIPT SECONDS KEY=VALUE... */
 public class RestoredSql {
-    public static void main(String[] args) throws Exception {
-        Configuration wanted = Restored.options(args);
+    /** Submits the statements of a script, and gives what the last one did. */
+    static TableResult run(String path, Configuration wanted) throws Exception {
         wanted.setString("parallelism.default", "1");
-        Restored.endAfter(Long.parseLong(args[1]));
         EnvironmentSettings settings =
                 EnvironmentSettings.newInstance().inStreamingMode().withConfiguration(wanted).build();
         TableEnvironment tables = TableEnvironment.create(settings);
-        String script = new String(Files.readAllBytes(Paths.get(args[0])));
+        String script = new String(Files.readAllBytes(Paths.get(path)));
         TableResult last = null;
         for (String statement : script.replaceAll("(?m)^--.*$", "").split(";\\s*(\\n|$)")) {
             Matcher set = Pattern.compile("(?is)\\s*SET\\s+'([^']+)'\\s*=\\s*'([^']*)'\\s*").matcher(statement);
@@ -26,6 +25,11 @@ public class RestoredSql {
                 last = tables.executeSql(statement);
             }
         }
-        last.await();
+        return last;
+    }
+
+    public static void main(String[] args) throws Exception {
+        Restored.endAfter(Long.parseLong(args[1]));
+        run(args[0], Restored.options(args)).await();
     }
 }

@@ -1,0 +1,98 @@
+"""What stands in the states of queries, and whether a recipe wrote all of it so that it means the same."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from compat.check.context import Rewritten
+from compat.check.sql.contents import Part, Start, View, rows_in, sums_in, view_of, views_in
+from compat.state.model.operators import Operator
+from compat.state.model.states import StateKind
+from tests.compat.builders import operator, value_state
+
+SUMS = Part(
+    state="accState",
+    same=(frozenset({1}), frozenset({0}), frozenset()),
+    start=(Start.NULL, Start.NULL, Start.ZERO),
+    was=("MAX(v)", "SUM(v)"),
+    now=("SUM(v)", "MAX(v)", "COUNT(*)"),
+    views=(View(0, "map"),),
+)
+MOVED = {"accState": Rewritten("accState", (1, 0, None)), "agg1$map": Rewritten("agg0$map")}
+AFTER = replace(SUMS, views=(View(1, "map"),))
+"""As the result is compared, whose states have their new names."""
+
+
+def keeping(*names: str) -> Operator:
+    return operator("Keep", states=tuple(value_state(name) for name in names))
+
+
+def test_the_places_of_what_stays_and_of_what_begins() -> None:
+    assert SUMS.places == (1, 0, None)
+    assert SUMS.renamed == {"agg0$map": "agg1$map"}
+    assert replace(SUMS, same=(frozenset({1}),), start=(Start.NULL,)).renamed == {"agg0$map": None}
+
+
+def test_what_cannot_begin_does_not_move() -> None:
+    assert SUMS.can_move
+    untold = replace(SUMS, start=(Start.UNTOLD,) * 3)
+    assert not untold.can_move
+    assert not replace(untold, views=AFTER.views).is_settled(MOVED)
+    assert replace(untold, same=SUMS.same[:2], start=untold.start[:2]).can_move
+
+
+@pytest.mark.parametrize(
+    ("rewritten", "settled"),
+    [
+        (MOVED, True),
+        ({**MOVED, "accState": Rewritten("accState", (0, 1, None))}, False),
+        ({**MOVED, "accState": Rewritten("accState", (1, 0))}, False),
+        ({**MOVED, "accState": Rewritten("accState", None)}, False),
+        ({**MOVED, "accState": Rewritten("other", (1, 0, None))}, False),
+        ({"accState": MOVED["accState"]}, False),
+        ({**MOVED, "agg1$map": Rewritten("agg2$map")}, False),
+        ({**MOVED, "agg1$map": Rewritten("agg0$list")}, False),
+        ({}, False),
+    ],
+)
+def test_what_a_recipe_wrote_is_settled_where_all_of_it_is_the_same(
+    rewritten: dict[str, Rewritten], settled: bool
+) -> None:
+    assert AFTER.is_settled(rewritten) is settled
+
+
+def test_a_state_that_stayed_as_it_was_is_settled_where_that_is_the_same() -> None:
+    rows = Part("left", (frozenset({0}), frozenset({1})), (Start.NULL,) * 2, ("a", "b"), ("a", "b"), of_rows=True)
+    assert rows.is_settled({})
+    assert not replace(rows, same=rows.same[::-1]).is_settled({})
+
+
+@pytest.mark.parametrize(
+    ("names", "side", "rows", "sums"),
+    [
+        (("anything",), "", ("anything",), None),
+        (("accState", "inputState", "cleanupTsState"), "", ("inputState",), "accState"),
+        (("accState", "distinctAcc_0", "distinctAcc_0_null_state", "agg2$map"), "", (), "accState"),
+        (("accState", "something-new"), "", None, None),
+        (("left-records", "right-records"), "left", ("left-records",), None),
+        (("IntervalJoinLeftCache", "IntervalJoinRightCache"), "right", ("IntervalJoinRightCache",), None),
+        (("data-state", "sorted-map"), "", ("data-state",), None),
+    ],
+)
+def test_states_are_known_by_their_names(
+    names: tuple[str, ...], side: str, rows: tuple[str, ...] | None, sums: str | None
+) -> None:
+    assert (rows_in(keeping(*names), side), sums_in(keeping(*names))) == (rows, sums)
+
+
+def test_views_have_the_place_of_their_aggregate_in_their_name() -> None:
+    assert views_in(keeping("accState", "agg12$map", "distinctAcc_0")) == (View(12, "map"),)
+    assert view_of("agg12$map") == View(12, "map")
+    assert (view_of("accState"), View(3, "list").name) == (None, "agg3$list")
+
+
+def test_timers_are_no_state_beside_the_only_one() -> None:
+    timers = replace(value_state("_timer_state/event_user-timers"), kind=StateKind.TIMERS)
+    one = keeping("deduplicate-state")
+    assert rows_in(replace(one, states=(*(one.states or ()), timers))) == ("deduplicate-state",)
