@@ -13,7 +13,7 @@ from compat.state.flink.python_rules import Declared, by_rules
 from compat.state.flink.python_states import PythonConversion
 from compat.state.flink.rekeying import KeyConversion
 from compat.state.flink.snapshot_writing import key_snapshot, state_form
-from compat.state.flink.state_entries import StoredState
+from compat.state.flink.state_entries import EntryKind, StoredState
 from compat.state.flink.transcoding import Fields, Held
 from compat.state.model.states import State, StateKind, StateScope
 from compat.state.names import PYTHON_PREFIX
@@ -36,13 +36,14 @@ def conversion_of(
 
     Raises Unconvertible where that is not known.
     """
-    new = declared(after)
+    new = declaration_of(after)
     if after is None or new is None:
         raise Unconvertible("NEW does not declare its type")
     # What is a pickle says so itself: where nobody names OLD, what is one in NEW was one.
-    old = declared(before) or (new if step.function is not None and new.type == _PICKLED else None)
+    old = declaration_of(before) or (new if step.function is not None and new.type == _PICKLED else None)
     if old is None:
         raise Unconvertible("to Flink it is bytes: name the program that wrote it, with its types (--names OLD.py)")
+    _require_kind(stored, old)
     if step.function is None:
         apply = by_rules(old, new, fields, step.entry)
     else:
@@ -74,7 +75,7 @@ def merge_of(stored: StoredState, before: State | None, how: str, functions: Fun
     Raises Unconvertible where OLD does not declare what that is of.
     """
     of_python = stored.name.startswith(PYTHON_PREFIX)
-    old = declared(before)
+    old = declaration_of(before)
     if how in set(Rule):
         if of_python and (how != Rule.ALL or old is None or old.kind is not StateKind.LIST):
             raise Unconvertible(
@@ -87,7 +88,14 @@ def merge_of(stored: StoredState, before: State | None, how: str, functions: Fun
         raise Unconvertible(
             "to Flink its values are bytes: name the program that wrote it, with its types (--names OLD.py)"
         )
+    _require_kind(stored, old)
     return MergeByFunction(functions.applying(how, OfMerge(old)))
+
+
+def _require_kind(stored: StoredState, old: Declared) -> None:
+    """Raise Unconvertible for a program that cannot have written a state: its values would be read as what they are not."""
+    if (old.kind is StateKind.MAP) is not (stored.kind in (EntryKind.MAP, EntryKind.BROADCAST)):
+        raise Unconvertible("another kind of state wrote it: name the program that did (--names OLD.py)")
 
 
 def stored_key(stored: StoredState) -> str | None:
@@ -110,7 +118,7 @@ def only_field(row: TypeInformation | None) -> TypeInformation | None:
     return row.field_types[0] if isinstance(row, RowTypeInfo) and len(row.field_types) == 1 else None
 
 
-def declared(state: State | None) -> Declared | None:
+def declaration_of(state: State | None) -> Declared | None:
     """The kind and the type of a state: of a list that of its elements. None where nobody declares it."""
     if state is None or state.type is None:
         return None

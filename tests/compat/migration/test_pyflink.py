@@ -13,15 +13,19 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+from compat.migration.migrating import Migration, migrate
 from compat.migration.recipe import ConvertKey, ConvertState, DropKeys, Recipe, Step, read_recipe
+from compat.savepoint.load import read_names
 from compat.savepoint.operators import RequestError
-from compat.state.flink import NotWritten, entries, read_metadata
+from compat.state.flink import NotWritten, entries, read_draft, read_metadata
 from tests.compat.migration.in_pyflink import (
     ANSWERS,
     PAIRS,
     RESULTS,
     TOLD,
+    check_of,
     migrated,
     proposed,
     recipe_of,
@@ -260,6 +264,16 @@ def test_what_a_step_cannot_mean_is_refused(name: str, step: Step, told: str, tm
     with pytest.raises((RequestError, NotWritten)) as caught:
         of(name, tmp_path, step)
     assert told in str(caught.value)
+
+
+def test_what_a_program_cannot_have_written_is_refused(tmp_path: Path) -> None:
+    """A program that is named by mistake: its state of the same name is a map."""
+    step = ConvertState(operator="keep", state="s", function=f"{tmp_path}/f.py:f")
+    check = replace(check_of("pickled_dict", str(tmp_path / "out")), names=None)
+    names = read_names(str(PAIRS / "pickled_map" / "old.py"), check.load, None)
+    draft = read_draft(read_metadata(PAIRS / "pickled_dict" / "savepoint"))
+    with pytest.raises(RequestError, match=r"another kind of state wrote it: name the program that did"):
+        migrate(Migration(draft=draft, recipe=Recipe(steps=(step,)), names=names, check=check))
 
 
 @pytest.mark.parametrize(
