@@ -18,8 +18,9 @@ Layouts = Callable[[], KeyLayout]
 
 class Rewrite(NamedTuple):
     """What writes entries anew: ``anew`` gives what becomes of some, in their order: as many, or more, or fewer. It raises
-    Unconvertible. ``of_keys`` tells that keys of entries may be others then, and ``merge`` gives the one value of two entries
-    whose keys become one. ``together`` is equal for entries that have to be given at once, which stand behind one another."""
+    Unconvertible. ``of_keys`` tells that keys of entries may be others then. ``together`` is equal for entries that have to be
+    given at once, which stand behind one another. ``merge`` gives the one value of two whose keys have become one, where there
+    is one."""
 
     anew: Callable[[list[Entry]], list[Entry]]
     of_keys: bool

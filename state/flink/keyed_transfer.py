@@ -211,37 +211,33 @@ def _renumbered(
         for state, members in groupby(source.groups.entries(group), lambda entry: entry.state):
             name = source.names[state]
             if name in names:
+                key = StateKey(source.operator, name, keyed=True)
                 for entry in _written(source, name, members, tally):
-                    tally.written[StateKey(source.operator, name, keyed=True)] += 1
+                    tally.written[key] += 1
                     yield Entry(numbers[names[name]], entry.key, entry.value)
 
 
 def _written(source: KeyedSource, name: str, members: Iterator[Entry], tally: Tally) -> Iterator[Entry]:
     """The entries of a state in a key group, as they are written.
 
-    Keys of maps that change are held until the key group ends: two of them can become one.
+    Keys of maps that change and can become one are held until the key group ends.
     """
     rewrite = source.convert.get(name)
     if rewrite is None:
         yield from members
         return
-    found = _anew(rewrite, members, StateKey(source.operator, name, keyed=True), tally)
-    if not rewrite.of_keys:
-        yield from found
-        return
     held: dict[bytes, Entry] = {}
-    for entry in found:
-        before = held.get(entry.key)
-        held[entry.key] = entry if before is None else _merged(source, name, before, entry, rewrite)
-    yield from held.values()
-
-
-def _anew(rewrite: Rewrite, members: Iterator[Entry], key: StateKey, tally: Tally) -> Iterator[Entry]:
     for batch in batches(members, rewrite.together):
         found = rewrite.anew(batch)
         if len(found) < len(batch) and rewrite.together is None:
-            tally.dropped[key] += len(batch) - len(found)
-        yield from found
+            tally.dropped[StateKey(source.operator, name, keyed=True)] += len(batch) - len(found)
+        if not rewrite.of_keys:
+            yield from found
+            continue
+        for entry in found:
+            before = held.get(entry.key)
+            held[entry.key] = entry if before is None else _merged(source, name, before, entry, rewrite)
+    yield from held.values()
 
 
 def _merged(source: KeyedSource, name: str, one: Entry, two: Entry, rewrite: Rewrite) -> Entry:
