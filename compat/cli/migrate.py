@@ -172,8 +172,11 @@ def _states(done: Migrated) -> Iterator[str]:
     for id, change in transfer.keys.items():
         if change.conversion is not None:
             yield f"{labels[id]}: keys converted"
+        for key, number in done.tally.merged.items():
+            if key.operator == id:
+                yield f"{labels[id]}: {key.name} merged, {_counted(number)} into others"
         if change.dropped is not None:
-            gone = sum(number for key, number in done.dropped.items() if key.operator == id)
+            gone = sum(number for key, number in done.tally.dropped.items() if key.operator == id)
             yield f"{labels[id]}: keys dropped, with {_counted(gone)}"
     for name, now in transfer.types.classes.items():
         yield f"class {name} -> {now}"
@@ -182,7 +185,7 @@ def _states(done: Migrated) -> Iterator[str]:
 
 
 def _entries(done: Migrated, key: StateKey) -> str:
-    gone = done.dropped.get(key, 0)
+    gone = done.tally.dropped.get(key, 0)
     return _counted(done.entries.get(key, 0)) + (f", {gone:,} dropped" if gone else "")
 
 

@@ -25,6 +25,7 @@ from compat.savepoint.operators import RequestError
 from compat.state.flink import Draft, Savepoint, read_metadata, self_contained, with_references
 from compat.state.flink.header_parts import Field, StateKey
 from compat.state.flink.remapping import Remapped, Unfinished, unfinished
+from compat.state.flink.tally import Tally
 from compat.state.flink.transfer import Transfer, Transferred, count_entries, write_states
 
 
@@ -47,21 +48,25 @@ class Migration(Struct, frozen=True, kw_only=True):
 
 
 class Migrated(Struct, frozen=True):
-    """What was made: the recipe as it was meant, the entries of each state that were written and those that were let go, the
-    metadata, the outcomes of the check.
+    """What was made: the recipe as it was meant, what became of the entries of each state, the metadata, the outcomes of the
+    check.
 
     ``open`` are accounts of the ledger that the recipe does not name and that NEW does not take. ``passed`` says that there is
     nothing of the sort, ``kept`` that OUT is there.
     """
 
     resolved: Resolved
-    entries: Mapping[StateKey, int]
-    dropped: Mapping[StateKey, int]
+    tally: Tally
     made: Remapped
     outcomes: Outcomes
     open: tuple[Account, ...]
     passed: bool
     kept: bool
+
+    @property
+    def entries(self) -> Mapping[StateKey, int]:
+        """The entries of each state that were written."""
+        return self.tally.written
 
 
 def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
@@ -90,9 +95,7 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
         passed = not still and all(_passes(one, migration.allow_unknown) for one in outcomes.outcomes)
         if passed and migration.keep:
             making.finish()
-        return Migrated(
-            resolved, written.entries, written.dropped, made, outcomes, still, passed, passed and migration.keep
-        )
+        return Migrated(resolved, written.tally, made, outcomes, still, passed, passed and migration.keep)
 
 
 def _of(check: Comparison, making: Unfinished, names: Names) -> Comparison:

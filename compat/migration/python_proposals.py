@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from compat.migration.python_states import declared, only_field
+from compat.migration.python_states import declaration_of, only_field
 from compat.migration.recipe import ConvertKey, ConvertState
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.forms import Form, Unconvertible, form_of
@@ -22,7 +22,7 @@ FUNCTION = "functions.py:convert"
 def conversions(operator: str, old: State, new: State) -> tuple[ConvertState, ...]:
     """The steps that may convert the values of a state that both versions declare, or whose serializers Flink told."""
     step = ConvertState(operator=operator, state=old.name)
-    before, after = declared(old), declared(new)
+    before, after = declaration_of(old), declaration_of(new)
     if new.serializers is not None or before is None or after is None:
         return (step,)
     through = ConvertState(operator=operator, state=old.name, function=FUNCTION)

@@ -7,14 +7,16 @@ from compat.migration.recipe import ConvertKey, ConvertState
 from compat.plan.facts import Program
 from compat.state.flink.forms import Unconvertible
 from compat.state.flink.header_parts import StateForm
-from compat.state.flink.python_functions import OfKeys, OfValues
+from compat.state.flink.merging import Merge, MergeByFunction, MergeByRule, Rule
+from compat.state.flink.python_functions import OfKeys, OfMerge, OfValues
 from compat.state.flink.python_rules import Declared, by_rules
 from compat.state.flink.python_states import PythonConversion
 from compat.state.flink.rekeying import KeyConversion
 from compat.state.flink.snapshot_writing import key_snapshot, state_form
-from compat.state.flink.state_entries import StoredState
+from compat.state.flink.state_entries import EntryKind, StoredState
 from compat.state.flink.transcoding import Fields, Held
 from compat.state.model.states import State, StateKind, StateScope
+from compat.state.names import PYTHON_PREFIX
 from compat.state.types import ListTypeInfo, RowTypeInfo, TypeInformation
 from compat.state.types.spelling import parse_type
 
@@ -34,13 +36,14 @@ def conversion_of(
 
     Raises Unconvertible where that is not known.
     """
-    new = declared(after)
+    new = declaration_of(after)
     if after is None or new is None:
         raise Unconvertible("NEW does not declare its type")
     # What is a pickle says so itself: where nobody names OLD, what is one in NEW was one.
-    old = declared(before) or (new if step.function is not None and new.type == _PICKLED else None)
+    old = declaration_of(before) or (new if step.function is not None and new.type == _PICKLED else None)
     if old is None:
         raise Unconvertible("to Flink it is bytes: name the program that wrote it, with its types (--names OLD.py)")
+    _require_kind(stored, old)
     if step.function is None:
         apply = by_rules(old, new, fields, step.entry)
     else:
@@ -66,6 +69,35 @@ def key_conversion_of(
     return KeyConversion(key_snapshot(type), within=True, apply=apply)
 
 
+def merge_of(stored: StoredState, before: State | None, how: str, functions: Functions) -> Merge:
+    """What becomes of values of a state whose keys become one: by a rule, or of PyFlink through a function.
+
+    Raises Unconvertible where OLD does not declare what that is of.
+    """
+    of_python = stored.name.startswith(PYTHON_PREFIX)
+    old = declaration_of(before)
+    if how in set(Rule):
+        if of_python and (how != Rule.ALL or old is None or old.kind is not StateKind.LIST):
+            raise Unconvertible(
+                f"`{how}` is not known of {stored.declared_name!r}, which is bytes to Flink: name a function"
+            )
+        return MergeByRule(Rule(how))
+    if not of_python:
+        raise Unconvertible("a function is given values of PyFlink's process mode")
+    if old is None:
+        raise Unconvertible(
+            "to Flink its values are bytes: name the program that wrote it, with its types (--names OLD.py)"
+        )
+    _require_kind(stored, old)
+    return MergeByFunction(functions.applying(how, OfMerge(old)))
+
+
+def _require_kind(stored: StoredState, old: Declared) -> None:
+    """Raise Unconvertible for a program that cannot have written a state: its values would be read as what they are not."""
+    if (old.kind is StateKind.MAP) is not (stored.kind in (EntryKind.MAP, EntryKind.BROADCAST)):
+        raise Unconvertible("another kind of state wrote it: name the program that did (--names OLD.py)")
+
+
 def stored_key(stored: StoredState) -> str | None:
     """The type of PyFlink's keys as the savepoint tells it; bytes are taken to be pickles. None for keys of Java's."""
     told = only_field(stored.key_type)
@@ -86,7 +118,7 @@ def only_field(row: TypeInformation | None) -> TypeInformation | None:
     return row.field_types[0] if isinstance(row, RowTypeInfo) and len(row.field_types) == 1 else None
 
 
-def declared(state: State | None) -> Declared | None:
+def declaration_of(state: State | None) -> Declared | None:
     """The kind and the type of a state: of a list that of its elements. None where nobody declares it."""
     if state is None or state.type is None:
         return None

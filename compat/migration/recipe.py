@@ -21,6 +21,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from compat.savepoint.operators import RequestError
+from compat.state.flink.merging import Rule
 from compat.state.safe_open import open_regular
 
 FORMAT = 1
@@ -113,7 +114,7 @@ class ConvertKey(_Step, frozen=True, kw_only=True, tag="convert-key"):
     """The keys of an operator as NEW's serializer writes them, each in the key group where NEW looks for it.
 
     ``fields``, ``constants``, ``without``, ``single`` and ``function`` are those of `ConvertState`. Two keys that would become
-    one are an error.
+    one are an error, unless ``merge`` says of each state what becomes of their values: `Rule`, or a function.
     """
 
     operator: str
@@ -122,6 +123,7 @@ class ConvertKey(_Step, frozen=True, kw_only=True, tag="convert-key"):
     without: tuple[str, ...] = ()
     single: str | None = None
     function: str | None = None
+    merge: dict[str, str] = {}
 
 
 class DropKeys(_Step, frozen=True, kw_only=True, tag="drop-keys"):
@@ -196,13 +198,20 @@ def read_recipe(path: str) -> Recipe:
 
 
 def _placed(step: Step, folder: str) -> Step:
-    """A step whose function is in a file beside the recipe, by its path. Raises RequestError for one that names no function."""
+    """A step whose functions are in files beside the recipe, by their paths. Raises RequestError for what names no function."""
+    if isinstance(step, ConvertKey):
+        merge = {state: how if how in set(Rule) else _function(how, folder) for state, how in step.merge.items()}
+        step = replace(step, merge=merge)
     if not isinstance(step, ConvertState | ConvertKey | DropKeys) or step.function is None:
         return step
-    file, _, name = step.function.rpartition(":")
+    return replace(step, function=_function(step.function, folder))
+
+
+def _function(named: str, folder: str) -> str:
+    file, _, name = named.rpartition(":")
     if not file or not name.isidentifier():
-        raise RequestError(f"A function is named by its file and its name, FILE.py:NAME; this is {step.function!r}.")
-    return replace(step, function=f"{os.path.join(folder, file)}:{name}")
+        raise RequestError(f"A function is named by its file and its name, FILE.py:NAME; this is {named!r}.")
+    return f"{os.path.join(folder, file)}:{name}"
 
 
 def _wrong(told: str, data: bytes) -> str:

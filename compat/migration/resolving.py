@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from compat.migration.functions import Functions
 from compat.migration.new_job import NewJob
-from compat.migration.python_states import conversion_of, declared_key, key_conversion_of, stored_key
+from compat.migration.python_states import conversion_of, declared_key, key_conversion_of, merge_of, stored_key
 from compat.migration.recipe import (
     ConvertKey,
     ConvertState,
@@ -35,6 +35,7 @@ from compat.state.flink.header_parts import Field, StateKey, TypeNames
 from compat.state.flink.headers import KIND, MODE
 from compat.state.flink.key_choosing import KeysChosen, KeysEqual
 from compat.state.flink.keyed_transfer import key_serializer_of
+from compat.state.flink.merging import Merge
 from compat.state.flink.python_functions import OfChoice
 from compat.state.flink.rekeying import KeyChange, KeyConversion
 from compat.state.flink.state_entries import StoredState, stored_states
@@ -224,9 +225,16 @@ class _Resolving:
             raise RequestError(f"The recipe says twice what becomes of the keys of {label}.")
         try:
             conversion = self._key_conversion(operator, step)
+            merges = {state.name: merge for state, merge in self._merges(operator, step)}
         except Unconvertible as error:
             raise RequestError(f"The keys of {label} cannot be converted: {error}.") from None
-        self._keys[operator.id] = replace(change, conversion=conversion)
+        self._keys[operator.id] = replace(change, conversion=conversion, merges=merges)
+
+    def _merges(self, operator: OperatorState, step: ConvertKey) -> Iterator[tuple[StoredState, Merge]]:
+        for name, how in step.merge.items():
+            for state in self._states_called(operator, name):
+                before = declared(StateKey(operator.id, state.name, state.kind.keyed), self._names.program)
+                yield state, merge_of(state, before, how, self._functions)
 
     def _key_conversion(self, operator: OperatorState, step: ConvertKey) -> KeyConversion:
         _require_one_way(step)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
@@ -26,6 +25,7 @@ from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
 from compat.state.flink.snapshots import read_versioned
 from compat.state.flink.states import HeaderReader
 from compat.state.flink.stream_readers import StreamReader, pieces
+from compat.state.flink.tally import Tally
 
 _LAYOUT_BYTES = 4
 """The bytes before a snapshot in a header, which say how it is laid out."""
@@ -149,9 +149,7 @@ def keyed_source(
     return KeyedSource(savepoint, operator.id, most, handle.canonical, parts, groups, convert)
 
 
-def write_keyed_state(
-    taken: Sequence[Taken], groups: range, file: str, count: Counter[StateKey], dropped: Counter[StateKey]
-) -> KeyGroups | None:
+def write_keyed_state(taken: Sequence[Taken], groups: range, file: str, tally: Tally) -> KeyGroups | None:
     """Write the key groups of some subtasks' states to a file, and count their entries, and those that were let go; None where
     there is no state.
 
@@ -166,7 +164,7 @@ def write_keyed_state(
         out.write(keyed_header(taken[0].source.parts.header.version, _key_serializer(taken), states.items()))
         for group in groups:
             begun = out.tell()
-            for piece in framed(_renumbered(taken, group, numbers, count, dropped)):
+            for piece in framed(_renumbered(taken, group, numbers, tally)):
                 out.write(piece)
             offsets.append(begun if out.tell() > begun else 0)
         size = out.tell()
@@ -207,20 +205,19 @@ def _renumbered(
     taken: Iterable[Taken],
     group: int,
     numbers: Mapping[str, int],
-    count: Counter[StateKey],
-    dropped: Counter[StateKey],
+    tally: Tally,
 ) -> Iterator[Entry]:
     for source, names in taken:
         for state, members in groupby(source.groups.entries(group), lambda entry: entry.state):
             name = source.names[state]
             if name in names:
                 key = StateKey(source.operator, name, keyed=True)
-                for entry in _written(source, name, members, dropped):
-                    count[key] += 1
+                for entry in _written(source, name, members, tally):
+                    tally.written[key] += 1
                     yield Entry(numbers[names[name]], entry.key, entry.value)
 
 
-def _written(source: KeyedSource, name: str, members: Iterator[Entry], dropped: Counter[StateKey]) -> Iterator[Entry]:
+def _written(source: KeyedSource, name: str, members: Iterator[Entry], tally: Tally) -> Iterator[Entry]:
     """The entries of a state in a key group, as they are written.
 
     Keys of maps that change and can become one are held until the key group ends.
@@ -233,7 +230,7 @@ def _written(source: KeyedSource, name: str, members: Iterator[Entry], dropped: 
     for batch in batches(members, rewrite.together):
         found = rewrite.anew(batch)
         if len(found) < len(batch) and rewrite.together is None:
-            dropped[StateKey(source.operator, name, keyed=True)] += len(batch) - len(found)
+            tally.dropped[StateKey(source.operator, name, keyed=True)] += len(batch) - len(found)
         if not rewrite.of_keys:
             yield from found
             continue

@@ -65,7 +65,13 @@ class OfChoice(Struct, frozen=True, tag=True, tag_field="of"):
     type: str | None
 
 
-Task = OfValues | OfKeys | OfChoice
+class OfMerge(Struct, frozen=True, tag=True, tag_field="of"):
+    """The values that come under one key, as a list, become one."""
+
+    state: Declared
+
+
+Task = OfValues | OfKeys | OfChoice | OfMerge
 
 
 def change_of(task: Task, function: Function, pickles: Pickles) -> Change:
@@ -77,6 +83,8 @@ def change_of(task: Task, function: Function, pickles: Pickles) -> Change:
             return _of_keys(task, function, pickles)
         case OfChoice():
             return _of_choice(task, function, pickles)
+        case OfMerge():
+            return _of_merge(task.state, function, pickles)
 
 
 # ---- values ----
@@ -215,6 +223,24 @@ def _takes_two(function: Function) -> bool:
     except ValueError:  # one of Python's own, which does not tell
         return False
     return sum(one.kind in places and one.default is one.empty for one in given) == 2
+
+
+def _of_merge(state: Declared, function: Function, pickles: Pickles) -> Change:
+    """Of a list state the elements of all, of a map the values that are under one key in it."""
+    of_map = state.of_map()
+    type = state.parsed if of_map is None else of_map.value_type
+    read, put = _decoder(type, pickles), _put(Declared(_without_keys(state.kind), str(type)), pickles)
+
+    def change(item: Item) -> list[Item]:
+        found = decoded_all(read, (array.data for array in item.arrays))
+        made = list(put(_made(function, (found,), drops=False), item.time))
+        return made or [Item(None, ())]
+
+    return change
+
+
+def _without_keys(kind: StateKind) -> StateKind:
+    return StateKind.VALUE if kind is StateKind.MAP else kind
 
 
 # ---- keys ----

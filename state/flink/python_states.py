@@ -104,7 +104,7 @@ class _Entries:
             taken = [_whole(list(members)) for _, members in groupby(taken, lambda one: self.together(one.entry))]
         made = self._apply([one.item for one in taken])
         return [
-            Entry(one.entry.state, self._key(one, item), self._value(item))
+            Entry(one.entry.state, self._key(one, item), value_of(item, self._after))
             for one, items in zip(taken, made, strict=True)
             for item in items
         ]
@@ -120,25 +120,12 @@ class _Entries:
         return self._layout.split(entry.key, "a key")._replace(map_key=b"")
 
     def _taken(self, entry: Entry) -> _Taken:
-        reader = ByteReader(entry.value, "a value")
+        arrays = arrays_of(entry.value, self._before, self._now)
         parts = None if self._layout is None else self._layout.split(entry.key, "a key")
         if self._before.kind != "MAP" or parts is None:
-            return _Taken(entry, Item(None, tuple(self._arrays(reader))), parts)
-        if reader.raw(1, "a mark") != b"\0":
-            raise Unconvertible("a key in a map has no value")
+            return _Taken(entry, Item(None, arrays), parts)
         map_key = exactly(lambda key: key.sized("a key in a map"), "a key in a map")(parts.map_key)
-        return _Taken(entry, Item(map_key, tuple(self._arrays(reader))), parts)
-
-    def _arrays(self, reader: ByteReader) -> Iterator[Array]:
-        while True:
-            time = reader.raw(_TIME.size, "a time") if self._before.timed else self._now
-            yield Array(reader.sized("a byte array"), time)
-            if not reader.remaining:
-                return
-            if self._before.kind == "MAP" or reader.raw(1, "a comma") != _DELIMITER:
-                reader.damaged(
-                    f"{reader.remaining} bytes left over", "another serializer wrote this than the header says"
-                )
+        return _Taken(entry, Item(map_key, arrays), parts)
 
     def _key(self, taken: _Taken, item: Item) -> bytes:
         if taken.parts is None or self._layout is None:
@@ -148,10 +135,32 @@ class _Entries:
         parts = taken.parts._replace(map_key=map_key)
         return self._layout.joined(group, parts, ambiguous=self._layout.ambiguous)
 
-    def _value(self, item: Item) -> bytes:
-        timed = self._after.timed
-        arrays = ((array.time if timed else b"") + _sized(array.data) for array in item.arrays)
-        return b"\0" + b"".join(arrays) if self._after.kind == "MAP" else _DELIMITER.join(arrays)
+
+def arrays_of(data: bytes, held: Held, first: bytes = b"") -> tuple[Array, ...]:
+    """The byte arrays of a value as it is stored, each with the time of its last use, ``first`` where there is none.
+
+    Raises Unconvertible for a value in a map that is null, and DamagedSavepoint.
+    """
+    reader = ByteReader(data, "a value")
+    if held.kind == "MAP" and reader.raw(1, "a mark") != b"\0":
+        raise Unconvertible("a key in a map has no value")
+    return tuple(_arrays(reader, held, first))
+
+
+def _arrays(reader: ByteReader, held: Held, first: bytes) -> Iterator[Array]:
+    while True:
+        time = reader.raw(_TIME.size, "a time") if held.timed else first
+        yield Array(reader.sized("a byte array"), time)
+        if not reader.remaining:
+            return
+        if held.kind == "MAP" or reader.raw(1, "a comma") != _DELIMITER:
+            reader.damaged(f"{reader.remaining} bytes left over", "another serializer wrote this than the header says")
+
+
+def value_of(item: Item, held: Held) -> bytes:
+    """The byte arrays of an item as a value that is stored."""
+    arrays = ((array.time if held.timed else b"") + _sized(array.data) for array in item.arrays)
+    return b"\0" + b"".join(arrays) if held.kind == "MAP" else _DELIMITER.join(arrays)
 
 
 def _whole(members: Sequence[_Taken]) -> _Taken:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import struct
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import groupby
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,8 +23,10 @@ from compat.state.flink.headers import QUEUE
 from compat.state.flink.java_hashes import hash_of
 from compat.state.flink.key_choosing import KeysChosen, KeysEqual, items_of
 from compat.state.flink.keyed_transfer import KeyedSource
+from compat.state.flink.merging import Merge
 from compat.state.flink.python_states import Apply
 from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
+from compat.state.flink.tally import Tally
 from compat.state.flink.transcoding import Classes, Fields, exactly, transcoder, within
 from compat.state.key_groups import murmur_hash
 
@@ -87,24 +90,27 @@ def _applied(apply: Apply, keys: Sequence[bytes]) -> list[bytes]:
 
 
 class KeyChange(Struct, frozen=True):
-    """What becomes of the keys of an operator: some go, the others become those of ``conversion``, or stay."""
+    """What becomes of the keys of an operator: some go, the others become those of ``conversion``, or stay.
+
+    ``merges`` say, by the names of states, what becomes of values whose keys become one.
+    """
 
     conversion: KeyConversion | None = None
     dropped: KeysEqual | KeysChosen | None = None
+    merges: Mapping[str, Merge] = {}
 
 
-def regrouped(
-    sources: Sequence[KeyedSource], change: KeyChange, folder: str, dropped: Counter[StateKey]
-) -> KeyedSource:
-    """The keyed state of an operator under other keys, in files of a folder that is there; counts entries that go.
+def regrouped(sources: Sequence[KeyedSource], change: KeyChange, folder: str, tally: Tally) -> KeyedSource:
+    """The keyed state of an operator under other keys, in files of a folder that is there; counts entries that go, and those
+    that were merged into others.
 
     Raises NotWritten for keys that do not become others, and for two of which one would become the other.
     """
     first = sources[0]
-    groups = _Spilled(folder, first)
+    groups = _Spilled(folder, first, change.merges, tally.merged)
     try:
         for source in sources:
-            _Rekeying(source, change, dropped).into(groups)
+            _Rekeying(source, change, tally.dropped).into(groups)
     except Unconvertible as error:
         raise _refused(first, str(error)) from None
     groups.flush()
@@ -168,11 +174,18 @@ class _Rekeying:
 
 
 class _Spilled:
-    """Entries by their key groups, in a file for each, so that there may be more of them than the memory holds."""
+    """Entries by their key groups, in a file for each, so that there may be more of them than the memory holds.
 
-    def __init__(self, folder: str, source: KeyedSource) -> None:
+    Values of one key are merged as ``merges`` say, by the names of states, and those that go so are counted in ``merged``.
+    """
+
+    def __init__(
+        self, folder: str, source: KeyedSource, merges: Mapping[str, Merge], merged: Counter[StateKey]
+    ) -> None:
         self._folder = folder
         self._source = source
+        self._states = source.parts.header.states
+        self._merges, self._merged_away = merges, merged
         self._held: dict[int, list[bytes]] = {}
         self._size = 0
         self._files: set[int] = set()
@@ -211,18 +224,37 @@ class _Spilled:
             position = begin + key + value
             found.append(Entry(state, data[begin : begin + key], data[begin + key : position]))
         found.sort(key=lambda entry: entry.state)
-        self._require_each_once(found)
-        yield from found
+        for state, members in groupby(found, lambda entry: entry.state):
+            yield from self._each_once(state, members)
 
-    def _require_each_once(self, found: list[Entry]) -> None:
-        states = self._source.parts.header.states
-        seen: set[tuple[int, bytes]] = set()
-        for entry in found:
-            if (entry.state, entry.key) in seen and states[entry.state].type != QUEUE:
-                raise _refused(
-                    self._source, f"two keys become one, and both have a value of `{states[entry.state].name}`"
-                )
-            seen.add((entry.state, entry.key))
+    def _each_once(self, state: int, members: Iterable[Entry]) -> Iterator[Entry]:
+        """The entries of a state, one of each key; timers as they are, of which Flink keeps one."""
+        if self._states[state].type == QUEUE:
+            yield from members
+            return
+        values: dict[bytes, list[bytes]] = {}
+        for entry in members:
+            values.setdefault(entry.key, []).append(entry.value)
+        several = [key for key, found in values.items() if len(found) > 1]
+        if several:
+            for key, value in zip(several, self._merged(state, [values[key] for key in several]), strict=True):
+                values[key] = [value]
+        yield from (Entry(state, key, value) for key, (value,) in values.items())
+
+    def _merged(self, state: int, groups: list[list[bytes]]) -> list[bytes]:
+        """The values that each key has from now on, of those that would have several."""
+        name = self._states[state].name
+        merge = self._merges.get(name)
+        if merge is None:
+            raise _refused(
+                self._source, f"two keys become one, and both have a value of `{name}`: say how they `merge`"
+            )
+        self._merged_away[StateKey(self._source.operator, name, keyed=True)] += sum(map(len, groups)) - len(groups)
+        try:
+            merged: list[bytes] = merge.merger(self._states[state])(groups)
+        except Unconvertible as error:
+            raise _refused(self._source, f"the values of `{name}` do not merge: {error}") from None
+        return merged
 
     def _file(self, group: int) -> str:
         return os.path.join(self._folder, str(group))

@@ -33,6 +33,7 @@ from compat.state.flink.rewriting import Changes, Handles, NewId, NewOperator
 from compat.state.flink.savepoint import OperatorState, Savepoint
 from compat.state.flink.snapshots import classes_in
 from compat.state.flink.states import HeaderReader
+from compat.state.flink.tally import Tally
 from compat.state.key_groups import key_groups_of_subtask
 
 _FIRST_WITH_SUBTASKS = 3
@@ -72,13 +73,16 @@ class Transfer(Struct, frozen=True, kw_only=True):
 
 
 class Transferred(Struct, frozen=True):
-    """The changes of the metadata, the entries of each state that were written, and those that the recipe let go, and the
-    names of types that were met."""
+    """The changes of the metadata, what became of the entries of each state, and the names of types that were met."""
 
     changes: Changes
-    entries: Mapping[StateKey, int]
-    dropped: Mapping[StateKey, int]
+    tally: Tally
     types: frozenset[str | Field]
+
+    @property
+    def entries(self) -> Mapping[StateKey, int]:
+        """The entries of each state that were written."""
+        return self.tally.written
 
 
 def write_states(savepoint: Savepoint, transfer: Transfer, folder: str) -> Transferred:
@@ -97,7 +101,7 @@ def count_entries(savepoint: Savepoint, operators: Collection[str]) -> Counter[S
     found: Counter[StateKey] = Counter()
     for operator in savepoint.operators:
         if operator.id in operators:
-            owner = _Owner(headers, operator, Transfer(), "", Counter())
+            owner = _Owner(headers, operator, Transfer(), "", Tally())
             for source in owner.keyed:
                 keys = [StateKey(operator.id, name, True) for name in source.names]
                 groups = source.groups
@@ -117,10 +121,10 @@ class _Owner:
         operator: OperatorState,
         transfer: Transfer,
         folder: str,
-        dropped: Counter[StateKey],
+        tally: Tally,
     ) -> None:
         self._headers = headers
-        self._dropped = dropped
+        self._tally = tally
         self._types = transfer.types
         self._keys = transfer.keys.get(operator.id)
         self._folder = folder
@@ -148,7 +152,7 @@ class _Owner:
                 why="it has raw keyed state, such as timers on the heap, whose keys would stay",
                 advice="Drop the operator, or keep its keys.",
             )
-        return (regrouped(sources, self._keys, mkdtemp(dir=self._folder), self._dropped),)
+        return (regrouped(sources, self._keys, mkdtemp(dir=self._folder), self._tally),)
 
     @cached_property
     def managed(self) -> tuple[OperatorSource, ...]:
@@ -199,10 +203,9 @@ class _Writing:
         self._transfer = transfer
         self._folder = folder
         headers = HeaderReader(savepoint)
-        self._entries: Counter[StateKey] = Counter()
-        self._dropped: Counter[StateKey] = Counter()
+        self._tally = Tally()
         self._owners = {
-            operator.id: _Owner(headers, operator, transfer, aside, self._dropped) for operator in savepoint.operators
+            operator.id: _Owner(headers, operator, transfer, aside, self._tally) for operator in savepoint.operators
         }
 
     def run(self) -> Transferred:
@@ -220,7 +223,7 @@ class _Writing:
                 added.append(self._new(id, moved))
         changes = Changes(ids=self._transfer.ids, dropped=self._transfer.dropped, handles=handles, added=tuple(added))
         met = frozenset[str | Field]().union(*types.values())
-        return Transferred(changes, self._entries, self._dropped, met)
+        return Transferred(changes, self._tally, met)
 
     def _require(self) -> None:
         """Raise unless the operators that are named are there, and their metadata has a form that is written."""
@@ -312,13 +315,13 @@ class _Writing:
 
     def _write_keyed(self, operator: OperatorState, taken: list[keyed_transfer.Taken], index: int) -> KeyGroups | None:
         groups = key_groups_of_subtask(operator.max_parallelism, operator.parallelism, index)
-        return write_keyed_state(taken, groups, self._fresh_file(), self._entries, self._dropped)
+        return write_keyed_state(taken, groups, self._fresh_file(), self._tally)
 
     def _write_managed(
         self, operator: OperatorState, taken: list[operator_transfer.Taken], index: int
     ) -> OperatorStream | None:
         mine = list(of_subtask(taken, index, operator.parallelism))
-        return write_operator_state(mine, self._fresh_file(), self._entries)
+        return write_operator_state(mine, self._fresh_file(), self._tally.written)
 
     def _fresh_file(self) -> str:
         """A name as Flink gives them, which no file of another savepoint has."""

@@ -68,6 +68,7 @@ ANSWERS: dict[str, tuple[Step, ...]] = {
     "key_to_text": (ConvertKey(operator="keep"),),
     "key_to_tuple": (ConvertKey(operator="keep", single="f0", constants={"f1": "eu"}),),
     "keys_dropped": (DropKeys(operator="keep", function="functions.py:odd"),),
+    "keys_merged": (ConvertKey(operator="keep", single="f0", without=("f1",), merge={"s": "functions.py:total"}),),
     "list_to_sum": (through("total"),),
     "long_to_pickled": (through("boxed"),),
     "map_to_value": (through("summed"),),
@@ -120,6 +121,10 @@ TOLD: dict[str, Callable[[Read], Read]] = {
     "key_to_tuple": keys(lambda key: f"({key}, 'eu')"),
     "keys_dropped": lambda before: {
         label: value for label, value in keys(str, timers=True)(before).items() if int(label[-1]) % 2 == 0
+    },
+    "keys_merged": lambda before: {
+        f"c.s.{key}": str(sum(int(value) for label, value in before.items() if label.startswith(f"c.s.({key},")))
+        for key in range(3)
     },
     "list_to_sum": values(lambda value: str(sum(json.loads(value)))),
     "long_to_pickled": values(lambda value: f"{{'n': {value}}}"),

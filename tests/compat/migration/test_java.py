@@ -96,7 +96,7 @@ def test_keys_are_where_the_new_class_looks_for_them(pair: str, step: ConvertKey
 def test_keys_of_java_go_and_the_others_become_others(pairs: Pairs, tmp_path: Path) -> None:
     steps = DropKeys(operator="count", fields={"f0": 1}), ConvertKey(operator="count", single="f0")
     done = pairs.migrate("key_tuple_to_single", tmp_path, *steps)
-    assert (done.kept, sum(done.dropped.values())) == (True, 1)
+    assert (done.kept, sum(done.tally.dropped.values())) == (True, 1)
     assert values(tmp_path / "out", "n").keys() == {0, 2}
 
 
@@ -108,7 +108,7 @@ def test_a_function_chooses_among_keys_of_java(pairs: Pairs, tmp_path: Path) -> 
         ConvertKey(operator="count", without=("region",)),
     )
     done = pairs.migrate("key_pojo_field_removed", tmp_path, *steps)
-    assert (done.kept, sum(done.dropped.values())) == (True, 1)
+    assert (done.kept, sum(done.tally.dropped.values())) == (True, 1)
     assert sorted(key.id for key in values(tmp_path / "out", "n")) == [0, 2]  # type: ignore[attr-defined]
 
 

@@ -13,15 +13,19 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
+from compat.migration.migrating import Migration, migrate
 from compat.migration.recipe import ConvertKey, ConvertState, DropKeys, Recipe, Step, read_recipe
+from compat.savepoint.load import read_names
 from compat.savepoint.operators import RequestError
-from compat.state.flink import NotWritten, entries, read_metadata
+from compat.state.flink import NotWritten, entries, read_draft, read_metadata
 from tests.compat.migration.in_pyflink import (
     ANSWERS,
     PAIRS,
     RESULTS,
     TOLD,
+    check_of,
     migrated,
     proposed,
     recipe_of,
@@ -65,7 +69,9 @@ def test_the_savepoint_is_what_it_was_when_it_was_recorded(name: str, tmp_path: 
     assert done.kept
     before, after = held(PAIRS / name / "savepoint"), held(tmp_path / "out")
     assert (after == before) is (name == "uid_renamed")
-    gone = sum(done.dropped.values()) if name != "map_to_value" else len(before) - len(after)
+    gone = (
+        sum((done.tally.dropped + done.tally.merged).values()) if name != "map_to_value" else len(before) - len(after)
+    )
     assert sum(after.values()) + gone == sum(before.values())
 
 
@@ -157,7 +163,7 @@ def test_keys_go_with_their_timers(step: DropKeys, left: set[int], tmp_path: Pat
     assert {(one.state.kind.timers, one.key[0]) for one in keyed} == {
         (timers, key) for timers in (True, False) for key in left
     }
-    assert sum(done.dropped.values()) == 2 * (4 - len(left))
+    assert sum(done.tally.dropped.values()) == 2 * (4 - len(left))
 
 
 def test_keys_go_by_fields_of_rows(tmp_path: Path) -> None:
@@ -179,7 +185,7 @@ def test_what_was_pickled_and_is_still_needs_no_old_program(tmp_path: Path) -> N
 def test_elements_that_a_function_gives_none_for_go(tmp_path: Path) -> None:
     step = ConvertState(operator="keep", state="s", function="f.py:few", drops=True)
     done = of("pickled_list", tmp_path, step, "def few(old): return None if old[0] in (3, 6, 9, 1) else list(old)\n")
-    assert (done.kept, list(done.entries.values()), list(done.dropped.values())) == (True, [2], [1])
+    assert (done.kept, list(done.entries.values()), list(done.tally.dropped.values())) == (True, [2], [1])
 
 
 @pytest.mark.parametrize(
@@ -207,7 +213,7 @@ def test_elements_that_a_function_gives_none_for_go(tmp_path: Path) -> None:
             "key_pickled",
             ConvertKey(operator="keep", function="f.py:f"),
             "def f(key): return 'one'\n",
-            "two keys become one, and both have a value of `python-state-s`",
+            "two keys become one, and both have a value of `python-state-s`: say how they `merge`",
         ),
         (
             "pickled_map",
@@ -258,6 +264,33 @@ def test_what_a_step_cannot_mean_is_refused(name: str, step: Step, told: str, tm
     with pytest.raises((RequestError, NotWritten)) as caught:
         of(name, tmp_path, step)
     assert told in str(caught.value)
+
+
+def test_what_a_program_cannot_have_written_is_refused(tmp_path: Path) -> None:
+    """A program that is named by mistake: its state of the same name is a map."""
+    step = ConvertState(operator="keep", state="s", function=f"{tmp_path}/f.py:f")
+    check = replace(check_of("pickled_dict", str(tmp_path / "out")), names=None)
+    names = read_names(str(PAIRS / "pickled_map" / "old.py"), check.load, None)
+    draft = read_draft(read_metadata(PAIRS / "pickled_dict" / "savepoint"))
+    with pytest.raises(RequestError, match=r"another kind of state wrote it: name the program that did"):
+        migrate(Migration(draft=draft, recipe=Recipe(steps=(step,)), names=names, check=check))
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("sum", "`sum` is not known of 's', which is bytes to Flink: name a function"),
+        ("all", "`all` is not known of 's'"),
+        ("f.py:f", "f.py:f: it fails for [43, 42]: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_what_does_not_merge_writes_nothing(how: str, told: str, tmp_path: Path) -> None:
+    step = ConvertKey(operator="keep", single="f0", without=("f1",), merge={"s": how})
+    with pytest.raises((RequestError, NotWritten)) as caught:
+        of("keys_merged", tmp_path, step, "def f(values): return sorted(values)[0] / 0\n")
+    assert told.partition("[")[0] in str(caught.value)
+    assert told.rpartition("]")[2] in str(caught.value)
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_step_is_said_once(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ steps:
   - {step: convert-state, operator: a, state: m, single: f0, entry: total}
   - {step: convert-state, operator: a, state: p, function: /f.py:convert, drops: true}
   - {step: convert-key, operator: a, fields: {id: f0}, constants: {region: 0}, without: [f1]}
-  - {step: convert-key, operator: a, function: /f.py:key}
+  - {step: convert-key, operator: a, function: /f.py:key, merge: {s: sum, t: /f.py:both}}
   - {step: drop-keys, operator: a, keys: [1, b]}
   - {step: drop-keys, operator: a, fields: {region: eu}}
   - {step: drop-keys, operator: a, function: /f.py:old}
@@ -74,7 +74,7 @@ def test_every_step_is_read(tmp_path: Path) -> None:
         ConvertState(operator="a", state="m", single="f0", entry="total"),
         ConvertState(operator="a", state="p", function="/f.py:convert", drops=True),
         ConvertKey(operator="a", fields={"id": "f0"}, constants={"region": 0}, without=("f1",)),
-        ConvertKey(operator="a", function="/f.py:key"),
+        ConvertKey(operator="a", function="/f.py:key", merge={"s": "sum", "t": "/f.py:both"}),
         DropKeys(operator="a", keys=(1, "b")),
         DropKeys(operator="a", fields={"region": "eu"}),
         DropKeys(operator="a", function="/f.py:old"),
@@ -105,6 +105,14 @@ def test_what_is_wrong_is_told_with_its_place(text: str, told: str, tmp_path: Pa
     with pytest.raises(RequestError) as refused:
         read_recipe(file)
     assert str(refused.value).startswith(f"{file}: {told}")
+
+
+def test_a_merge_is_a_rule_or_a_function(tmp_path: Path) -> None:
+    file = written("steps: [{step: convert-key, operator: a, merge: {s: all, t: f.py:both}}]", tmp_path)
+    assert read_recipe(file).steps == (ConvertKey(operator="a", merge={"s": "all", "t": f"{tmp_path}/f.py:both"}),)
+    file = written("steps: [{step: convert-key, operator: a, merge: {s: most}}]", tmp_path)
+    with pytest.raises(RequestError, match="this is 'most'"):
+        read_recipe(file)
 
 
 def test_a_function_is_in_a_file_beside_the_recipe(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.forms import Unconvertible, form_of
 from compat.state.flink.python_forms import form_of_type
-from compat.state.flink.python_functions import Failed, OfChoice, OfKeys, OfValues, Pickles, change_of
+from compat.state.flink.python_functions import Failed, OfChoice, OfKeys, OfMerge, OfValues, Pickles, change_of
 from compat.state.flink.python_rules import Declared
 from compat.state.flink.python_states import Array, Item
 from compat.state.flink.python_values import as_declared, coder_of, decoded, decoded_all
@@ -127,6 +127,22 @@ def test_elements_go_one_by_one() -> None:
     given = Item(None, (array(LONG, 1, 2), array(LONG, 3, time=T2), array(LONG, 4)))
     (found,) = changed((LIST, LONG), (LIST, LONG), lambda n: None if n in (2, 3) else n, given, drops=True)
     assert (read(LONG, found), len(found.arrays)) == ([1, 4], 2)
+
+
+@pytest.mark.parametrize(
+    ("state", "function", "made"),
+    [
+        ((VALUE, LONG), sum, [6]),
+        ((StateKind.AGGREGATING, LONG), max, [3]),
+        ((LIST, LONG), sorted, [1, 2, 3]),
+        ((MAP, Types.MAP(STRING, LONG)), min, [1]),
+    ],
+)
+def test_values_of_one_key_are_merged(state: State, function: Any, made: list[int]) -> None:
+    task = OfMerge(Declared(state[0], str(state[1])))
+    given = Item(None, (array(LONG, 3), array(LONG, 1, time=T2), array(LONG, 2)))
+    (found,) = change_of(task, function, PICKLES)(given)
+    assert (read(LONG, found), found.time) == (made, T2)
 
 
 def test_an_error_is_told_with_the_value_and_the_line() -> None:

@@ -18,7 +18,9 @@ from compat.state.flink.header_parts import StateKey, TypeNames, keyed_parts
 from compat.state.flink.headers import KIND
 from compat.state.flink.key_choosing import KeysChosen, KeysEqual
 from compat.state.flink.keyed_transfer import KeyedSource
+from compat.state.flink.merging import MergeByRule, Rule
 from compat.state.flink.rekeying import KeyChange, KeyConversion, regrouped
+from compat.state.flink.tally import Tally
 from compat.state.flink.transcoding import Fields, SerializerConversion
 from compat.state.flink.transfer import Transfer, write_states
 from compat.state.flink.writing import write_text
@@ -108,6 +110,16 @@ def test_two_keys_that_would_become_one_are_refused(tmp_path: Path) -> None:
     assert "two keys become one, and both have a value of `st`" in str(caught.value)
 
 
+def test_values_of_keys_that_become_one_are_merged_by_name(tmp_path: Path) -> None:
+    before = read_metadata(JAVA / "state_renamed" / "savepoint")
+    same = KeyConversion(TUPLE.serializer, Fields(constants={"f0": 7}, dropped=frozenset({"key"}), single="key"))
+    there = rekeyed(before, KeyChange(same, merges={"st": MergeByRule(Rule.SUM)}), tmp_path / "there")
+    (one,) = [one for one in entries(there) if one.state.name == "st"]
+    assert (one.key, one.value) == ((7,), sum(one.value for one in entries(before) if one.state.name == "st"))
+    with pytest.raises(NotWritten, match="the values of `st` do not merge: only the elements of lists"):
+        rekeyed(before, KeyChange(same, merges={"st": MergeByRule(Rule.ALL)}), tmp_path / "again")
+
+
 @pytest.mark.parametrize(
     ("conversion", "told"),
     [
@@ -148,7 +160,7 @@ def test_entries_that_go_are_counted(tmp_path: Path) -> None:
     choice = KeysChosen(lambda items: [[item] if item.arrays[0].data[-1] == 2 else [] for item in items])
     written = write_states(before, Transfer(keys={state.operator_id: KeyChange(dropped=choice)}), str(tmp_path))
     key = StateKey(state.operator_id, "st", keyed=True)
-    assert (written.entries[key], written.dropped[key]) == (2, 1)
+    assert (written.entries[key], written.tally.dropped[key]) == (2, 1)
 
 
 def test_keys_of_raw_state_are_not_left_behind(tmp_path: Path) -> None:
@@ -204,12 +216,12 @@ def test_lengths_stand_behind_key_and_namespace_where_both_have_none_of_their_ow
     )
     text = write_text(str(key))
     with TemporaryDirectory() as there, TemporaryDirectory() as back:
-        texts = regrouped([source], KeyChange(TEXTS), there, Counter())
+        texts = regrouped([source], KeyChange(TEXTS), there, Tally())
         (group,) = texts.groups.numbers
         (found,) = texts.groups.entries(group)
         assert found.key[1:] == text + bytes([len(text)]) + space + length(space)
         other = keyed_parts(w.keyed_header(meta, key=w.simple("String")), "", TypeNames(), {})
-        longs = regrouped([replace(texts, parts=other)], KeyChange(LONGS), back, Counter())
+        longs = regrouped([replace(texts, parts=other)], KeyChange(LONGS), back, Tally())
         (group,) = longs.groups.numbers
         assert [one.key[1:] for one in longs.groups.entries(group)] == [entry.key[1:]]
 
