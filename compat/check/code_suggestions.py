@@ -21,7 +21,8 @@ NON_RESTORED = "--allowNonRestoredState"
 REMAP = "compat remap SAVEPOINT OUT --from-check REPORT"
 """The command that gives all state whose operator is known the id that it looks for; REPORT is of ``--output json``."""
 MIGRATE = "compat migrate SAVEPOINT NEW OUT --recipe FILE"
-"""The command that writes a savepoint whose state is where NEW looks for it; FILE is of ``--write-recipe``."""
+"""The command that writes a savepoint whose state is where NEW looks for it; FILE is of ``--write-recipe``. A check that knows
+its arguments has them in it."""
 OLD_PROGRAM = '--names "$OLD_PROGRAM"'
 """The option that names the program which wrote a savepoint."""
 
@@ -38,9 +39,15 @@ _ASSIGNER = re.compile(r"(?P<name>\w+)\((?P<numbers>\d+(?:, -?\d+)*)?\)")
 
 def migrate(check: Check) -> tuple[Fix, ...]:
     """What can be done besides where OLD's state is Flink's: it is written anew for NEW."""
-    if check.old.kind == "snapshot":
+    moving = check.options.moving
+    if check.old.kind == "snapshot" or moving is None:
         return ()
-    return (Fix(text="Or write a savepoint that has its values where NEW looks for them.", code=MIGRATE),)
+    return (Fix(text="Or move the state: compat migrate, by a recipe of --write-recipe.", code=moving, moves=True),)
+
+
+def migrate_ids(check: Check) -> tuple[Fix, ...]:
+    """The same where only ids differ: a savepoint that is there can have others, and one to come is not worth it."""
+    return migrate(check) if check.old.kind == "savepoint" else ()
 
 
 def text_of(value: str | int) -> str:

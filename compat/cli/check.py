@@ -323,6 +323,7 @@ def _comparison(old: str, new: str, command: CheckCommand) -> Comparison:
         rehearse=command.rehearse,
         deployment=command.deployment,
         old_deployment=command.old_deployment,
+        moving=command.moving,
     )
 
 

@@ -80,7 +80,7 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
         making.take(made)
         _require_counted(resolved.transfer, written, read_metadata(making.metadata))
         names = told_after(migration.names, resolved.transfer, None if new is None else new.program)
-        check = replace(migration.check, rewritten=rewritten(resolved.transfer))
+        check = replace(migration.check, rewritten=rewritten(resolved.transfer), moving=None)
         outcomes = compare(_of(check, making, names), jvms=jvms)
         still = tuple(account for one in outcomes.outcomes for account in _open(one, migration.allow_unknown))
         passed = not still and all(_passes(one, migration.allow_unknown) for one in outcomes.outcomes)

@@ -26,7 +26,8 @@ class Typed(Struct, frozen=True, kw_only=True):
     ``check`` is the command line that makes the check again; where it is None, each pair has one of its own, with
     ``options``. ``push`` registers NEW where a registry was asked. ``fixable`` says that the command takes ``--fix``,
     ``fixed`` that it had it: what is left is not written by another one.
-    ``definitions`` are Flink's options (quoted ``key=value``).
+    ``definitions`` are Flink's options (quoted ``key=value``). ``recipe`` is the file for what becomes of state that NEW cannot
+    restore, which a check of one OLD can write, ``recipe_written`` says that this one did.
     """
 
     check: str | None = None
@@ -35,6 +36,8 @@ class Typed(Struct, frozen=True, kw_only=True):
     fixable: bool = False
     fixed: bool = False
     definitions: tuple[str, ...] = ()
+    recipe: str | None = None
+    recipe_written: bool = False
 
 
 WIDTH = 100

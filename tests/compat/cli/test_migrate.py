@@ -94,6 +94,23 @@ def test_a_guess_is_a_question_with_the_step_that_it_would_be(tmp_path: Path) ->
     assert "question: Is it 'KEYED PROCESS' (uid 'count') now, or may its state go?" in asked
 
 
+def test_the_commands_that_reports_tell_lead_to_a_savepoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each `Next:` is run as it stands: the check, the check that writes the recipe, the migration."""
+    monkeypatch.chdir(tmp_path)
+    pair = PROGRAMS / "uids_added"
+    told = f"compat check {shlex.quote(str(SAVED / 'uids_added'))} {shlex.quote(str(pair / 'new.py'))}"
+    said = run(*shlex.split(f"{told} --names {shlex.quote(str(pair / 'old.py'))} --flink 2.3")[1:]).stdout
+    (told,) = (line.partition("  or: ")[2] for line in said.splitlines() if line.startswith("  or: "))
+    assert told.endswith(" --flink 2.3 --write-recipe recipe.yaml")
+    said = run(*shlex.split(told)[1:]).stdout
+    (told,) = (line.partition("  or: ")[2] for line in said.splitlines() if line.startswith("  or: "))
+    assert told.endswith(f" migrated --names {shlex.quote(str(pair / 'old.py'))} --recipe recipe.yaml --flink 2.3")
+    assert run(*shlex.split(told)[1:]).exit_code == 0
+    assert values(tmp_path / "migrated") == values(SAVED / "uids_added")
+    said = run("check", SAVED / "uids_added", pair / "new.py").stdout
+    assert said.endswith("--write-recipe recipe-2.yaml\n")
+
+
 def test_the_name_of_a_recipe_is_not_written_over(tmp_path: Path) -> None:
     file = recipe(tmp_path, RENAMED)
     before = file.read_text()
