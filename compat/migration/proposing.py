@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec import Struct
 
+from compat.check.code_suggestions import MIGRATE
 from compat.check.findings import Account, Fate, FieldHeir, Finding, KeyHeir, Report, RowHeir, StateHeir
 from compat.escaping import visible
 from compat.migration.recipe import (
@@ -23,6 +24,8 @@ from compat.migration.recipe import (
     RenameState,
     Step,
 )
+from compat.report.context import OfferedRecipe
+from compat.state.flink.errors import SavepointError
 from compat.state.flink.transcoding import Constant, SerializerConversion
 from compat.state.model.operators import Operator
 from compat.state.model.states import StateKind, StateScope
@@ -49,7 +52,10 @@ class _Proposing:
         self._names = Counter(operator.name for operator in report.old.operators)
         self._heirs: dict[tuple[str, str | None], tuple[Finding, StateHeir]] = {}
         self._of_fields: set[tuple[str, str | None]] = set()
+        self._of: dict[str, list[Finding]] = {}
         for finding in report.findings:
+            if finding.old is not None:
+                self._of.setdefault(finding.old.id, []).append(finding)
             for heir in finding.heirs:
                 if finding.old is not None and isinstance(heir, StateHeir):
                     self._heirs[finding.old.id, finding.state] = finding, heir
@@ -162,10 +168,7 @@ class _Proposing:
     def _reason(self, account: Account) -> Finding | None:
         """The worst finding about the account's state, or about its operator."""
         name = None if account.state is None else account.state.name
-        for finding in self._report.findings:
-            if finding.old is not None and finding.old.id == account.old.id and finding.state in (name, None):
-                return finding
-        return None
+        return next((one for one in self._of.get(account.old.id, ()) if one.state in (name, None)), None)
 
     def _called(self, operator: Operator) -> str:
         """The uid, the name if it is the only one, or the id: what the savepoint knows the operator by."""
@@ -201,7 +204,10 @@ def _columns(operator: Operator, state: str) -> int | None:
     """How many fields the rows have that an operator of a query keeps in a state."""
     for one in operator.states or ():
         if one.name == state and one.serializers is not None and one.serializers.value is not None:
-            places = SerializerConversion(one.serializers.value).places
+            try:
+                places = SerializerConversion(one.serializers.value).places
+            except SavepointError:  # a plan can be sent by anybody
+                return None
             return None if places is None else len(places)
     return None
 
@@ -210,12 +216,30 @@ def _said(finding: Finding) -> str:
     return f"{finding.rule}: {finding.title}."
 
 
-def written(proposals: Iterable[Proposal], old: str, new: str) -> str:
-    """The recipe as a file: each step behind the reason for it, and behind a question the steps that could answer it."""
+def offered(report: Report) -> OfferedRecipe | None:
+    """The recipe for a report, as a file, and the command that carries it out; None where all state is restored as it is."""
+    proposals = propose(report) if report.direction == "forward" else ()
+    if not proposals:
+        return None
+    run = command(report)
+    return OfferedRecipe(written(proposals, report.old.name, report.new.name, run), run)
+
+
+def command(report: Report) -> str:
+    """The command that moves the state, as a finding names it."""
+    fixes = (fix for finding in report.findings for fix in finding.fixes)
+    return next((fix.code for fix in fixes if fix.moves and fix.code is not None), MIGRATE)
+
+
+def written(proposals: Iterable[Proposal], old: str, new: str, run: str = MIGRATE) -> str:
+    """The recipe as a file: each step behind the reason for it, and behind a question the steps that could answer it.
+
+    ``run`` is the command that carries it out.
+    """
     lines = [
         f"# What becomes of the state of {visible(old)} that {visible(new)} cannot restore as it is.",
         "# Read each step; put a step in the place of each question. Then:",
-        "#   compat migrate SAVEPOINT NEW OUT --recipe FILE",
+        f"#   {visible(run)}",
         f"recipe: {FORMAT}",
     ]
     proposed = list(proposals)

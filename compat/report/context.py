@@ -40,6 +40,13 @@ class Typed(Struct, frozen=True, kw_only=True):
     recipe_written: bool = False
 
 
+class OfferedRecipe(Struct, frozen=True):
+    """What becomes of state that NEW cannot restore, as the text of a file, and the command that carries it out."""
+
+    text: str
+    run: str
+
+
 WIDTH = 100
 """The columns of a text that goes to no terminal."""
 
@@ -51,7 +58,8 @@ class ReportContext(Struct, frozen=True, kw_only=True):
     ``cwd``. ``width`` is in columns. ``verbose`` has the text tell all that is known, with source lines and the table of
     states. ``typed`` is what the user typed; without it, the command to run next names the programs. ``fail_on`` and
     ``allow_unknown`` decide which findings count as failures in formats that know pass and fail. ``plans`` are what the
-    outcomes were made from, OLD's and NEW's of each, for formats that draw graphs.
+    outcomes were made from, OLD's and NEW's of each, for formats that draw graphs; ``recipes`` are how the state of each
+    is moved, for formats that have room for that.
     """
 
     sources: Mapping[str, Lines] | Reader | None = None
@@ -63,6 +71,7 @@ class ReportContext(Struct, frozen=True, kw_only=True):
     allow_unknown: bool = False
     typed: Typed | None = None
     plans: Sequence[tuple[Plan | Refused | None, Plan | Refused | None]] = ()
+    recipes: Sequence[OfferedRecipe | None] = ()
 
     def lines(self, file: str) -> Lines | None:
         """The lines of ``file``, or None if they cannot be had: a report never fails for want of a source frame."""

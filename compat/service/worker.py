@@ -21,6 +21,7 @@ from compat.check.decision import check, with_findings
 from compat.check.findings import Finding, Level, Report
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure, Side, Undecidable
+from compat.migration.proposing import offered
 from compat.plan.facts import Program, facts_of
 from compat.plan.own_ids import disagreement
 from compat.plan.reading import PlanError, from_plain
@@ -206,7 +207,7 @@ def _check(request: CheckRequest) -> Checked:
     if known is not None and not request.options.accept:
         return _looked_up(request, old, new, *known)
     report = _after(_outcome(old, new, options), options.accept)
-    document = as_dict(report)
+    document = as_dict(report, offered(report) if isinstance(report, Report) else None)
     text = encoded(document)
     levels = [finding.level for finding in report.findings] if isinstance(report, Report) else [Level.ERROR]
     return Checked(

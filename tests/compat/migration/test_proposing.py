@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import msgspec
+import pytest
 from msgspec.structs import replace
 
+from compat.check.context import CheckOptions
 from compat.check.decision import check
-from compat.migration.proposing import Proposal, propose, written
+from compat.check.findings import Finding, Level, RowHeir
+from compat.migration.proposing import Proposal, offered, propose, written
 from compat.migration.recipe import (
     ConvertKey,
     ConvertState,
@@ -19,8 +22,10 @@ from compat.migration.recipe import (
     RenameState,
 )
 from compat.state.model.operators import Operator
-from compat.state.model.states import State
+from compat.state.model.states import Serializers, State
 from tests.compat.builders import operator, program, value_state
+
+MOVED = CheckOptions(moving="compat migrate sp new out --recipe r.yaml")
 
 
 def proposed(old: list[Operator], new: list[Operator]) -> list[Proposal]:
@@ -111,3 +116,31 @@ def test_names_of_a_savepoint_write_no_steps() -> None:
     text = written(proposed(old, [counter(named("total"))]), f"old{evil}", f"new{evil}")
     steps = msgspec.yaml.decode(text, type=Recipe).steps
     assert [type(step) for step in steps] == [Open, Open]
+
+
+def test_a_recipe_is_offered_with_the_command_that_a_finding_names() -> None:
+    report = check(program("old", counter(named("n"))), program("new", counter(named("total"))), MOVED)
+    recipe = offered(report)
+    assert recipe is not None
+    assert recipe.run == MOVED.moving
+    assert recipe.text == written(propose(report), "old", "new", recipe.run)
+    assert f"#   {recipe.run}\n" in recipe.text
+
+
+def test_no_recipe_is_offered_where_nothing_is_to_be_moved_or_for_the_way_back() -> None:
+    same, other = program("old", counter(named("n"))), program("new", counter(named("total")))
+    assert offered(check(same, replace(same, name="new"))) is None
+    assert offered(check(same, other, CheckOptions(direction="rollback"))) is None
+
+
+@pytest.mark.parametrize("sent", [b"", b"\x00", bytes(range(60))])
+def test_serializers_that_are_none_are_told_no_fields(sent: bytes) -> None:
+    """Plans can be sent by anybody."""
+    rows = replace(named("accState"), serializers=Serializers(value=sent))
+    heir = RowHeir(places=(1, 0), begins={}, zero=frozenset(), gone={})
+    old, new = counter(named("accState")), counter(rows)
+    finding = Finding(
+        rule="CMP701", level=Level.ERROR, title="t", consequence="c", reason="r", old=old, new=new, heirs=(heir,)
+    )
+    report = check(program("old", old), program("new", new))
+    assert propose(replace(report, findings=(finding,))) == propose(report)
