@@ -214,6 +214,10 @@ def _results(comparisons: list[Comparison], new: str, command: CheckCommand) -> 
 
         others = neighbours_of(new, command, lambda old, other: _comparison(old, other, command))
         results = fixed(results, new, run, command.context.fails, aside=_aside(command), neighbours=others)
+    if command.rollback:
+        from compat.migration.going_back import with_way_back
+
+        results = list(map(with_way_back, results))
     return _explained(results, command)
 
 
@@ -401,8 +405,8 @@ def _write_baseline(results: list[Outcomes], path: Path, *, of_jobs: bool) -> in
 
 def _write_recipe(results: list[Outcomes], path: Path) -> None:
     """Write the recipe of the one job that was checked; where none was decided, or several were, say that there is none."""
+    from compat.cli.recipes import write_recipe
     from compat.migration.proposing import command, propose, written
-    from compat.migration.recipe import Open
 
     outcomes = (one for result in results for one in result.outcomes)
     reports = [one for one in outcomes if isinstance(one, Report) and one.direction == "forward"]
@@ -411,18 +415,8 @@ def _write_recipe(results: list[Outcomes], path: Path) -> None:
         return
     (report,) = reports
     steps = propose(report)
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(written(steps, report.old.name, report.new.name, command(report)))
-    except OSError as error:
-        raise click.UsageError(f"{path}: the recipe cannot be written: {error.strerror or error}.") from error
-    questions = sum(isinstance(one.step, Open) for one in steps)
-    counted = (_counted(len(steps) - questions, "step"), _counted(questions, "open question"))
-    click.echo(f"{path}: {', '.join(counted)}. Read it before compat migrate.", err=True)
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    told = write_recipe(path, written(steps, report.old.name, report.new.name, command(report)), steps)
+    click.echo(f"{told} Read it before compat migrate.", err=True)
 
 
 def _pairs(command: CheckCommand) -> int:

@@ -218,7 +218,7 @@ def _said(finding: Finding) -> str:
 
 def offered(report: Report) -> OfferedRecipe | None:
     """The recipe for a report, as a file, and the command that carries it out; None where all state is restored as it is."""
-    proposals = propose(report) if report.direction == "forward" else ()
+    proposals = propose(report)
     if not proposals:
         return None
     run = command(report)

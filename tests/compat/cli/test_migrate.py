@@ -111,6 +111,32 @@ def test_the_commands_that_reports_tell_lead_to_a_savepoint(tmp_path: Path, monk
     assert said.endswith("--write-recipe recipe-2.yaml\n")
 
 
+def test_the_way_back_is_a_recipe_that_is_carried_out(tmp_path: Path) -> None:
+    pair, back = PROGRAMS / "state_renamed", tmp_path / "back.yaml"
+    result = migrate(
+        "state_renamed", tmp_path, RENAMED, options=("--write-back", str(back), "--names", str(pair / "old.py"))
+    )
+    assert result.exit_code == 0, result.output
+    assert result.stdout.endswith(f"{back}: 1 step, 0 open questions. It is the way back to {pair / 'old.py'}.\n")
+    asked = run("migrate", tmp_path / "out", pair / "old.py", tmp_path / "back", "--recipe", back)
+    assert asked.exit_code == 0, asked.output
+    assert values(tmp_path / "back") == values(SAVED / "state_renamed")
+
+
+def test_no_way_back_is_written_of_what_is_not_made(tmp_path: Path) -> None:
+    assert migrate("state_renamed", tmp_path, options=("--write-back", str(tmp_path / "back.yaml"))).exit_code == 1
+    assert not (tmp_path / "back.yaml").exists()
+
+
+def test_a_rollback_tells_whether_a_recipe_takes_state_back() -> None:
+    pair = PROGRAMS / "state_renamed"
+    told = " ".join(run("check", pair / "old.py", pair / "new.py", "--rollback").stdout.split())
+    assert told.count("A recipe may take it back (rename-state).") == 1
+    gone = PROGRAMS / "operator_removed"
+    told = " ".join(run("check", gone / "new.py", gone / "old.py", "--rollback").stdout.split())
+    assert told.count("No recipe takes it back: it can only be dropped.") == 1
+
+
 def test_the_name_of_a_recipe_is_not_written_over(tmp_path: Path) -> None:
     file = recipe(tmp_path, RENAMED)
     before = file.read_text()

@@ -127,10 +127,9 @@ def test_a_recipe_is_offered_with_the_command_that_a_finding_names() -> None:
     assert f"#   {recipe.run}\n" in recipe.text
 
 
-def test_no_recipe_is_offered_where_nothing_is_to_be_moved_or_for_the_way_back() -> None:
-    same, other = program("old", counter(named("n"))), program("new", counter(named("total")))
+def test_no_recipe_is_offered_where_nothing_is_to_be_moved() -> None:
+    same = program("old", counter(named("n")))
     assert offered(check(same, replace(same, name="new"))) is None
-    assert offered(check(same, other, CheckOptions(direction="rollback"))) is None
 
 
 @pytest.mark.parametrize("sent", [b"", b"\x00", bytes(range(60))])
