@@ -645,6 +645,8 @@ def _moving(old: Old, comparison: Comparison) -> str | None:
     """The command that moves OLD's state. The program that wrote it tells more of it than the savepoint does."""
     if comparison.moving is None:
         return None
+    if isinstance(old, Snapshot):
+        return comparison.moving.restore(comparison.old, comparison.new)
     on_disk = not is_running(comparison.old) and comparison.old not in comparison.known
     savepoint = comparison.old if on_disk and isinstance(old, Savepoint) else None
     writer = comparison.old if on_disk and not isinstance(old, Savepoint) else comparison.names

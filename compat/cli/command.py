@@ -226,17 +226,24 @@ def _typed(context: click.Context, mode: Mode, files: tuple[str, ...], moving: M
 def _moving(context: click.Context) -> Moving:
     """How the next command moves state: by the recipe that this one writes, with what it says of NEW."""
     from compat.cli.migrate import migrate
+    from compat.cli.run import run
 
     given = context.params
-    names = {str(one.name) for one in migrate.params} - {"recipe", "names", "color", "allow_unknown"}
-    options = list(written_options(context, {*names, "job_number"}))
-    if given["new_args"] is not None:
-        options = [
-            *(one for one in options if not one.startswith("--args ")),
-            f"--args {shlex.quote(given['new_args'])}",
-        ]
     recipe = given["write_recipe"]
-    return Moving(recipe=str(recipe or _free("recipe", ".yaml")), out=_free("migrated"), options=" ".join(options))
+    arguments = given["args"] if given["new_args"] is None else given["new_args"]
+    with_arguments = [] if arguments is None else [f"--args {shlex.quote(arguments)}"]
+
+    def repeated(command: click.Command, *besides: str) -> str:
+        options = {str(one.name) for one in command.params if isinstance(one, click.Option)}
+        names = options - {"recipe", "names", "color", "allow_unknown", "args", "token_file"}
+        return " ".join([*written_options(context, {*names, *besides}), *with_arguments])
+
+    return Moving(
+        recipe=str(recipe or _free("recipe", ".yaml")),
+        out=_free("migrated"),
+        options=repeated(migrate, "job_number"),
+        options_of_run=repeated(run),
+    )
 
 
 def _free(name: str, suffix: str = "") -> str:

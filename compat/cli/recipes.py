@@ -2,13 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
 from compat.migration.proposing import Proposal
-from compat.migration.recipe import Open
+from compat.migration.recipe import Open, Recipe, read_recipe
+from compat.savepoint.operators import RequestError
+
+
+def recipe_of(options: Mapping[str, Any]) -> Recipe | None:
+    """The recipe that ``--recipe`` names, for the state that ``-s`` does. Raises a usage error."""
+    if options["recipe"] is None:
+        return None
+    if options["savepoint"] is None:
+        raise click.UsageError("--recipe has no effect without -s: it says what becomes of that state.")
+    try:
+        return read_recipe(options["recipe"])
+    except RequestError as error:
+        raise click.BadParameter(str(error), param_hint="'--recipe'") from error
 
 
 def write_recipe(path: Path, text: str, proposals: Sequence[Proposal]) -> str:

@@ -20,6 +20,7 @@ from compat import __version__
 from compat.cluster.directories import Directories
 from compat.cluster.records import Room
 from compat.compiler.spark.resources import GroupNeeds
+from compat.migration.recipe import Recipe
 from compat.state.tar import tarfile
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     restarts: dict[str, str] = {}
     directories: Directories = Directories()
     savepoint: str | None = None
+    recipe: Recipe | None = None
     allow_non_restored: bool = False
     claim: bool = False
     fresh: bool = False

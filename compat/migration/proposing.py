@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec import Struct
 
-from compat.check.code_suggestions import MIGRATE
+from compat.check.code_suggestions import MIGRATE, RESTORE
 from compat.check.findings import Account, Fate, FieldHeir, Finding, KeyHeir, Report, RowHeir, StateHeir
 from compat.escaping import visible
 from compat.migration.recipe import (
@@ -228,7 +228,8 @@ def offered(report: Report) -> OfferedRecipe | None:
 def command(report: Report) -> str:
     """The command that moves the state, as a finding names it."""
     fixes = (fix for finding in report.findings for fix in finding.fixes)
-    return next((fix.code for fix in fixes if fix.moves and fix.code is not None), MIGRATE)
+    placeholders = RESTORE if report.old.kind == "snapshot" else MIGRATE
+    return next((fix.code for fix in fixes if fix.moves and fix.code is not None), placeholders)
 
 
 def written(proposals: Iterable[Proposal], old: str, new: str, run: str = MIGRATE) -> str:

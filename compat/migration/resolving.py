@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -50,8 +50,7 @@ def resolve(recipe: Recipe, savepoint: Savepoint, names: Names, new: NewJob | No
 
     Only steps that convert something look at ``new``.
     """
-    if recipe.questions:
-        raise RequestError(_open(recipe.questions))
+    refuse_open(recipe)
     resolving = _Resolving(savepoint, names, new)
     # What a state and its operator are called in NEW is known once all other steps are.
     for step in sorted(recipe.steps, key=lambda one: isinstance(one, ConvertState | ConvertKey)):
@@ -73,9 +72,11 @@ def resolve(recipe: Recipe, savepoint: Savepoint, names: Names, new: NewJob | No
     return resolving.result()
 
 
-def _open(questions: Iterable[Open]) -> str:
-    told = [_where(one) + one.question for one in questions]
-    return "The recipe has open questions: put a step for each.\n" + "\n".join(f"  {line}" for line in told)
+def refuse_open(recipe: Recipe) -> None:
+    """Raise RequestError for a recipe with questions, which has them."""
+    if recipe.questions:
+        told = "".join(f"\n  {_where(one)}{one.question}" for one in recipe.questions)
+        raise RequestError(f"The recipe has open questions: put a step for each.{told}")
 
 
 def _where(one: Open) -> str:
@@ -188,7 +189,7 @@ class _Resolving:
         if becomes is None:
             raise _NotTold("another step drops it")
         after = declared(becomes, self._new)
-        fields = _fields(step)
+        fields = fields_of(step)
         if not key.name.startswith(PYTHON_PREFIX):
             serializer = None if after is None or after.serializers is None else after.serializers.value
             if after is None or serializer is None:
@@ -217,7 +218,7 @@ class _Resolving:
         serializer = key_serializer(becomes, self._new)
         if serializer is None:
             raise RequestError(f"NEW does not tell how it writes the keys of {label}; jars do.")
-        self._keys[operator.id] = KeyConversion(serializer, _fields(step), self._classes_of_new)
+        self._keys[operator.id] = KeyConversion(serializer, fields_of(step), self._classes_of_new)
 
     def _once(self, operator: OperatorState) -> OperatorState:
         if operator.id in self._ids or operator.id in self._dropped:
@@ -238,7 +239,8 @@ class _NotTold(Exception):
     """Why the values of a state cannot be converted."""
 
 
-def _fields(step: ConvertState | ConvertKey) -> Fields:
+def fields_of(step: ConvertState | ConvertKey) -> Fields:
+    """What a step says of the fields of records."""
     return Fields(step.fields, step.constants, frozenset(step.without), step.single)
 
 

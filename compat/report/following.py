@@ -150,7 +150,7 @@ def _repair(report: Report, context: ReportContext, alone: bool) -> str:
     failing = [finding for finding in by_cause(report) if context.fails(finding.level)]
     codes = [fix.code for finding in failing for fix in finding.fixes if fix.code is not None]
     settled = _with_options(again, list(dict.fromkeys(code for code in codes if code.startswith(_OPTIONS))))
-    moved = move(report, context) if alone and report.old.kind == "savepoint" else None
+    moved = move(report, context) if alone and report.old.kind in ("savepoint", "snapshot") else None
     return settled or moved or (_rule(failing[0].rule) if failing else "compat rules")
 
 

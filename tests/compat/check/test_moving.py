@@ -36,6 +36,11 @@ def test_names_with_blanks_are_quoted_and_what_is_not_known_is_a_variable() -> N
     assert Moving().command(None, "new.py", None) == 'compat migrate "$SAVEPOINT" new.py migrated --recipe recipe.yaml'
 
 
+def test_a_snapshot_on_spark_is_moved_by_the_job_that_starts_from_it() -> None:
+    moving = Moving(options="--main-class A", options_of_run="-D a=b")
+    assert moving.restore("sp 1", "new.py") == "compat job run new.py -s 'sp 1' --recipe recipe.yaml -D a=b"
+
+
 def test_a_savepoint_is_named_and_so_is_the_program_that_wrote_it() -> None:
     pair = PROGRAMS / "state_renamed"
     named = {Moving().command(str(SAVED / "state_renamed"), str(pair / "new.py"), str(pair / "old.py"))}
