@@ -19,8 +19,13 @@ def recipe_of(options: Mapping[str, Any]) -> Recipe | None:
         return None
     if options["savepoint"] is None:
         raise click.UsageError("--recipe has no effect without -s: it says what becomes of that state.")
+    return given_recipe(options["recipe"])
+
+
+def given_recipe(path: str) -> Recipe:
+    """The recipe in the file that ``--recipe`` names. Raises a usage error."""
     try:
-        return read_recipe(options["recipe"])
+        return read_recipe(path)
     except RequestError as error:
         raise click.BadParameter(str(error), param_hint="'--recipe'") from error
 

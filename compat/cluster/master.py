@@ -151,7 +151,7 @@ class JobProcess:
         plan = json.loads(submission.plan)
         return RunOptions(
             savepoint=submission.savepoint,
-            recipe=None if submission.recipe is None else SparkRecipe(submission.recipe),
+            recipe=None if submission.recipe is None else SparkRecipe(submission.recipe, submission.checked),
             allow_non_restored=submission.allow_non_restored,
             claim=submission.claim,
             epochs=submission.epochs,

@@ -151,6 +151,14 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return tuple(step for step in self.steps if isinstance(step, Open))
 
     @property
+    def drops(self) -> bool:
+        """Whether anything of the state goes: operators, states, or fields."""
+        return any(
+            isinstance(step, DropOperator | DropState) or (isinstance(step, ConvertState | ConvertKey) and step.without)
+            for step in self.steps
+        )
+
+    @property
     def converts(self) -> bool:
         """Whether NEW has to say how it writes its values or keys."""
         return any(isinstance(step, ConvertState | ConvertKey) for step in self.steps)
