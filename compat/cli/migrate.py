@@ -166,6 +166,7 @@ def _show(path: str, migration: Migration, done: Migrated, options: dict[str, An
     if not done.kept:
         say("Nothing was kept. Next: the same command without --dry-run")
     else:
+        say(f"Its digest is {done.digest}: that is the state that was checked.")
         say(f"Next: {' or '.join(_starts(done, options['definitions'])) or f'flink run -s {shlex.quote(out)}'}")
 
 

@@ -48,13 +48,14 @@ class Migration(Struct, frozen=True, kw_only=True):
 class Migrated(Struct, frozen=True):
     """What was made: the recipe as it was meant, the entries that each state had, the metadata, the outcomes of the check.
 
-    ``open`` are accounts of the ledger that the recipe does not name and that NEW does not take. ``passed`` says that there is
-    nothing of the sort, ``kept`` that OUT is there.
+    ``digest`` is that of OUT, by its metadata. ``open`` are accounts of the ledger that the recipe does not name and that NEW
+    does not take. ``passed`` says that there is nothing of the sort, ``kept`` that OUT is there.
     """
 
     resolved: Resolved
     entries: Mapping[StateKey, int]
     made: Remapped
+    digest: str
     outcomes: Outcomes
     open: tuple[Account, ...]
     passed: bool
@@ -78,7 +79,8 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
         changes = written.changes
         made = self_contained(migration.draft, changes) if migration.copy else with_references(migration.draft, changes)
         making.take(made)
-        _require_counted(resolved.transfer, written, read_metadata(making.metadata))
+        savepoint_made = read_metadata(making.metadata)
+        _require_counted(resolved.transfer, written, savepoint_made)
         names = told_after(migration.names, resolved.transfer, None if new is None else new.program)
         check = replace(migration.check, rewritten=rewritten(resolved.transfer), moving=None)
         outcomes = compare(_of(check, making, names), jvms=jvms)
@@ -86,7 +88,8 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
         passed = not still and all(_passes(one, migration.allow_unknown) for one in outcomes.outcomes)
         if passed and migration.keep:
             making.finish()
-        return Migrated(resolved, written.entries, made, outcomes, still, passed, passed and migration.keep)
+        kept = passed and migration.keep
+        return Migrated(resolved, written.entries, made, savepoint_made.digest, outcomes, still, passed, kept)
 
 
 def _of(check: Comparison, making: Unfinished, names: Names) -> Comparison:

@@ -55,6 +55,7 @@ def test_a_state_has_its_values_under_the_name_that_new_asks_for(tmp_path: Path)
         f"{out} holds {SAVED / 'state_renamed'} for {PROGRAMS / 'state_renamed' / 'new.py'}:",
         "  'KEYED PROCESS' (b71731f1c0df9c3076c4a455334d0ad6): python-state-count -> python-state-total, 4 entries",
         f"It was read back and checked: {PROGRAMS / 'state_renamed' / 'new.py'} restores all of it.",
+        f"Its digest is {read_metadata(out).digest}: that is the state that was checked.",
         f"Next: flink run -s {shlex.quote(str(out))} -py {shlex.quote(str(PROGRAMS / 'state_renamed' / 'new.py'))}",
     ]
     assert values(out)["total"] == values(SAVED / "state_renamed")["count"]
