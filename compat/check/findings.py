@@ -153,7 +153,14 @@ class RowHeir(Struct, frozen=True):
     gone: Mapping[int, str]
 
 
-Heir = StateHeir | FieldHeir | KeyHeir | RowHeir
+class TopicHeir(Struct, frozen=True):
+    """The topics of NEW that a topic may be now which NEW does not name any more."""
+
+    gone: str
+    topics: tuple[str, ...]
+
+
+Heir = StateHeir | FieldHeir | KeyHeir | RowHeir | TopicHeir
 
 
 class Finding(Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from compat.migration.recipe import (
     ConvertState,
     DropOperator,
     DropState,
+    MoveOffsets,
     MoveState,
     Open,
     Recipe,
@@ -135,6 +136,8 @@ class _Inverting:
                 yield from self._converted(replace(step, operator=owner, state=name))
             case ConvertKey(operator=called):
                 yield from self._converted(replace(step, operator=self._now(called)))
+            case MoveOffsets(operator=called):
+                yield from self._read_again(step)
             case DropState(operator=called, state=state):
                 self._lost.append(f"The state {state!r} of {called!r} was dropped, and starts empty.")
             case DropOperator(operator=called):
@@ -162,6 +165,19 @@ class _Inverting:
             yield Proposal(Open(question=question), "Their values went.", (back,))
         else:
             yield _sure(back)
+
+    def _read_again(self, step: MoveOffsets) -> Iterator[Proposal]:
+        """A source under its old topics and partitions; it goes on where the new version was."""
+        topics = {now: was for was, now in step.topics.items()}
+        called = self._now(step.operator)
+        if len(topics) < len(step.topics):
+            yield Proposal(Open(operator=called, question="Which topics were read before?"), "Several became one.")
+            return
+        if step.offsets:
+            self._lost.append(f"The offsets that {step.operator!r} had: it goes on where NEW was.")
+        if topics or step.partitions:
+            partitions = {now: was for was, now in step.partitions.items()}
+            yield _sure(MoveOffsets(operator=called, topics=topics, partitions=partitions))
 
     def _place(self, called: str, state: str) -> tuple[str, str]:
         return self._operators.one(called).id, _declared(state)

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from compat.check.code_suggestions import MIGRATE, RESTORE
-from compat.check.findings import Account, Fate, FieldHeir, Finding, KeyHeir, Report, RowHeir, StateHeir
+from compat.check.findings import Account, Fate, FieldHeir, Finding, KeyHeir, Report, RowHeir, StateHeir, TopicHeir
 from compat.escaping import visible
 from compat.migration.recipe import (
     FORMAT,
@@ -17,6 +17,7 @@ from compat.migration.recipe import (
     ConvertState,
     DropOperator,
     DropState,
+    MoveOffsets,
     MoveState,
     Open,
     RenameField,
@@ -70,6 +71,9 @@ class _Proposing:
                 yield self._renamed(row.old, row.successor)
         yield from self._fields()
         asked = self._of_fields.copy()
+        for old, proposal in self._topics():
+            asked |= {(old.id, one.name) for one in old.states or ()} | {(old.id, None)}
+            yield proposal
         for old, proposal in self._rows():
             asked |= {(old.id, one.name) for one in old.states or ()} | {(old.id, None)}
             yield proposal
@@ -100,6 +104,18 @@ class _Proposing:
             )
             steps = tuple(RenameField(owner=owner, name=gone, to=name) for name in names)
             yield Proposal(Open(question=question), _said(finding), steps)
+
+    def _topics(self) -> Iterator[tuple[Operator, Proposal]]:
+        """Sources of Kafka whose topics have other names."""
+        for finding in self._report.findings:
+            heirs = [heir for heir in finding.heirs if isinstance(heir, TopicHeir)]
+            if finding.old is not None and heirs:
+                called, told = self._called(finding.old), ", ".join(heir.gone for heir in heirs)
+                question = f"Which topics are {told} now? If they are to be read no more, give the source another uid."
+                steps = tuple(
+                    MoveOffsets(operator=called, topics={heir.gone: topic}) for heir in heirs for topic in heir.topics
+                )
+                yield finding.old, Proposal(Open(operator=called, question=question), _said(finding), steps)
 
     def _rows(self) -> Iterator[tuple[Operator, Proposal]]:
         """What is kept of queries, with its parts where NEW has them."""
@@ -255,5 +271,5 @@ def written(proposals: Iterable[Proposal], old: str, new: str, run: str = MIGRAT
 
 def _lines(step: Step) -> list[str]:
     """The lines of a step, as an entry of a list; fields without a value are left out."""
-    fields = {name: value for name, value in msgspec.to_builtins(step).items() if value is not None}
+    fields = {name: value for name, value in msgspec.to_builtins(step).items() if value not in (None, {}, ())}
     return msgspec.yaml.encode([fields]).decode().rstrip("\n").split("\n")

@@ -116,6 +116,19 @@ class ConvertKey(_Step, frozen=True, kw_only=True, tag="convert-key"):
     single: str | None = None
 
 
+class MoveOffsets(_Step, frozen=True, kw_only=True, tag="move-offsets"):
+    """Where a Kafka source goes on: under other topics, in other partitions, at other offsets.
+
+    ``topics`` has new names by old ones, ``partitions`` (``orders-3``) those that are others now, and ``offsets`` what is read
+    next of a partition, which is called as it was: a number, or ``earliest``, ``latest`` or ``committed``.
+    """
+
+    operator: str
+    topics: dict[str, str] = {}
+    partitions: dict[str, str] = {}
+    offsets: dict[str, int | str] = {}
+
+
 class Open(_Step, frozen=True, kw_only=True, tag="open"):
     """A question that nobody has answered yet: a recipe with one of these is not carried out."""
 
@@ -134,6 +147,7 @@ Step = (
     | RenameField
     | ConvertState
     | ConvertKey
+    | MoveOffsets
     | Open
 )
 STEPS: tuple[type[_Step], ...] = get_args(Step)

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from compat.migration.new_job import NewJob
+from compat.migration.offsets import partition_moves
 from compat.migration.recipe import (
     ConvertKey,
     ConvertState,
     DropOperator,
     DropState,
+    MoveOffsets,
     MoveState,
     Open,
     Recipe,
@@ -25,6 +27,8 @@ from compat.migration.telling import declared, key_serializer
 from compat.savepoint.names import Names
 from compat.savepoint.operators import Operators, RequestError, new_id
 from compat.state.flink import NewId, OperatorState, Savepoint
+from compat.state.flink.errors import SavepointError
+from compat.state.flink.forms import Unconvertible
 from compat.state.flink.header_parts import Field, StateKey, TypeNames
 from compat.state.flink.headers import KIND, MODE
 from compat.state.flink.python_forms import PythonConversion
@@ -33,7 +37,7 @@ from compat.state.flink.state_entries import StoredState, stored_states
 from compat.state.flink.transcoding import Conversion, Fields, SerializerConversion
 from compat.state.flink.transfer import StateTarget, Transfer
 from compat.state.model.states import State, StateKind, StateScope
-from compat.state.names import PYTHON_PREFIX
+from compat.state.names import PYTHON_PREFIX, SOURCE_READER
 from compat.state.types import ListTypeInfo, TypeInformation
 from compat.state.types.spelling import parse_type
 
@@ -69,6 +73,8 @@ def resolve(recipe: Recipe, savepoint: Savepoint, names: Names, new: NewJob | No
                 resolving.convert(step)
             case ConvertKey():
                 resolving.convert_key(step)
+            case MoveOffsets():
+                resolving.move_offsets(step)
     return resolving.result()
 
 
@@ -103,6 +109,7 @@ class _Resolving:
         self._fields: dict[Field, str] = {}
         self._converted: dict[StateKey, Conversion] = {}
         self._keys: dict[str, KeyConversion] = {}
+        self._coordinators: dict[str, bytes] = {}
         self._now = time.time_ns() // 1_000_000
 
     def result(self) -> Resolved:
@@ -120,6 +127,7 @@ class _Resolving:
             types=TypeNames(self._classes, self._fields),
             converted=self._converted,
             keys=self._keys,
+            coordinators=self._coordinators,
         )
 
     def rename_operator(self, step: RenameOperator) -> None:
@@ -219,6 +227,22 @@ class _Resolving:
         if serializer is None:
             raise RequestError(f"NEW does not tell how it writes the keys of {label}; jars do.")
         self._keys[operator.id] = KeyConversion(serializer, fields_of(step), self._classes_of_new)
+
+    def move_offsets(self, step: MoveOffsets) -> None:
+        """Where a source of Kafka goes on, in the splits of its readers and in what its enumerator knows."""
+        operator = self._operators.one(step.operator)
+        label = self._operators.label(operator)
+        key = StateKey(operator.id, SOURCE_READER, keyed=False)
+        if key in self._converted:
+            raise RequestError(f"The recipe says twice where {label} goes on.")
+        try:
+            moves = partition_moves(step, self._savepoint, operator)
+            made = moves.coordinator(operator)
+        except (Unconvertible, SavepointError) as error:
+            raise RequestError(f"The positions of {label} cannot be moved: {error}.") from None
+        self._converted[key] = moves
+        if made is not None:
+            self._coordinators[operator.id] = made
 
     def _once(self, operator: OperatorState) -> OperatorState:
         if operator.id in self._ids or operator.id in self._dropped:

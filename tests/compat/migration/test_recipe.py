@@ -13,6 +13,7 @@ from compat.migration.recipe import (
     ConvertState,
     DropOperator,
     DropState,
+    MoveOffsets,
     MoveState,
     Open,
     RenameClass,
@@ -37,6 +38,7 @@ steps:
   - {step: convert-state, operator: a, state: s, fields: {n: f0}, constants: {note: "", rate: 0.5, gone: null}, without: [f1]}
   - {step: convert-state, operator: a, state: m, single: f0, entry: total}
   - {step: convert-key, operator: a, fields: {id: f0}, constants: {region: 0}, without: [f1]}
+  - {step: move-offsets, operator: a, topics: {t: u}, partitions: {p-0: p-1}, offsets: {t-0: 5, t-1: latest}}
   - {step: open, question: What?, operator: a, state: s}
 """
 
@@ -67,6 +69,7 @@ def test_every_step_is_read(tmp_path: Path) -> None:
         ),
         ConvertState(operator="a", state="m", single="f0", entry="total"),
         ConvertKey(operator="a", fields={"id": "f0"}, constants={"region": 0}, without=("f1",)),
+        MoveOffsets(operator="a", topics={"t": "u"}, partitions={"p-0": "p-1"}, offsets={"t-0": 5, "t-1": "latest"}),
         Open(question="What?", operator="a", state="s"),
     )
     assert recipe.questions == recipe.steps[-1:]
