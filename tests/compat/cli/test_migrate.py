@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 import subprocess
@@ -306,3 +307,16 @@ def test_a_process_that_is_killed_leaves_nothing_that_looks_complete(tmp_path: P
     assert not (tmp_path / "out").exists()
     assert list(tmp_path.rglob("metadata.unfinished"))
     assert list(tmp_path.rglob("_metadata")) == []
+
+
+def test_a_checkpoint_in_rocksdbs_files_becomes_canonical_where_it_changes(tmp_path: Path) -> None:
+    """Flink 2.3 goes on from what is written here with each key's next number, on RocksDB and on the heap."""
+    case = GOLDEN / "savepoints" / "small_rocksdb_incremental_checkpoint"
+    text = json.loads(case.with_suffix(".json").read_text())["program"]
+    new = tmp_path / "new.py"
+    new.write_text(text.replace('ValueStateDescriptor("count"', 'ValueStateDescriptor("total"'))
+    out = tmp_path / "out"
+    result = run("migrate", case / "chk-5", new, out, "--recipe", recipe(tmp_path, RENAMED), "--copy")
+    assert result.exit_code == 0, result.output
+    assert "python-state-count -> python-state-total, 4 entries" in result.stdout
+    assert values(out)["total"] == values(case / "chk-5")["count"]
