@@ -14,6 +14,7 @@ from compat.check.undecided import Undecided
 from compat.comparison import Comparison, compare
 from compat.loader.failure import Failure, Undecidable
 from compat.loader.inputs import FlinkJars, InputError, LoadOptions, load, opened
+from compat.migration.going_back import with_way_back
 from compat.plan.facts import Program, facts_of
 from compat.state.model.job import Refused
 
@@ -100,7 +101,7 @@ def check(
         names=names,
     )
     comparisons = [forward, forward.reversed()] if rollback else [forward]
-    return tuple(outcome for comparison in comparisons for outcome in compare(comparison).outcomes)
+    return tuple(outcome for comparison in comparisons for outcome in with_way_back(compare(comparison)).outcomes)
 
 
 def plan(

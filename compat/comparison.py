@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from compat.check.findings import Direction, Finding, Report, Started
+from compat.check.moving import Moving
 from compat.check.undecided import Unchecked, Undecided
 from compat.loader.failure import Failure, Side, Undecidable
 from compat.loader.inputs import (
@@ -23,6 +24,7 @@ from compat.loader.inputs import (
     begin_with_pyflink,
     following,
     following_api,
+    is_running,
     is_snapshot,
     made_by,
     needs_pyflink,
@@ -65,7 +67,7 @@ class Comparison(Struct, frozen=True):
     that are at hand already, by argument, ``read`` savepoints that were read already, likewise. ``deployment`` and
     ``old_deployment`` say how an upgrade from OLD to NEW is done. In a rollback ``old`` is the later program, and ``new`` the
     one before it. ``own_past`` says that the earlier program is what the file of the other was at a revision.
-    ``rewritten`` is that of `CheckOptions`.
+    ``rewritten`` is that of `CheckOptions`. ``moving`` is how state is moved, None where it was just moved.
     """
 
     old: str
@@ -87,6 +89,7 @@ class Comparison(Struct, frozen=True):
     old_deployment: Deployment | None = None
     own_past: bool = False
     rewritten: Mapping[str, Mapping[str, Rewritten]] = field(default_factory=dict)
+    moving: Moving | None = Moving()
 
     def reversed(self) -> Comparison:
         """Whether OLD can restore what NEW writes."""
@@ -617,6 +620,7 @@ def _judged(old: Old, new: Old, job: int, comparison: Comparison, answers: Answe
         deployment=comparison.deployment,
         old_deployment=comparison.old_deployment,
         rewritten=comparison.rewritten,
+        moving=_moving(old, comparison),
     )
     again = {
         side.value: facts_of(second, name=side.value, kind="program")
@@ -636,6 +640,18 @@ def _judged(old: Old, new: Old, job: int, comparison: Comparison, answers: Answe
     if comparison.rehearse is None:
         return replace(report, notes=(*report.notes, *not_tried(after, answers)))
     return replace(report, rehearsal=rehearsed(after, answers))
+
+
+def _moving(old: Old, comparison: Comparison) -> str | None:
+    """The command that moves OLD's state. The program that wrote it tells more of it than the savepoint does."""
+    if comparison.moving is None:
+        return None
+    if isinstance(old, Snapshot):
+        return comparison.moving.restore(comparison.old, comparison.new)
+    on_disk = not is_running(comparison.old) and comparison.old not in comparison.known
+    savepoint = comparison.old if on_disk and isinstance(old, Savepoint) else None
+    writer = comparison.old if on_disk and not isinstance(old, Savepoint) else comparison.names
+    return comparison.moving.command(savepoint, comparison.new, writer)
 
 
 def _of_savepoints(old: Savepoint, new: Savepoint) -> Answers | None:

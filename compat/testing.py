@@ -15,6 +15,7 @@ from compat.check.findings import Level, Report
 from compat.check.undecided import Undecided
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import FlinkJars
+from compat.migration.going_back import with_way_back
 from compat.report import ReportContext, render
 from compat.settings import Settings, find
 
@@ -80,7 +81,7 @@ def assert_compatible(
         ignored=settings.ignore,
         baseline=settings.baseline,
     )
-    results = [compare(one) for one in ((forward, forward.reversed()) if rollback else (forward,))]
+    results = [with_way_back(compare(one)) for one in ((forward, forward.reversed()) if rollback else (forward,))]
     outcomes = [outcome for result in results for outcome in result.outcomes]
     context = ReportContext(
         sources={name: lines for result in results for name, lines in result.sources.items()},

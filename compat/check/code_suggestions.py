@@ -22,7 +22,10 @@ NON_RESTORED = "--allowNonRestoredState"
 REMAP = "compat remap SAVEPOINT OUT --from-check REPORT"
 """The command that gives all state whose operator is known the id that it looks for; REPORT is of ``--output json``."""
 MIGRATE = "compat migrate SAVEPOINT NEW OUT --recipe FILE"
-"""The command that writes a savepoint whose state is where NEW looks for it; FILE is of ``--write-recipe``."""
+"""The command that writes a savepoint whose state is where NEW looks for it; FILE is of ``--write-recipe``. A check that knows
+its arguments has them in it."""
+RESTORE = "compat job run NEW -s SNAPSHOT --recipe FILE"
+"""The same for a snapshot on Spark: a job moves the state as it starts from it."""
 OLD_PROGRAM = '--names "$OLD_PROGRAM"'
 """The option that names the program which wrote a savepoint."""
 
@@ -38,10 +41,17 @@ _ASSIGNER = re.compile(r"(?P<name>\w+)\((?P<numbers>\d+(?:, -?\d+)*)?\)")
 
 
 def migrate(check: Check) -> tuple[Fix, ...]:
-    """What can be done besides where OLD's state is Flink's: it is written anew for NEW."""
-    if check.old.kind == "snapshot":
+    """What can be done besides: OLD's state is written anew for NEW, or moved as NEW starts from it."""
+    moving = check.options.moving
+    if moving is None:
         return ()
-    return (Fix(text="Or write a savepoint that has its values where NEW looks for them.", code=MIGRATE),)
+    told = "compat job run --recipe" if check.old.kind == "snapshot" else "compat migrate"
+    return (Fix(text=f"Or move the state: {told}, by a recipe of --write-recipe.", code=moving, moves=True),)
+
+
+def migrate_ids(check: Check) -> tuple[Fix, ...]:
+    """The same where only ids differ: what is saved can have others, and what is still to be saved is not worth it."""
+    return migrate(check) if check.old.kind in ("savepoint", "snapshot") else ()
 
 
 def convert(check: Check, new: State, dialect: Dialect | None) -> tuple[Fix, ...]:

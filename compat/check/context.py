@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from msgspec import Struct, field
 
-from compat.check.code_suggestions import fresh_uid
+from compat.check.code_suggestions import MIGRATE, fresh_uid
 from compat.check.findings import Direction, Fate, Finding, Fix, Heir, Level
 from compat.check.finishing import Endings, Finishing, find_endings, find_finishing
 from compat.check.identity import find_exchanged_values, find_rightful, named_before, takes_user_hash
@@ -52,6 +52,7 @@ class CheckOptions(Struct, frozen=True):
     nobody told it), and which way; and the deployments of NEW and of OLD, where they are given.
 
     ``rewritten`` are the states of queries that were written anew for NEW, by the ids of their operators and their names.
+    ``moving`` is the command that moves state by a recipe, if any.
     """
 
     allow_non_restored: bool = False
@@ -61,6 +62,7 @@ class CheckOptions(Struct, frozen=True):
     deployment: Deployment | None = None
     old_deployment: Deployment | None = None
     rewritten: Mapping[str, Mapping[str, Rewritten]] = {}
+    moving: str | None = MIGRATE
 
 
 class Check(Struct, frozen=True, dict=True, weakref=True):

@@ -91,7 +91,8 @@ class Fix(Struct, frozen=True, kw_only=True):
 
     ``text`` says it to a person. ``call`` is the code that an operator's calls need (``.set_uid_hash("…")``), ``at`` the
     line of NEW that makes the operator, ``operator_id`` the operator's id; a call that begins with ``env`` is one on the
-    environment, without a place. All are None where the fix is no single call; ``code`` is then what a person has to write.
+    environment, without a place. All are None where the fix is no single call; ``code`` is then what a person has to write, or
+    run: ``moves`` says that it is a command that moves state by a recipe.
     """
 
     text: str
@@ -99,6 +100,7 @@ class Fix(Struct, frozen=True, kw_only=True):
     at: SourceLine | None = None
     operator_id: str | None = None
     code: str | None = None
+    moves: bool = False
 
     @property
     def field(self) -> str | None:
@@ -157,7 +159,14 @@ class RowHeir(Struct, frozen=True):
     of_rows: bool
 
 
-Heir = StateHeir | FieldHeir | KeyHeir | RowHeir
+class TopicHeir(Struct, frozen=True):
+    """The topics of NEW that a topic may be now which NEW does not name any more."""
+
+    gone: str
+    topics: tuple[str, ...]
+
+
+Heir = StateHeir | FieldHeir | KeyHeir | RowHeir | TopicHeir
 
 
 class Finding(Struct, frozen=True, kw_only=True):

@@ -48,6 +48,8 @@ def spelled(findings: Iterable[Finding], new: Program) -> Iterator[Finding]:
 
 
 def _in_java(fix: Fix) -> Fix:
+    if fix.moves:
+        return fix
     return replace(
         fix,
         text=_camel(fix.text),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,7 @@ from compat.loader.jvm.warm import WarmJvms
 from compat.loader.revisions import revision_of
 from compat.report import NAMES as FORMAT_NAMES
 from compat.report import ReportContext, prepare, render
-from compat.report.context import WIDTH
+from compat.report.context import WIDTH, OfferedRecipe
 from compat.state.safe_open import open_regular
 
 if TYPE_CHECKING:
@@ -214,6 +214,10 @@ def _results(comparisons: list[Comparison], new: str, command: CheckCommand) -> 
 
         others = neighbours_of(new, command, lambda old, other: _comparison(old, other, command))
         results = fixed(results, new, run, command.context.fails, aside=_aside(command), neighbours=others)
+    if command.rollback:
+        from compat.migration.going_back import with_way_back
+
+        results = list(map(with_way_back, results))
     return _explained(results, command)
 
 
@@ -323,6 +327,7 @@ def _comparison(old: str, new: str, command: CheckCommand) -> Comparison:
         rehearse=command.rehearse,
         deployment=command.deployment,
         old_deployment=command.old_deployment,
+        moving=command.moving,
     )
 
 
@@ -344,6 +349,7 @@ def _report(results: list[Outcomes], command: CheckCommand) -> None:
     outcomes = [outcome for result in results for outcome in result.outcomes]
     sources = {name: lines for result in results for name, lines in result.sources.items()}
     plans = [pair for result in results for pair in result.plans or ((None, None),) * len(result.outcomes)]
+    recipes = _recipes(outcomes) if _WITH_RECIPES.intersection(command.formats) else ()
     unwritten = []
     for output in command.outputs:
         terminal = output.path is None and sys.stdout.isatty()
@@ -353,6 +359,7 @@ def _report(results: list[Outcomes], command: CheckCommand) -> None:
             color=output.path is None and colored(command.color),
             width=get_terminal_size().columns if terminal else WIDTH,
             plans=plans,
+            recipes=recipes,
         )
         text = render(output.format, outcomes, context)
         if output.path is None:
@@ -364,6 +371,16 @@ def _report(results: list[Outcomes], command: CheckCommand) -> None:
                 unwritten.append(f"{output.path}: the report cannot be written: {error.strerror or error}")
     if unwritten:
         raise click.UsageError("\n".join(unwritten))
+
+
+_WITH_RECIPES = frozenset({"json", "html"})
+"""The formats that have room for a recipe."""
+
+
+def _recipes(outcomes: Sequence[Report | Undecided]) -> list[OfferedRecipe | None]:
+    from compat.migration.proposing import offered
+
+    return [offered(one) if isinstance(one, Report) else None for one in outcomes]
 
 
 def _write_baseline(results: list[Outcomes], path: Path, *, of_jobs: bool) -> int:
@@ -388,8 +405,8 @@ def _write_baseline(results: list[Outcomes], path: Path, *, of_jobs: bool) -> in
 
 def _write_recipe(results: list[Outcomes], path: Path) -> None:
     """Write the recipe of the one job that was checked; where none was decided, or several were, say that there is none."""
-    from compat.migration.proposing import perhaps, propose, written
-    from compat.migration.recipe import Open
+    from compat.cli.recipes import write_recipe
+    from compat.migration.proposing import command, perhaps, propose, written
 
     outcomes = (one for result in results for one in result.outcomes)
     reports = [one for one in outcomes if isinstance(one, Report) and one.direction == "forward"]
@@ -398,18 +415,8 @@ def _write_recipe(results: list[Outcomes], path: Path) -> None:
         return
     (report,) = reports
     steps = propose(report)
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(written(steps, report.old.name, report.new.name, perhaps(report)))
-    except OSError as error:
-        raise click.UsageError(f"{path}: the recipe cannot be written: {error.strerror or error}.") from error
-    questions = sum(isinstance(one.step, Open) for one in steps)
-    counted = (_counted(len(steps) - questions, "step"), _counted(questions, "open question"))
-    click.echo(f"{path}: {', '.join(counted)}. Read it before compat migrate.", err=True)
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    text = written(steps, report.old.name, report.new.name, command(report), perhaps(report))
+    click.echo(f"{write_recipe(path, text, steps)} Read it before compat migrate.", err=True)
 
 
 def _pairs(command: CheckCommand) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Iterator, Mapping
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from msgspec.structs import replace
 
 from compat import settings as configuration
 from compat.check.findings import Level
+from compat.check.moving import Moving
 from compat.cli.fixing import is_source
 from compat.cli.modes import Mode, mode_of
 from compat.cli.options import (
@@ -44,14 +46,16 @@ class CheckCommand(Struct, frozen=True, kw_only=True):
     """A call of ``compat check``: which way, of what, how, and what besides.
 
     ``files`` are the programs and snapshots that were named, in order, ``typed`` is what of the command line the next commands
-    repeat. ``asked`` are the options of how clusters of Flink are asked. ``settings`` are the project's with those of the
-    command line over them, ``load`` and ``load_old`` how the programs are loaded; ``loads`` tells this of NEW and OLD of a job
-    of the project, of which the settings may say more. ``job`` is the number of a job, ``job_name`` its name in a registry.
+    repeat, ``moving`` how one of them moves state. ``asked`` are the options of how clusters of Flink are asked. ``settings``
+    are the project's with those of the command line over them, ``load`` and ``load_old`` how the programs are loaded; ``loads``
+    tells this of NEW and OLD of a job of the project, of which the settings may say more. ``job`` is the number of a job,
+    ``job_name`` its name in a registry.
     """
 
     mode: Mode
     files: tuple[str, ...]
     typed: Typed
+    moving: Moving
     settings: Settings
     load: LoadOptions
     load_old: LoadOptions
@@ -135,10 +139,12 @@ def command_of(context: click.Context) -> CheckCommand:
     entry = settings.entry(files[1]) if mode is Mode.COMPARE and given["args"] is None else None
     both = given["args"] if entry is None else entry.args
     load, load_old = loads(job)
+    moving = _moving(context)
     return CheckCommand(
         mode=mode,
         files=files,
-        typed=_typed(context, mode, files),
+        typed=_typed(context, mode, files, moving),
+        moving=moving,
         settings=settings,
         load=load,
         load_old=load_old,
@@ -192,7 +198,7 @@ _TAKE_FIX = (Mode.COMPARE, Mode.SERVER, Mode.AGAINST)
 """The ways of which the next command can be one with ``--fix``."""
 
 
-def _typed(context: click.Context, mode: Mode, files: tuple[str, ...]) -> Typed:
+def _typed(context: click.Context, mode: Mode, files: tuple[str, ...], moving: Moving) -> Typed:
     """What of a command line the next commands repeat."""
     quoted = [shlex.quote(file) for file in files]
     given = context.params
@@ -212,7 +218,38 @@ def _typed(context: click.Context, mode: Mode, files: tuple[str, ...]) -> Typed:
         fixable=mode in _TAKE_FIX and all(map(is_source, files[-1:] if mode is Mode.COMPARE else files)),
         fixed=given["fix"] and not given["diff"],
         definitions=tuple(map(shlex.quote, given["definitions"])),
+        recipe=shlex.quote(moving.recipe) if mode is Mode.COMPARE else None,
+        recipe_written=given["write_recipe"] is not None,
     )
+
+
+def _moving(context: click.Context) -> Moving:
+    """How the next command moves state: by the recipe that this one writes, with what it says of NEW."""
+    from compat.cli.migrate import migrate
+    from compat.cli.run import run
+
+    given = context.params
+    recipe = given["write_recipe"]
+    arguments = given["args"] if given["new_args"] is None else given["new_args"]
+    with_arguments = [] if arguments is None else [f"--args {shlex.quote(arguments)}"]
+
+    def repeated(command: click.Command, *besides: str) -> str:
+        options = {str(one.name) for one in command.params if isinstance(one, click.Option)}
+        names = options - {"recipe", "names", "color", "allow_unknown", "args", "token_file"}
+        return " ".join([*written_options(context, {*names, *besides}), *with_arguments])
+
+    return Moving(
+        recipe=str(recipe or _free("recipe", ".yaml")),
+        out=_free("migrated"),
+        options=repeated(migrate, "job_number"),
+        options_of_run=repeated(run),
+    )
+
+
+def _free(name: str, suffix: str = "") -> str:
+    """A name in this folder that nothing has yet."""
+    numbered = (f"{name}{'' if number == 1 else f'-{number}'}{suffix}" for number in count(1))
+    return next(one for one in numbered if not os.path.lexists(one))
 
 
 _AS_GIVEN = (

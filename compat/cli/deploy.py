@@ -66,6 +66,11 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
 @click.option(
     "-s", "--fromSavepoint", "savepoint", metavar="PATH", help="The snapshot that a job which does not run starts from."
 )
+@click.option(
+    "--recipe",
+    metavar="FILE",
+    help="What becomes of the old job's state before the new one starts from it: from compat check --write-recipe FILE.",
+)
 @click.option("--fresh", is_flag=True, help="Begin without state, even if there was some.")
 @left_behind("allow_non_restored")
 @click.option("--allow-unknown", is_flag=True, help="Go on if it is unknown whether the state can be restored.")
@@ -95,6 +100,8 @@ def deploy(program: str, **options: Any) -> None:
         raise click.UsageError("Say which cluster: --cluster URL, or COMPAT_CLUSTER.")
     if options["fresh"] and options["savepoint"] is not None:
         raise click.UsageError("--fresh begins without state, and -s with some: give one of them.")
+    if options["fresh"] and options["recipe"] is not None:
+        raise click.UsageError("--fresh begins without state, and --recipe moves some: give one of them.")
     try:
         wanted = _wanted(program, options)
     except ModuleNotFoundError as error:
@@ -104,6 +111,7 @@ def deploy(program: str, **options: Any) -> None:
 
 
 def _wanted(program: str, options: dict[str, Any]) -> Wanted:
+    from compat.cli.recipes import given_recipe
     from compat.cli.remote import cluster_of, job_path, origin, server_of
     from compat.execution.deployment import Wanted
     from compat.execution.program import Run
@@ -124,6 +132,7 @@ def _wanted(program: str, options: dict[str, Any]) -> Wanted:
         parallelism=options["parallelism"],
         options=parse_definitions(options["definitions"]),
         savepoint=options["savepoint"],
+        recipe=None if options["recipe"] is None else given_recipe(options["recipe"]),
         allow_non_restored=options["allow_non_restored"],
         fresh=options["fresh"],
         epoch_records=options["epoch_records"],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -30,6 +31,12 @@ if TYPE_CHECKING:
     help="What becomes of the state, step by step: from compat check SAVEPOINT NEW --write-recipe FILE.",
 )
 @rewriting_options
+@click.option(
+    "--write-back",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the recipe by which what NEW writes goes back to the program that wrote SAVEPOINT.",
+)
 @click.option("--args", help="Arguments of the program NEW.")
 @click.option("--dry-run", is_flag=True, help="Do all of it, and keep nothing.")
 @click.option("--allow-unknown", is_flag=True, help="Keep OUT although the check of it has open questions.")
@@ -59,6 +66,8 @@ def migrate(savepoint: str, new: str, out: str, **options: Any) -> None:
         migration = _migration(savepoint, new, out, options)
         done = migrated(migration)
     _show(savepoint, migration, done, options)
+    if done.passed and options["write_back"] is not None:
+        _write_back(options["write_back"], migration)
     sys.exit(_code(done))
 
 
@@ -115,6 +124,21 @@ def _check(out: str, new: str, options: dict[str, Any]) -> Comparison:
     )
 
 
+def _write_back(path: Path, migration: Migration) -> None:
+    """Write the recipe that undoes the one that was carried out, and say what is in it and what is lost."""
+    from compat.check.moving import Moving
+    from compat.cli.recipes import write_recipe
+    from compat.migration.going_back import inverse_of, written_back
+    from compat.savepoint.operators import Operators
+
+    back = inverse_of(migration.recipe, Operators(migration.draft.savepoint, migration.names))
+    old, new = migration.old or "OLD", migration.check.new
+    run = Moving(recipe=str(path), out="back").command(None, old, new)
+    say(f"{write_recipe(path, written_back(back, old, new, run), back.proposals)} It is the way back to {old}.")
+    for line in back.lost:
+        say(f"  {line}")
+
+
 def _code(done: Migrated) -> int:
     from compat.check.findings import Verdict
 
@@ -143,6 +167,7 @@ def _show(path: str, migration: Migration, done: Migrated, options: dict[str, An
     if not done.kept:
         say("Nothing was kept. Next: the same command without --dry-run")
     else:
+        say(f"Its digest is {done.digest}: that is the state that was checked.")
         say(f"Next: {' or '.join(_starts(done, options['definitions'])) or f'flink run -s {shlex.quote(out)}'}")
 
 

@@ -10,6 +10,7 @@ import click
 import msgspec
 
 from compat.cli.options import server_options
+from compat.cli.recipes import given_recipe
 from compat.cli.remote import Server, ServerError, job_path, server_of
 from compat.escaping import visible
 from compat.service.answers import PromotedAnswer, RefusedPromotion
@@ -23,6 +24,11 @@ CONFLICT = 409
 @click.option("--version", "number", type=click.IntRange(1), help="The version (default: the newest).")
 @click.option("--force", is_flag=True, help="In spite of the check; takes an admin's token and a reason.")
 @click.option("--reason", help="Why it is forced; the registry keeps it.")
+@click.option(
+    "--recipe",
+    metavar="FILE",
+    help="What becomes of the state before; a recipe that drops some takes an admin's token.",
+)
 @server_options(required=True)
 def promote(**options: Any) -> None:
     """Make a version of a job the one that runs.
@@ -36,6 +42,8 @@ def promote(**options: Any) -> None:
     if options["force"] != bool(options["reason"]):
         raise click.UsageError("--force and --reason go together.")
     wanted = {"version": options["number"], "force": options["force"], "reason": options["reason"]}
+    if options["recipe"] is not None:
+        wanted["recipe"] = given_recipe(options["recipe"])
     try:
         answer = server.post(f"{job_path(options['job'])}/promotions", wanted, PromotedAnswer)
     except ServerError as error:

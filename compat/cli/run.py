@@ -31,6 +31,11 @@ _DETACHED = {"execution.attached": "false"}
 @click.command("run")
 @click.argument("job", type=click.Path(exists=True, dir_okay=False))
 @click.option("-s", "--fromSavepoint", "savepoint", metavar="PATH", help="Restore from a savepoint or checkpoint.")
+@click.option(
+    "--recipe",
+    metavar="FILE",
+    help="What becomes of the snapshot's state: from compat check SNAPSHOT JOB --write-recipe FILE.",
+)
 @left_behind("allow_non_restored")
 @click.option(
     "-rm",
@@ -87,6 +92,7 @@ def run(job: str, **options: Any) -> None:
 
     Example: compat job run job.py -s .compat/savepoints/savepoint-1a2b3c-…
     """
+    from compat.cli.recipes import recipe_of
     from compat.cli.remote import cluster_of
     from compat.execution.detached import detach
     from compat.execution.narration import Narrator
@@ -104,6 +110,7 @@ def run(job: str, **options: Any) -> None:
         parallelism=options["parallelism"],
         options={**(_DETACHED if options["detached"] else {}), **parse_definitions(options["definitions"])},
         savepoint=options["savepoint"],
+        recipe=recipe_of(options),
         allow_non_restored=options["allow_non_restored"],
         claim=options["claim"].lower() == "claim",
         epochs=options["epochs"],

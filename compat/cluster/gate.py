@@ -15,6 +15,7 @@ from msgspec import Raw, Struct
 from compat.cluster.records import ClusterJob
 from compat.cluster.submission import Submission
 from compat.escaping import visible
+from compat.migration.recipe import Recipe
 from compat.service.answers import CheckedAnswer, JobAnswer, PromotedAnswer, VersionAnswer
 from compat.service.client import Server, job_path
 from compat.service.untrusted import RefusedBody
@@ -39,7 +40,8 @@ class RegistryAway(GateClosed):
 class Candidate(Struct, frozen=True):
     """A version that asks to replace what runs of a job of the registry. ``plan`` is as ``compat registry push`` sends it.
 
-    ``stateless`` is why it would start without the state of the job, where it would and nobody said that it may.
+    ``stateless`` is why it would start without the state of the job, where it would and nobody said that it may. ``recipe`` is
+    what becomes of that state before.
     """
 
     job: str
@@ -47,11 +49,13 @@ class Candidate(Struct, frozen=True):
     plan: bytes
     flink: str
     stateless: str = ""
+    recipe: Recipe | None = None
 
     @classmethod
     def of(cls, submission: Submission, job: str, stateless: str = "") -> Candidate:
         """A submission as a version of a job."""
-        return cls(job, submission.program, submission.registered, submission.flink, stateless)
+        given = submission.program, submission.registered, submission.flink
+        return cls(job, *given, stateless, submission.recipe)
 
 
 class RegistryGate:
@@ -90,10 +94,11 @@ class RegistryGate:
         self._decide(candidate, {"job": candidate.job, "version": version.number}, version.number)
         return version.number
 
-    def promote(self, job: str, number: int) -> None:
-        """Have the registry say that a version runs. The same again changes nothing."""
+    def promote(self, job: str, number: int, recipe: Recipe | None = None) -> None:
+        """Have the registry say that a version runs, which a recipe gave its state. The same again changes nothing."""
         if self._running(job) != number:
-            self._post(f"{self._path(job)}/promotions", {"version": number}, PromotedAnswer)
+            moved = {} if recipe is None else {"recipe": recipe}
+            self._post(f"{self._path(job)}/promotions", {"version": number, **moved}, PromotedAnswer)
 
     def _decide(self, candidate: Candidate, new: Mapping[str, object], number: int | None) -> str:
         """What the registry says of a candidate, where it lets it pass."""
@@ -112,7 +117,7 @@ class RegistryGate:
             "old": {"job": job, "version": running},
             "new": new,
             "record": self._server.token is not None,
-            "options": {"flink": candidate.flink},
+            "options": {"flink": candidate.flink} | ({} if candidate.recipe is None else {"recipe": candidate.recipe}),
         }
         answer = self._post("/checks", asked, CheckedAnswer)
         if not answer.report.passed:

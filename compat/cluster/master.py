@@ -31,6 +31,7 @@ from compat.compiler.spark.driver.restore import RestoreRefused
 from compat.execution.failures import Refused
 from compat.execution.narration import last_line
 from compat.execution.snapshots import checker
+from compat.migration.on_spark import SparkRecipe
 from compat.state.delta.errors import StoreError, Superseded
 from compat.state.delta.log import SnapshotLog
 from compat.state.serializers import dump
@@ -150,6 +151,7 @@ class JobProcess:
         plan = json.loads(submission.plan)
         return RunOptions(
             savepoint=submission.savepoint,
+            recipe=None if submission.recipe is None else SparkRecipe(submission.recipe, submission.checked),
             allow_non_restored=submission.allow_non_restored,
             claim=submission.claim,
             epochs=submission.epochs,

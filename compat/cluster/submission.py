@@ -20,6 +20,7 @@ from compat import __version__
 from compat.cluster.directories import Directories
 from compat.cluster.records import Room
 from compat.compiler.spark.resources import GroupNeeds
+from compat.migration.recipe import Recipe
 from compat.state.tar import tarfile
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     ``setup`` (what is called in a process before the job's functions are loaded) and ``shipped`` (what travels in
     ``files``, a tar archive) are pickled; ``plan`` is the plan as JSON. ``environment`` are variables for the job's
     processes. ``restarts`` are the options that choose its restart strategy. ``directories`` are the cluster's, which it
-    writes down. The rest is as with ``compat job run``.
+    writes down. ``checked`` is the digest of the state that ``recipe`` has to make. The rest is as with ``compat job run``.
     """
 
     name: str
@@ -65,6 +66,8 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
     restarts: dict[str, str] = {}
     directories: Directories = Directories()
     savepoint: str | None = None
+    recipe: Recipe | None = None
+    checked: str | None = None
     allow_non_restored: bool = False
     claim: bool = False
     fresh: bool = False

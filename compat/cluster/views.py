@@ -386,6 +386,7 @@ def deployment(found: Deployment, steps: Sequence[Taken] = ()) -> DeploymentSumm
         start_time=_millis(found.at),
         end_time=_millis(found.ended_at),
         steps=[StepTaken(step=each.step.value, at=_millis(each.at), message=each.message) for each in steps],
+        checked=found.checked,
     )
 
 

@@ -24,6 +24,9 @@ JOB, VERSION, DIGEST = "stream-compat/job", "stream-compat/version", "stream-com
 """Annotations, or labels, that say whose version a resource is, and which one: ``3``, or ``word_count@3``; and an annotation
 with the digest of what holds its program."""
 
+STATE = "stream-compat/savepoint-digest"
+"""An annotation with the digest of the savepoint that a job is to start from, as ``compat migrate`` and ``inspect`` tell it."""
+
 _VERSION = re.compile(r"v(\d+)_(\d+)")
 
 

@@ -20,6 +20,8 @@ from compat.compiler.versions import LATEST_FLINK
 from compat.execution.failures import NO_JOB, Refused
 from compat.execution.program import Run, layout_of_run, make_cluster_executor
 from compat.execution.snapshots import checker
+from compat.migration.moved_plans import digest_of, moved_plan
+from compat.savepoint.operators import RequestError
 from compat.transport import ServerError
 
 if TYPE_CHECKING:
@@ -97,7 +99,7 @@ def deploy(wanted: Wanted, say: Say) -> Result:
         ended = _follow(cluster, found.open, say)
         if same:
             return _promoted(wanted, found, ended, submission, say)
-    submission = _placed(wanted, submission, found, say)
+    submission = _moved(_placed(wanted, submission, found, say), found, say)
     _check(wanted, submission, found, say)
     sentence, number = _asked(wanted, submission, found)
     request = DeploymentRequest(
@@ -164,7 +166,7 @@ class _Taking:
 
 def _fingerprint(run: Run, submission: Submission) -> str:
     """The same for the same program, however often it is built: pickled functions are not."""
-    told = replace(submission, job=b"", files=b"", shipped=None, savepoint=None)
+    told = replace(submission, job=b"", files=b"", shipped=None, savepoint=None, checked=None)
     given = json.dumps([run.arguments, dict(run.options), run.parallelism], sort_keys=True).encode()
     return sha256(told.encoded() + given + Path(run.program).read_bytes()).hexdigest()
 
@@ -194,8 +196,29 @@ def _check(wanted: Wanted, submission: Submission, found: SituationSummary, say:
         return
     check = checker(wanted.run.program, say, wanted.allow_unknown, again=wanted.command)
     old = f"{wanted.job} (job {str(found.base)[:8]})"
-    check(old, found.plan, json.loads(submission.plan), submission.allow_non_restored)
+    check(old, _made(submission, found.plan), json.loads(submission.plan), submission.allow_non_restored)
     say(f"{wanted.run.program} can restore the state of {old}")
+
+
+def _moved(submission: Submission, found: SituationSummary, say: Say) -> Submission:
+    """The submission with the digest of the state that its recipe has to make. Raises Refused."""
+    if submission.recipe is None:
+        return submission
+    if found.plan is None or submission.savepoint != found.state:
+        return submission  # it is checked where it is restored
+    digest = digest_of(_made(submission, found.plan))
+    say(f"The recipe makes the state {digest}, which is checked, and started from")
+    return replace(submission, checked=digest)
+
+
+def _made(submission: Submission, plan: dict[str, Any]) -> dict[str, Any]:
+    """The plan of the job whose state is taken over, as the recipe makes it. Raises Refused."""
+    if submission.recipe is None:
+        return plan
+    try:
+        return moved_plan(submission.recipe, plan, json.loads(submission.plan))
+    except RequestError as error:
+        raise Refused(str(error)) from error
 
 
 def _asked(wanted: Wanted, submission: Submission, found: SituationSummary) -> tuple[str, int | None]:
@@ -227,7 +250,7 @@ def _promoted(
     try:
         if number is None:
             number = wanted.gate.register(Candidate.of(submission, wanted.job), wanted.commit, wanted.author)
-        wanted.gate.promote(wanted.job, number)
+        wanted.gate.promote(wanted.job, number, submission.recipe)
     except GateClosed as error:
         return Result(deployment=ended, sentence="", unpromoted=str(error))
     say(f"{wanted.job}@{number} runs by the registry, too")

@@ -167,7 +167,7 @@ class _Restorer:
         before, after = amounts(restoration.log), amounts(SnapshotLog.open(target.path))
         states = []
         for id, saved in saved_operators(restoration.log).items():
-            new_id = restoration.mapping.get(id)
+            new_id = restoration.handed.operators.get(id)
             had = before.get(id, Amounts())
             if not had.entries:
                 continue
@@ -180,7 +180,7 @@ class _Restorer:
                     keys=had.keys,
                     entries=had.entries,
                     restored=None if new_id is None else after.get(new_id, Amounts()).entries,
-                    migrated=had.migrated(id, restoration.migrations),
+                    migrated=had.migrated(id, restoration.handed.migrations),
                 )
             )
         return states

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from compat.compiler.spark.driver.executor import SparkExecutor
     from compat.compiler.spark.driver.session import EarlyJvm
     from compat.loader.layout import Layout
+    from compat.migration.recipe import Recipe
 
 FAILED, REFUSED = 1, 2
 DEFAULT_STORE = ".compat"
@@ -45,6 +46,7 @@ class Run(Struct, frozen=True, kw_only=True):
     parallelism: int | None = None
     options: Mapping[str, str] = field(default_factory=dict)
     savepoint: str | None = None
+    recipe: Recipe | None = None
     allow_non_restored: bool = False
     claim: bool = False
     epochs: int | None = None
@@ -177,6 +179,7 @@ def make_executor(run: Run, narrator: Narrator, early: EarlyJvm | None = None) -
     from compat.compiler.spark.driver.options import RunOptions
     from compat.execution.snapshots import checker, plan_of
     from compat.loader.imports import worker_setup
+    from compat.migration.on_spark import SparkRecipe
 
     layout = layout_of_run(run)
     return SparkExecutor(
@@ -184,6 +187,7 @@ def make_executor(run: Run, narrator: Narrator, early: EarlyJvm | None = None) -
         master=run.master,
         options=RunOptions(
             savepoint=run.savepoint,
+            recipe=None if run.recipe is None else SparkRecipe(run.recipe),
             allow_non_restored=run.allow_non_restored,
             claim=run.claim,
             epochs=run.epochs,
@@ -238,6 +242,7 @@ def make_cluster_executor(run: Run, narrator: Narrator) -> ClusterExecutor:
         "folder": os.getcwd(),
         "environment": dict(run.environment),
         "savepoint": absolute(run.savepoint),
+        "recipe": run.recipe,
         "allow_non_restored": run.allow_non_restored,
         "claim": run.claim,
         "fresh": run.fresh,

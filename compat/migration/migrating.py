@@ -51,13 +51,14 @@ class Migrated(Struct, frozen=True):
     """What was made: the recipe as it was meant, what became of the entries of each state, the metadata, the outcomes of the
     check.
 
-    ``open`` are accounts of the ledger that the recipe does not name and that NEW does not take. ``passed`` says that there is
-    nothing of the sort, ``kept`` that OUT is there.
+    ``digest`` is that of OUT, by its metadata. ``open`` are accounts of the ledger that the recipe does not name and that NEW
+    does not take. ``passed`` says that there is nothing of the sort, ``kept`` that OUT is there.
     """
 
     resolved: Resolved
     tally: Tally
     made: Remapped
+    digest: str
     outcomes: Outcomes
     open: tuple[Account, ...]
     passed: bool
@@ -87,15 +88,17 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
         changes = written.changes
         made = self_contained(migration.draft, changes) if migration.copy else with_references(migration.draft, changes)
         making.take(made)
-        _require_counted(resolved.transfer, written, read_metadata(making.metadata))
+        savepoint_made = read_metadata(making.metadata)
+        _require_counted(resolved.transfer, written, savepoint_made)
         names = told_after(migration.names, resolved.transfer, None if new is None else new.program)
-        check = replace(migration.check, rewritten=rewritten(resolved.transfer))
+        check = replace(migration.check, rewritten=rewritten(resolved.transfer), moving=None)
         outcomes = compare(_of(check, making, names), jvms=jvms)
         still = tuple(account for one in outcomes.outcomes for account in _open(one, migration.allow_unknown))
         passed = not still and all(_passes(one, migration.allow_unknown) for one in outcomes.outcomes)
         if passed and migration.keep:
             making.finish()
-        return Migrated(resolved, written.tally, made, outcomes, still, passed, passed and migration.keep)
+        kept = passed and migration.keep
+        return Migrated(resolved, written.tally, made, savepoint_made.digest, outcomes, still, passed, kept)
 
 
 def _of(check: Comparison, making: Unfinished, names: Names) -> Comparison:

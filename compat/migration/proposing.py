@@ -8,7 +8,19 @@ from collections.abc import Iterable, Iterator
 import msgspec
 from msgspec import Struct
 
-from compat.check.findings import Account, Fate, FieldHeir, Finding, KeyHeir, Level, Report, RowHeir, StateHeir
+from compat.check.code_suggestions import MIGRATE, RESTORE
+from compat.check.findings import (
+    Account,
+    Fate,
+    FieldHeir,
+    Finding,
+    KeyHeir,
+    Level,
+    Report,
+    RowHeir,
+    StateHeir,
+    TopicHeir,
+)
 from compat.check.states import key_type_of
 from compat.escaping import visible
 from compat.migration.python_proposals import conversions, key_conversions, of_pickles
@@ -17,6 +29,7 @@ from compat.migration.recipe import (
     ConvertState,
     DropOperator,
     DropState,
+    MoveOffsets,
     MoveState,
     Open,
     RenameField,
@@ -24,6 +37,8 @@ from compat.migration.recipe import (
     RenameState,
     Step,
 )
+from compat.report.context import OfferedRecipe
+from compat.state.flink.errors import SavepointError
 from compat.state.flink.transcoding import Constant, SerializerConversion
 from compat.state.model.operators import Operator
 from compat.state.model.states import State, StateKind, StateScope
@@ -56,7 +71,10 @@ class _Proposing:
         self._heirs: dict[tuple[str, str | None], tuple[Finding, StateHeir]] = {}
         self._of_fields: set[tuple[str, str | None]] = set()
         self._apart: set[tuple[str, str | None]] = set()
+        self._of: dict[str, list[Finding]] = {}
         for finding in report.findings:
+            if finding.old is not None:
+                self._of.setdefault(finding.old.id, []).append(finding)
             for heir in finding.heirs:
                 if finding.old is not None and isinstance(heir, StateHeir):
                     self._heirs[finding.old.id, finding.state] = finding, heir
@@ -71,6 +89,9 @@ class _Proposing:
                 yield self._renamed(row.old, row.successor)
         yield from self._fields()
         asked = self._of_fields.copy()
+        for old, proposal in self._topics():
+            asked |= {(old.id, one.name) for one in old.states or ()} | {(old.id, None)}
+            yield proposal
         for old, proposal in self._rows():
             asked |= {(old.id, one.name) for one in old.states or ()} | {(old.id, None)}
             yield proposal
@@ -117,6 +138,18 @@ class _Proposing:
             )
             steps = tuple(RenameField(owner=owner, name=gone, to=name) for name in names)
             yield Proposal(Open(question=question), _said(finding), steps)
+
+    def _topics(self) -> Iterator[tuple[Operator, Proposal]]:
+        """Sources of Kafka whose topics have other names."""
+        for finding in self._report.findings:
+            heirs = [heir for heir in finding.heirs if isinstance(heir, TopicHeir)]
+            if finding.old is not None and heirs:
+                called, told = self._called(finding.old), ", ".join(heir.gone for heir in heirs)
+                question = f"Which topics are {told} now? If they are to be read no more, give the source another uid."
+                steps = tuple(
+                    MoveOffsets(operator=called, topics={heir.gone: topic}) for heir in heirs for topic in heir.topics
+                )
+                yield finding.old, Proposal(Open(operator=called, question=question), _said(finding), steps)
 
     def _rows(self) -> Iterator[tuple[Operator, Proposal]]:
         """What is kept of queries, state by state, with its parts where NEW has them."""
@@ -204,7 +237,7 @@ class _Proposing:
     def _reason(self, account: Account) -> Finding | None:
         """The worst finding about the account's operator, or else about its state: what is wrong with all of it comes first."""
         id, name = account.old.id, None if account.state is None else account.state.name
-        found = [one for one in self._report.findings if one.old is not None and one.old.id == id]
+        found = self._of.get(id, [])
         if (id, name) in self._apart:
             return next((one for one in found if one.state == name), None)
         whole = (one for one in found if one.state is None and one.level is Level.ERROR)
@@ -250,7 +283,10 @@ def _columns(operator: Operator, state: str) -> int | None:
     """How many fields the rows have that an operator of a query keeps in a state."""
     for one in operator.states or ():
         if one.name == state and one.serializers is not None and one.serializers.value is not None:
-            places = SerializerConversion(one.serializers.value).places
+            try:
+                places = SerializerConversion(one.serializers.value).places
+            except SavepointError:  # a plan can be sent by anybody
+                return None
             return None if places is None else len(places)
     return None
 
@@ -259,15 +295,33 @@ def _said(finding: Finding) -> str:
     return f"{finding.rule}: {finding.title}."
 
 
-def written(proposals: Iterable[Proposal], old: str, new: str, others: Iterable[Proposal] = ()) -> str:
+def offered(report: Report) -> OfferedRecipe | None:
+    """The recipe for a report, as a file, and the command that carries it out; None where all state is restored as it is."""
+    proposals = propose(report)
+    if not proposals:
+        return None
+    run = command(report)
+    return OfferedRecipe(written(proposals, report.old.name, report.new.name, run), run)
+
+
+def command(report: Report) -> str:
+    """The command that moves the state, as a finding names it."""
+    fixes = (fix for finding in report.findings for fix in finding.fixes)
+    placeholders = RESTORE if report.old.kind == "snapshot" else MIGRATE
+    return next((fix.code for fix in fixes if fix.moves and fix.code is not None), placeholders)
+
+
+def written(
+    proposals: Iterable[Proposal], old: str, new: str, run: str = MIGRATE, others: Iterable[Proposal] = ()
+) -> str:
     """The recipe as a file: each step behind the reason for it, and behind a question the steps that could answer it.
 
-    ``others`` are comments.
+    ``run`` is the command that carries it out. ``others`` are comments.
     """
     lines = [
         f"# What becomes of the state of {visible(old)} that {visible(new)} cannot restore as it is.",
         "# Read each step; put a step in the place of each question. Then:",
-        "#   compat migrate SAVEPOINT NEW OUT --recipe FILE",
+        f"#   {visible(run)}",
         f"recipe: {FORMAT}",
     ]
     proposed = list(proposals)

@@ -136,6 +136,19 @@ class DropKeys(_Step, frozen=True, kw_only=True, tag="drop-keys"):
     function: str | None = None
 
 
+class MoveOffsets(_Step, frozen=True, kw_only=True, tag="move-offsets"):
+    """Where a Kafka source goes on: under other topics, in other partitions, at other offsets.
+
+    ``topics`` has new names by old ones, ``partitions`` (``orders-3``) those that are others now, and ``offsets`` what is read
+    next of a partition, which is called as it was: a number, or ``earliest``, ``latest`` or ``committed``.
+    """
+
+    operator: str
+    topics: dict[str, str] = {}
+    partitions: dict[str, str] = {}
+    offsets: dict[str, int | str] = {}
+
+
 class Open(_Step, frozen=True, kw_only=True, tag="open"):
     """A question that nobody has answered yet: a recipe with one of these is not carried out."""
 
@@ -155,6 +168,7 @@ Step = (
     | ConvertState
     | ConvertKey
     | DropKeys
+    | MoveOffsets
     | Open
 )
 STEPS: tuple[type[_Step], ...] = get_args(Step)
@@ -170,6 +184,14 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def questions(self) -> tuple[Open, ...]:
         """The questions that are open."""
         return tuple(step for step in self.steps if isinstance(step, Open))
+
+    @property
+    def drops(self) -> bool:
+        """Whether anything of the state goes: operators, states, or fields."""
+        return any(
+            isinstance(step, DropOperator | DropState) or (isinstance(step, ConvertState | ConvertKey) and step.without)
+            for step in self.steps
+        )
 
     @property
     def converts(self) -> bool:

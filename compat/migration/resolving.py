@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from compat.migration.functions import Functions
 from compat.migration.new_job import NewJob
+from compat.migration.offsets import partition_moves
 from compat.migration.python_states import conversion_of, declared_key, key_conversion_of, merge_of, stored_key
 from compat.migration.recipe import (
     ConvertKey,
@@ -17,6 +18,7 @@ from compat.migration.recipe import (
     DropKeys,
     DropOperator,
     DropState,
+    MoveOffsets,
     MoveState,
     Open,
     Recipe,
@@ -30,6 +32,7 @@ from compat.savepoint.names import Names
 from compat.savepoint.operators import Operators, RequestError, new_id
 from compat.state.flink import NewId, OperatorState, Savepoint
 from compat.state.flink.entry_conversion import Conversion
+from compat.state.flink.errors import SavepointError
 from compat.state.flink.forms import Unconvertible
 from compat.state.flink.header_parts import Field, StateKey, TypeNames
 from compat.state.flink.headers import KIND, MODE
@@ -42,7 +45,7 @@ from compat.state.flink.state_entries import StoredState, stored_states
 from compat.state.flink.transcoding import Fields, SerializerConversion
 from compat.state.flink.transfer import StateTarget, Transfer
 from compat.state.model.states import State, StateScope
-from compat.state.names import PYTHON_PREFIX
+from compat.state.names import PYTHON_PREFIX, SOURCE_READER
 
 
 class Resolved(Struct, frozen=True):
@@ -63,8 +66,7 @@ def resolve(
 
     Only steps that convert something look at ``new``, and start what they name of ``functions``.
     """
-    if recipe.questions:
-        raise RequestError(_open(recipe.questions))
+    refuse_open(recipe)
     resolving = _Resolving(savepoint, names, functions, new)
     # What a state and its operator are called in NEW is known once all other steps are.
     for step in sorted(recipe.steps, key=lambda one: isinstance(one, ConvertState | ConvertKey)):
@@ -85,12 +87,16 @@ def resolve(
                 resolving.convert_key(step)
             case DropKeys():
                 resolving.drop_keys(step)
+            case MoveOffsets():
+                resolving.move_offsets(step)
     return resolving.result()
 
 
-def _open(questions: Iterable[Open]) -> str:
-    told = [_where(one) + one.question for one in questions]
-    return "The recipe has open questions: put a step for each.\n" + "\n".join(f"  {line}" for line in told)
+def refuse_open(recipe: Recipe) -> None:
+    """Raise RequestError for a recipe with questions, which has them."""
+    if recipe.questions:
+        told = "".join(f"\n  {_where(one)}{one.question}" for one in recipe.questions)
+        raise RequestError(f"The recipe has open questions: put a step for each.{told}")
 
 
 def _where(one: Open) -> str:
@@ -118,6 +124,7 @@ class _Resolving:
         self._fields: dict[Field, str] = {}
         self._converted: dict[StateKey, Conversion] = {}
         self._keys: dict[str, KeyChange] = {}
+        self._coordinators: dict[str, bytes] = {}
         self._now = time.time_ns() // 1_000_000
 
     def result(self) -> Resolved:
@@ -135,6 +142,7 @@ class _Resolving:
             types=TypeNames(self._classes, self._fields),
             converted=self._converted,
             keys=self._keys,
+            coordinators=self._coordinators,
         )
 
     def rename_operator(self, step: RenameOperator) -> None:
@@ -205,7 +213,7 @@ class _Resolving:
             raise Unconvertible("another step drops it")
         _require_one_way(step)
         after = declared(becomes, self._new)
-        fields = _fields(step)
+        fields = fields_of(step)
         if key.name.startswith(PYTHON_PREFIX):
             before = declared(key, self._names.program)
             return conversion_of(state, before, after, step, fields, self._functions, self._now)
@@ -242,11 +250,11 @@ class _Resolving:
         serializer, new = key_serializer(becomes, self._new), declared_key(becomes, self._new)
         there = key_serializer_of(self._savepoint, operator)
         if serializer is not None and step.function is None:
-            return KeyConversion(serializer, _fields(step), self._classes_of_new)
+            return KeyConversion(serializer, fields_of(step), self._classes_of_new)
         old = declared_key(operator.id, self._names.program) or self._stored_key(operator)
         if serializer is not None or new is None or old is None or there is None:
             raise Unconvertible("NEW does not tell how it writes them; jars do, and programs in Python")
-        return key_conversion_of(there, old, new, step, _fields(step), self._functions)
+        return key_conversion_of(there, old, new, step, fields_of(step), self._functions)
 
     def drop_keys(self, step: DropKeys) -> None:
         operator, change = self._keyed(step)
@@ -276,6 +284,22 @@ class _Resolving:
         keyed = (state for state in self._stored[operator.id] if state.kind.keyed and state.key_type is not None)
         return next((stored_key(state) for state in keyed), None)
 
+    def move_offsets(self, step: MoveOffsets) -> None:
+        """Where a source of Kafka goes on, in the splits of its readers and in what its enumerator knows."""
+        operator = self._operators.one(step.operator)
+        label = self._operators.label(operator)
+        key = StateKey(operator.id, SOURCE_READER, keyed=False)
+        if key in self._converted:
+            raise RequestError(f"The recipe says twice where {label} goes on.")
+        try:
+            moves = partition_moves(step, self._savepoint, operator)
+            made = moves.coordinator(operator)
+        except (Unconvertible, SavepointError) as error:
+            raise RequestError(f"The positions of {label} cannot be moved: {error}.") from None
+        self._converted[key] = moves
+        if made is not None:
+            self._coordinators[operator.id] = made
+
     def _once(self, operator: OperatorState) -> OperatorState:
         if operator.id in self._ids or operator.id in self._dropped:
             raise RequestError(f"The recipe says twice what becomes of {self._operators.label(operator)}.")
@@ -293,14 +317,15 @@ class _Resolving:
 
 def _require_one_way(step: ConvertState | ConvertKey) -> None:
     """Raise Unconvertible where a step has a function and says something besides: one of both would not be done."""
-    by_fields = _fields(step) != Fields() or (isinstance(step, ConvertState) and step.entry is not None)
+    by_fields = fields_of(step) != Fields() or (isinstance(step, ConvertState) and step.entry is not None)
     if step.function is not None and by_fields:
         raise Unconvertible("a function gives all of a value: take out fields, constants, without, single and entry")
     if isinstance(step, ConvertState) and step.drops and step.function is None:
         raise Unconvertible("`drops` is about what a function gives: name one")
 
 
-def _fields(step: ConvertState | ConvertKey) -> Fields:
+def fields_of(step: ConvertState | ConvertKey) -> Fields:
+    """What a step says of the fields of records."""
     return Fields(step.fields, step.constants, frozenset(step.without), step.single)
 
 

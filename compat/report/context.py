@@ -26,7 +26,8 @@ class Typed(Struct, frozen=True, kw_only=True):
     ``check`` is the command line that makes the check again; where it is None, each pair has one of its own, with
     ``options``. ``push`` registers NEW where a registry was asked. ``fixable`` says that the command takes ``--fix``,
     ``fixed`` that it had it: what is left is not written by another one.
-    ``definitions`` are Flink's options (quoted ``key=value``).
+    ``definitions`` are Flink's options (quoted ``key=value``). ``recipe`` is the file for what becomes of state that NEW cannot
+    restore, which a check of one OLD can write, ``recipe_written`` says that this one did.
     """
 
     check: str | None = None
@@ -35,6 +36,15 @@ class Typed(Struct, frozen=True, kw_only=True):
     fixable: bool = False
     fixed: bool = False
     definitions: tuple[str, ...] = ()
+    recipe: str | None = None
+    recipe_written: bool = False
+
+
+class OfferedRecipe(Struct, frozen=True):
+    """What becomes of state that NEW cannot restore, as the text of a file, and the command that carries it out."""
+
+    text: str
+    run: str
 
 
 WIDTH = 100
@@ -48,7 +58,8 @@ class ReportContext(Struct, frozen=True, kw_only=True):
     ``cwd``. ``width`` is in columns. ``verbose`` has the text tell all that is known, with source lines and the table of
     states. ``typed`` is what the user typed; without it, the command to run next names the programs. ``fail_on`` and
     ``allow_unknown`` decide which findings count as failures in formats that know pass and fail. ``plans`` are what the
-    outcomes were made from, OLD's and NEW's of each, for formats that draw graphs.
+    outcomes were made from, OLD's and NEW's of each, for formats that draw graphs; ``recipes`` are how the state of each
+    is moved, for formats that have room for that.
     """
 
     sources: Mapping[str, Lines] | Reader | None = None
@@ -60,6 +71,7 @@ class ReportContext(Struct, frozen=True, kw_only=True):
     allow_unknown: bool = False
     typed: Typed | None = None
     plans: Sequence[tuple[Plan | Refused | None, Plan | Refused | None]] = ()
+    recipes: Sequence[OfferedRecipe | None] = ()
 
     def lines(self, file: str) -> Lines | None:
         """The lines of ``file``, or None if they cannot be had: a report never fails for want of a source frame."""

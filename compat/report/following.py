@@ -11,15 +11,13 @@ from functools import cache
 from importlib.util import find_spec
 
 from compat.check.findings import Direction, Fix, Report, Verdict
+from compat.check.moving import SAVEPOINT
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure, Undecidable
 from compat.loader.inputs import is_running
 from compat.loader.revisions import revision_of
 from compat.report.context import ReportContext, Typed
 from compat.report.summary import by_cause
-
-SAVEPOINT = '"$SAVEPOINT"'
-"""Stands for the path of a savepoint that is not known here: a variable of the shell, so that the line can be pasted."""
 
 JOB = '"$JOB"'
 """Stands for the program of a plan."""
@@ -31,9 +29,9 @@ _OLDER_RESTORE_OPTIONS = ("execution.savepoint.path", "execution.savepoint.ignor
 """The same before 1.20."""
 
 
-def next_step(report: Report, context: ReportContext) -> str:
-    """The command to run next, as a line of a report."""
-    return f"Next: {start(report, context.typed)[0] if accepted(report, context) else _repair(report, context)}"
+def next_step(report: Report, context: ReportContext, *, alone: bool = True) -> str:
+    """The command to run next, as a line of a report; ``alone`` is False for one of several."""
+    return f"Next: {start(report, context.typed)[0] if accepted(report, context) else _repair(report, context, alone)}"
 
 
 def next_step_undecided(outcome: Undecided, context: ReportContext) -> str:
@@ -144,15 +142,35 @@ def _checkout(name: str) -> tuple[list[str], str]:
     return [f"git switch --detach {shlex.quote(revision)} &&"], shlex.quote(path)
 
 
-def _repair(report: Report, context: ReportContext) -> str:
-    """The command that repairs NEW, or what explains the worst finding: a command that failed is not repeated."""
+def _repair(report: Report, context: ReportContext, alone: bool) -> str:
+    """The command that repairs NEW or moves state, or what explains the worst finding: one that failed is not repeated."""
     again = _again(report.old.name, report.new.name, report.direction, context)
     if _writes(report, context):
         return f"{again} --fix" if _is_installed("libcst") else f"{_pip()} install libcst"
     failing = [finding for finding in by_cause(report) if context.fails(finding.level)]
     codes = [fix.code for finding in failing for fix in finding.fixes if fix.code is not None]
     settled = _with_options(again, list(dict.fromkeys(code for code in codes if code.startswith(_OPTIONS))))
-    return settled or (_rule(failing[0].rule) if failing else "compat rules")
+    moved = move(report, context) if alone and report.old.kind in ("savepoint", "snapshot") else None
+    return settled or moved or (_rule(failing[0].rule) if failing else "compat rules")
+
+
+def move(report: Report, context: ReportContext) -> str | None:
+    """The command that moves OLD's state; the one that writes the recipe for that comes first."""
+    typed = context.typed or Typed()
+    failing = (finding for finding in report.findings if context.fails(finding.level))
+    command = next((fix.code for finding in failing for fix in finding.fixes if fix.moves), None)
+    if command is None or typed.recipe is None or typed.recipe_written:
+        return None if typed.recipe is None else command
+    again = _again(report.old.name, report.new.name, report.direction, context)
+    return f"{again} --write-recipe {typed.recipe}"
+
+
+def others(report: Report, context: ReportContext) -> tuple[str, ...]:
+    """What can be run in the place of the next command: where NEW starts elsewhere, or what moves state where it does not."""
+    if accepted(report, context):
+        return start(report, context.typed)[1:]
+    moved = move(report, context)
+    return () if moved is None or next_step(report, context).endswith(moved) else (moved,)
 
 
 _OPTIONS = ("--names ", "--classpath ", "--connector ", "-D parallelism.default=")

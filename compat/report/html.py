@@ -20,7 +20,9 @@ from compat.view.page_values import check_section, plan_section
 def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:
     """All outcomes in one file, the first one shown first."""
     plans = context.plans or [(None, None)] * len(outcomes)
-    sections = [check_section(outcome, context, pair) for outcome, pair in zip(outcomes, plans, strict=True)]
+    recipes = context.recipes or [None] * len(outcomes)
+    each = zip(outcomes, plans, recipes, strict=True)
+    sections = [check_section(outcome, context, pair, recipe) for outcome, pair, recipe in each]
     title = summary.together(outcomes) if len(outcomes) != 1 else visible(summary.sentence(outcomes[0]))
     return render_page(title, sections)
 

@@ -24,7 +24,7 @@ from compat.check.undecided import Undecided
 from compat.loader.failure import Failure
 from compat.plan.facts import Program
 from compat.report import summary
-from compat.report.context import ReportContext
+from compat.report.context import OfferedRecipe, ReportContext
 from compat.state.model.operators import Operator
 from compat.state.model.source_line import SourceLine
 from compat.state.model.states import State
@@ -35,13 +35,14 @@ FORMAT = 1
 
 def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:
     """One object for one outcome; for several, an object whose ``reports`` lists them."""
-    documents = [as_dict(outcome) for outcome in outcomes]
+    recipes = context.recipes or [None] * len(outcomes)
+    documents = [as_dict(outcome, recipe) for outcome, recipe in zip(outcomes, recipes, strict=True)]
     document = documents[0] if len(documents) == 1 else {"format": FORMAT, "tool": _tool(), "reports": documents}
     return json.dumps(document, indent=2, allow_nan=False) + "\n"
 
 
-def as_dict(outcome: Report | Undecided) -> dict[str, Any]:
-    """The report as plain values, keys always in the same order."""
+def as_dict(outcome: Report | Undecided, recipe: OfferedRecipe | None = None) -> dict[str, Any]:
+    """The report as plain values, keys always in the same order; with the recipe by which its state is moved, if any."""
     if isinstance(outcome, Undecided):
         return _document(
             outcome,
@@ -58,6 +59,8 @@ def as_dict(outcome: Report | Undecided) -> dict[str, Any]:
         }
     if outcome.rehearsal is not None:
         explained["rehearsal"] = [_rehearsed(operator) for operator in outcome.rehearsal]
+    if recipe is not None:
+        explained["recipe"] = {"text": recipe.text, "run": recipe.run}
     return _document(
         outcome,
         direction=outcome.direction,

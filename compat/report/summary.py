@@ -513,7 +513,7 @@ def advice(finding: Finding, context: ReportContext) -> list[str]:
 
 
 def _with_code(fix: Fix) -> str:
-    if fix.code is None or fix.code in fix.text:
+    if fix.code is None or fix.moves or fix.code in fix.text:
         return fix.text
     return f"{fix.text} ({fix.code})"
 

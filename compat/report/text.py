@@ -199,9 +199,8 @@ class _Page:
     def next(self, report: Report) -> None:
         """The command to run next, and what does the same elsewhere."""
         self.whole(following.next_step(report, self.context), "bold")
-        if following.accepted(report, self.context):
-            for other in following.start(report, self.context.typed)[1:]:
-                self.whole(f"  or: {other}", "bold")
+        for other in following.others(report, self.context):
+            self.whole(f"  or: {other}", "bold")
 
     def together(self, outcomes: Sequence[Report | Undecided]) -> None:
         """How many checks there were, and the command to run next: the same check where any failed, else NEW's start."""
@@ -212,7 +211,7 @@ class _Page:
         undecided = [one for one in outcomes if isinstance(one, Undecided) and one.unchecked is None]
         forward = [one for one in reports if one.direction == "forward"]
         if failed:
-            self.whole(following.next_step(failed[0], self.context), "bold")
+            self.whole(following.next_step(failed[0], self.context, alone=False), "bold")
         elif undecided:
             self.whole(following.next_step_undecided(undecided[0], self.context), "bold")
         elif forward and len({one.new.name for one in forward}) == 1:
@@ -318,6 +317,8 @@ class _Page:
                 self.additions([Addition(fix.at, (fix.field or fix.call,))])
             elif fix.call is not None:
                 self.line(fix.call, 4)
+            elif fix.moves and fix.code is not None:
+                self.whole(f"    {fix.code}", "")
             elif fix.code is not None:
                 self.line(fix.code, 4)
         more = summary.further(finding)

@@ -29,6 +29,8 @@ from compat.state.stores.schemes import is_remote
 FLINK, DELTA_SAVEPOINT, DELTA_JOB = "flink", "delta-savepoint", "delta-job"
 FLINK_FILE, DELTA_FILE, DELTA_LOG = "_metadata", "_savepoint.json", "_delta_log"
 JOB_FILE, PLAN_FILE = "job.json", "plan.json"
+_FORMS = {FLINK: ":digest"}
+"""What is read of a kind since its descriptions were first kept: those of before are read again."""
 DEEPEST = 6
 MOST_ENTRIES = 200_000
 LARGEST_DESCRIPTION = 128 * 1024 * 1024
@@ -92,7 +94,7 @@ def _below_place(folder: StoredPlace, job: str | None, depth: int, left: list[in
                 kind=kind,
                 job=job,
                 modified_at=entry.modified,
-                fingerprint=f"{entry.modified}:{entry.size}",
+                fingerprint=f"{entry.modified}:{entry.size}{_FORMS.get(kind, '')}",
             )
             break
     else:
@@ -116,7 +118,7 @@ def _place(path: str, kind: str, job: str | None, entry: os.DirEntry[str]) -> Pl
         kind=kind,
         job=job,
         modified_at=stat.st_mtime,
-        fingerprint=f"{stat.st_mtime_ns}:{stat.st_size}:{stat.st_ino}",
+        fingerprint=f"{stat.st_mtime_ns}:{stat.st_size}:{stat.st_ino}{_FORMS.get(kind, '')}",
     )
 
 

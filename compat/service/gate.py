@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from compat.migration.recipe import Recipe
 from compat.service.options import Accepted, Options
 from compat.service.records import Acceptance, Check, Job, Mode, Version
 from compat.service.registry import Registry
@@ -31,14 +32,15 @@ def states(registry: Registry, job: Job) -> tuple[Version, ...]:
     return (*running, *(version for version in ran if version.number not in numbers))
 
 
-def decided(registry: Registry, job: str, old: Version, new: Version) -> Decided:
-    """What is known of ``new`` in the place of ``old``. Blocks."""
+def decided(registry: Registry, job: str, old: Version, new: Version, recipe: Recipe | None = None) -> Decided:
+    """What is known of ``new`` in the place of ``old``, whose state a recipe may have moved. Blocks."""
     plans = old.plan.digest, new.plan.digest
     accepted = registry.acceptances.between(job, *plans)
-    options = gate_options(new, accepted)
+    options = gate_options(new, accepted, recipe)
     return Decided(registry.checks.between(job, *plans, options), accepted)
 
 
-def gate_options(new: Version, accepted: tuple[Acceptance, ...] = ()) -> Options:
+def gate_options(new: Version, accepted: tuple[Acceptance, ...] = (), recipe: Recipe | None = None) -> Options:
     """What the gate asks of a check whose NEW is ``new``."""
-    return Options(flink=new.plan.flink, accept=tuple(Accepted(each.fingerprint, each.reason) for each in accepted))
+    accept = tuple(Accepted(each.fingerprint, each.reason) for each in accepted)
+    return Options(flink=new.plan.flink, accept=accept, recipe=recipe)

@@ -15,6 +15,7 @@ import msgspec
 
 import compat
 from compat.compiler.versions import LATEST_FLINK
+from compat.migration.recipe import Recipe
 
 _NOT_DECIDING = ("cli", "service", "view", "examples", "__pycache__")
 """Folders of the package whose code changes no verdict."""
@@ -28,17 +29,20 @@ class Accepted(msgspec.Struct, frozen=True):
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What a check is asked besides its two sides. ``accept`` are findings that may pass."""
+    """What a check is asked besides its two sides. ``accept`` are findings that may pass, ``recipe`` is what becomes of OLD's
+    state before NEW restores it."""
 
     flink: str = LATEST_FLINK
     allow_non_restored: bool = False
     accept: tuple[Accepted, ...] = ()
+    recipe: Recipe | None = None
 
     @property
     def key(self) -> str:
         """The same for checks that must agree: same options, same checker."""
         accept = sorted((accepted.fingerprint, accepted.reason) for accepted in self.accept)
-        asked = msgspec.json.encode([engine(), self.flink, self.allow_non_restored, accept])
+        moved = [] if self.recipe is None else [self.recipe]
+        asked = msgspec.json.encode([engine(), self.flink, self.allow_non_restored, accept, *moved])
         return sha256(asked).hexdigest()
 
 

@@ -9,9 +9,11 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Raw, Struct
 
 from compat.compiler.versions import FLINK_VERSIONS, LATEST_FLINK
+from compat.migration.recipe import FORMAT, Recipe
 from compat.service.options import Accepted, Options
 from compat.service.records import Compatibility, Mode, Role
 from compat.service.untrusted import RefusedBody, fields_of, read_json
@@ -73,11 +75,15 @@ class PushRequest(Struct, frozen=True, kw_only=True):
 
 
 class PromoteRequest(Struct, frozen=True, kw_only=True):
-    """Make a version the one that runs (None: the newest), on a check unless ``force``d for a ``reason``."""
+    """Make a version the one that runs (None: the newest), on a check unless ``force``d for a ``reason``.
+
+    ``recipe`` is what became of the state before the version restored it.
+    """
 
     version: int | None
     force: bool
     reason: str | None
+    recipe: Recipe | None = None
 
 
 class WithdrawRequest(Struct, frozen=True, kw_only=True):
@@ -133,7 +139,7 @@ def job_pattern(text: str) -> str:
 def check_request(body: bytes) -> CheckRequest:
     """The request to check in a body. Raises RefusedBody."""
     fields = _Fields(_read(body, "", ("old", "new")), "", ("old", "new", "options", "record", "commit", "author"))
-    options = _Fields(fields.get("options", {}), "options.", ("allow_non_restored_state", "flink", "accept"))
+    options = _Fields(fields.get("options", {}), "options.", ("allow_non_restored_state", "flink", "accept", "recipe"))
     return CheckRequest(
         old=_reference(fields.get("old"), "old"),
         new=_reference(fields.get("new"), "new"),
@@ -141,6 +147,7 @@ def check_request(body: bytes) -> CheckRequest:
             allow_non_restored=options.flag("allow_non_restored_state", False),
             flink=options.choice("flink", FLINK_VERSIONS, LATEST_FLINK),
             accept=_accepted(options.get("accept", [])),
+            recipe=_recipe(options.get("recipe", None), "options.recipe"),
         ),
         record=fields.flag("record", True),
         commit=fields.text("commit"),
@@ -152,7 +159,9 @@ def may_ask(request: CheckRequest, role: Role) -> None:
     """Pass a check that ``role`` may ask for. Raises RoleNeeded."""
     if request.record and role < Role.PUSH:
         raise RoleNeeded(Role.PUSH)
-    if request.accepts and role < Role.ADMIN:
+    recipe = request.options.recipe
+    drops = request.record and recipe is not None and recipe.drops
+    if (request.accepts or drops) and role < Role.ADMIN:
         raise RoleNeeded(Role.ADMIN)
 
 
@@ -177,13 +186,29 @@ def image_digest(text: str) -> str:
 
 def promote_request(body: bytes) -> PromoteRequest:
     """The request to promote a version. Raises RefusedBody."""
-    fields = _Fields(read_json(body, _DEEPEST), "", ("version", "force", "reason"))
+    fields = _Fields(read_json(body, _DEEPEST), "", ("version", "force", "reason", "recipe"))
     request = PromoteRequest(
-        version=fields.number("version"), force=fields.flag("force", False), reason=fields.text("reason")
+        version=fields.number("version"),
+        force=fields.flag("force", False),
+        reason=fields.text("reason"),
+        recipe=_recipe(fields.get("recipe", None), "recipe"),
     )
     if request.force and not (request.reason or "").strip():
         raise RefusedBody("A forced promotion needs a reason, which is kept.", "reason")
     return request
+
+
+def _recipe(value: Any, where: str) -> Recipe | None:
+    """A recipe, as ``compat migrate`` reads it from a file. Raises RefusedBody for what is none, and for open questions."""
+    if value is None:
+        return None
+    try:
+        recipe = msgspec.convert(value, Recipe)
+    except msgspec.ValidationError as error:
+        raise RefusedBody(f"This is no recipe: {error}.", where) from error
+    if recipe.format != FORMAT or recipe.questions:
+        raise RefusedBody(f"A recipe has the format {FORMAT}, and no open questions.", where)
+    return recipe
 
 
 def withdraw_request(body: bytes) -> WithdrawRequest:

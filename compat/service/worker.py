@@ -21,17 +21,22 @@ from compat.check.decision import check, with_findings
 from compat.check.findings import Finding, Level, Report
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure, Side, Undecidable
+from compat.migration.moved_plans import digest_of, moved_plan
+from compat.migration.proposing import offered
+from compat.migration.recipe import Recipe
 from compat.plan.facts import Program, facts_of
 from compat.plan.own_ids import disagreement
 from compat.plan.reading import PlanError, from_plain
-from compat.plan.writing import encoded
+from compat.plan.writing import encoded, plain
 from compat.refusals import refused
 from compat.report.json_report import as_dict
+from compat.savepoint.operators import RequestError
 from compat.service.database import Database
 from compat.service.options import Accepted, Options
 from compat.service.records import Check, CheckSide, Plan, Role, Savepoint, Version
 from compat.service.registry import Registry
-from compat.service.registry.packing import canonical, digest_of, pack, unpack
+from compat.service.registry.packing import canonical, pack, unpack
+from compat.service.registry.packing import digest_of as digest_of_text
 from compat.service.registry.plans import PackedPlan
 from compat.service.requests import CheckRequest, Reference, check_request, may_ask, push_request
 from compat.service.snapshots import accepted, snapshot_program
@@ -179,18 +184,18 @@ def check_request_of(request: CheckRequest) -> Checked:
     return _check(request)
 
 
-def check_versions(job: str, old: int, new: int, flink: str) -> Checked:
-    """Check one version of a job against another. Raises NotFound."""
-    return check_version(Reference(job=job, version=old), job, new, flink)
+def check_versions(job: str, old: int, new: int, flink: str, recipe: Recipe | None = None) -> Checked:
+    """Check one version of a job against another, whose state a recipe may have moved. Raises NotFound."""
+    return check_version(Reference(job=job, version=old), job, new, flink, recipe)
 
 
-def check_version(old: Reference, job: str, new: int, flink: str) -> Checked:
+def check_version(old: Reference, job: str, new: int, flink: str, recipe: Recipe | None = None) -> Checked:
     """Check a version of a job against what its mode says. Raises NotFound."""
     return _check(
         CheckRequest(
             old=old,
             new=Reference(job=job, version=new),
-            options=Options(flink=flink),
+            options=Options(flink=flink, recipe=recipe),
             record=True,
             commit=None,
             author=None,
@@ -206,7 +211,7 @@ def _check(request: CheckRequest) -> Checked:
     if known is not None and not request.options.accept:
         return _looked_up(request, old, new, *known)
     report = _after(_outcome(old, new, options), options.accept)
-    document = as_dict(report)
+    document = as_dict(report, offered(report) if isinstance(report, Report) else None)
     text = encoded(document)
     levels = [finding.level for finding in report.findings] if isinstance(report, Report) else [Level.ERROR]
     return Checked(
@@ -329,7 +334,7 @@ def _packed(text: bytes, where: str) -> tuple[PackedPlan, JobPlan | Refused | Pl
         )
     text = canonical(sent)
     described = Plan(
-        digest=digest_of(text),
+        digest=digest_of_text(text),
         job_name="" if isinstance(plan, PlanError) else plan.job_name or "",
         flink="" if isinstance(plan, PlanError) else plan.flink,
         operators=len(plan.operators) if isinstance(plan, JobPlan) else 0,
@@ -342,6 +347,8 @@ def _packed(text: bytes, where: str) -> tuple[PackedPlan, JobPlan | Refused | Pl
 def _outcome(old: _Given, new: _Given, options: Options) -> Report | Undecided:
     side = Side.OLD
     try:
+        if options.recipe is not None:
+            return _moved(old, new, options, options.recipe)
         before = None if old.savepoint is not None else _programs(old)
         side = Side.NEW
         if before is not None and isinstance(new.plan, Refused):
@@ -354,7 +361,7 @@ def _outcome(old: _Given, new: _Given, options: Options) -> Report | Undecided:
             (_snapshot(old, one) if before is None else before.under(number), one)
             for number, one in enumerate(after.each(before))
         ]
-    except PlanError as error:
+    except (PlanError, RequestError) as error:
         name, rule = (old if side is Side.OLD else new).side.label, Undecidable.PROGRAM_FAILED
         if side is Side.OLD and old.savepoint is not None:
             rule = Undecidable.SAVEPOINT_UNREADABLE
@@ -362,6 +369,32 @@ def _outcome(old: _Given, new: _Given, options: Options) -> Report | Undecided:
         return Undecided(failures=(failure,), old=old.side.label, new=new.side.label)
     usual, *others = (check(*pair, CheckOptions(options.allow_non_restored, options.flink)) for pair in pairs)
     return under_both(usual, others[0]) if others else usual
+
+
+def _moved(old: _Given, new: _Given, options: Options, recipe: Recipe) -> Report | Undecided:
+    """The check of OLD's plan as a recipe makes it; the report names its digest. Raises PlanError, RequestError."""
+    sides = [_document(side) for side in (old, new)]
+    if any(isinstance(one, Refused) for one in sides):
+        raise PlanError("A recipe moves the state of a job that Flink takes, for another one.")
+    before, after = (plain(one) for one in sides)
+    made = moved_plan(recipe, before, after)
+    moved = replace(old, plan=from_plain(made), version=None)
+    found = _outcome(moved, new, replace(options, recipe=None))
+    if isinstance(found, Undecided):
+        return found
+    told = f"The state of {old.side.label} is checked as a recipe makes it: {digest_of(made)}."
+    return replace(found, notes=(*found.notes, told))
+
+
+def _document(given: _Given) -> JobPlan | Refused:
+    """The plan of a side. Raises PlanError."""
+    if given.savepoint is not None:
+        raise PlanError(
+            "", "Recipes move plans here; a savepoint is moved by compat migrate, and what it makes is checked."
+        )
+    if given.version is not None:
+        return accepted(_Worker.registry.plans.document(given.version.plan.digest))
+    return _valid(given.plan)  # type: ignore[arg-type]
 
 
 def _snapshot(old: _Given, new: Program) -> Program:

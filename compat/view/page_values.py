@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from urllib.parse import quote
 
 from compat.check.findings import Fate, Report, Witness
 from compat.check.undecided import Undecided
 from compat.escaping import code_line, no_command, visible
 from compat.plan.facts import Program
 from compat.report import following, summary
-from compat.report.context import ReportContext
+from compat.report.context import OfferedRecipe, ReportContext
 from compat.report.json_report import as_dict
 from compat.state.model.job import Plan, Refused
 from compat.state.model.source_line import SourceLine
@@ -44,9 +45,10 @@ def check_section(
     outcome: Report | Undecided,
     context: ReportContext,
     plans: tuple[Plan | Refused | None, Plan | Refused | None] = (None, None),
+    recipe: OfferedRecipe | None = None,
 ) -> Json:
     """One check as the page shows it. Without the plans, graphs are drawn from what the programs' facts tell."""
-    document = as_dict(outcome)
+    document = as_dict(outcome, recipe)
     if isinstance(outcome, Undecided):
         return failure_section(document, "" if outcome.unchecked else following.next_step_undecided(outcome, context))
     old, new = (plan if isinstance(plan, Plan) else None for plan in plans)
@@ -82,6 +84,7 @@ def document_section(document: Json, old: Side, new: Side, context: ReportContex
         "accounts": [_account(account, places) for account in rows_in_order(document.get("accounts", ()))],
         "looked_at": visible(document.get("looked_at", "")),
         "assumptions": [visible(one["sentence"]) for one in document.get("assumptions", ())],
+        "recipe": _recipe(document.get("recipe")),
     }
 
 
@@ -136,6 +139,7 @@ def _section(kind: str, verdict: str | None, words: str) -> Json:
         "tally": "",
         "next": "",
         "looked_at": "",
+        "recipe": None,
         "sides": {"old": None, "new": None},
         "layers": {},
         **{name: [] for name in lists},
@@ -249,6 +253,17 @@ def _fix(fix: Json, sources: Sources) -> Json:
         "text": visible(fix["text"]),
         "call": None if code is None else visible(code),
         "source": sources.at(_line(fix["at"]), fix["call"]),
+    }
+
+
+def _recipe(told: Json | None) -> Json | None:
+    """The recipe as it is shown, and as a file that is in its own address: nothing is asked of a server for it."""
+    if told is None:
+        return None
+    return {
+        "lines": [code_line(line) for line in told["text"].splitlines()],
+        "run": visible(told["run"]),
+        "address": f"data:application/yaml;charset=utf-8,{quote(told['text'])}",
     }
 
 

@@ -20,7 +20,7 @@ from compat.state.delta.errors import StoreError, unwritable
 from compat.state.delta.files import remove
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.reading import LogFile
-from compat.state.delta.rows import DataFile
+from compat.state.delta.rows import DataFile, Kind, Row, write_rows
 from compat.state.delta.slices import Slice, read_slice
 from compat.state.delta.work import HERE, Workers
 from compat.state.stores.paths import Place, place_of
@@ -170,6 +170,19 @@ Migrations = Mapping[tuple[str, str, str], Callable[[bytes], bytes]]
 """Functions from old values to new ones, by operator, kind of the rows, and name of the state."""
 
 
+class Moved(Struct, frozen=True):
+    """States that another operator has from now on, or under another name: operator and name by those in the snapshot.
+
+    None is for one that goes. ``added`` are rows that are there besides.
+    """
+
+    states: Mapping[tuple[str, str], tuple[str, str] | None] = {}
+    added: tuple[Row, ...] = ()
+
+
+_OF_STATES = (Kind.VALUE, Kind.LIST, Kind.MAP, Kind.BROADCAST)
+
+
 class _TakeOver(Struct, Generic[T], frozen=True):
     """Takes slices of a snapshot over into the folder of another table."""
 
@@ -179,6 +192,7 @@ class _TakeOver(Struct, Generic[T], frozen=True):
     left_states: frozenset[tuple[str, str]]
     migrations: Migrations
     tally: Callable[[pa.Table], T]
+    moved: Moved
 
     def __call__(self, one: Slice) -> tuple[list[DataFile], T]:
         table = latest(read_slice(one))
@@ -186,15 +200,30 @@ class _TakeOver(Struct, Generic[T], frozen=True):
         chosen = self._chosen(table)
         if not chosen.num_rows:
             return [], tallied
-        chosen = _migrated(chosen, self.migrations)
-        names = pc.dictionary_encode(chosen["operator_id"].combine_chunks())
-        renamed = pa.array([self.operators[name] for name in names.dictionary.to_pylist()], pa.string())
-        chosen = chosen.set_column(0, chosen.schema.field(0), renamed.take(names.indices))
-        return write_by_group(self.folder, chosen), tallied
+        chosen = self._placed(_migrated(chosen, self.migrations))
+        return (write_by_group(self.folder, chosen) if chosen.num_rows else []), tallied
+
+    def _placed(self, table: pa.Table) -> pa.Table:
+        """The rows with the operators that have them from now on, and the names of their states."""
+        names = pc.dictionary_encode(table["operator_id"].combine_chunks())
+        renamed = pa.array([self.operators.get(name) for name in names.dictionary.to_pylist()], pa.string())
+        operators, states = renamed.take(names.indices), table["state"].combine_chunks()
+        of_states = pc.is_in(table["kind"], pa.array(_OF_STATES))
+        for (operator, state), target in self.moved.states.items():
+            of_state = pc.and_(pc.equal(table["operator_id"], operator), pc.equal(table["state"], state))
+            concerned = pc.and_(of_states, of_state).combine_chunks()
+            owner, name = target or (None, state)
+            operators = pc.if_else(concerned, pa.scalar(owner, pa.string()), operators)
+            states = pc.if_else(concerned, pa.scalar(name, pa.string()), states)
+        for column, values in (("operator_id", operators), ("state", states)):
+            place = table.schema.get_field_index(column)
+            table = table.set_column(place, table.schema.field(place), values)
+        return table.filter(pc.is_valid(operators))
 
     def _chosen(self, table: pa.Table) -> pa.Table:
         """The rows that do not stay behind."""
-        wanted = pa.array(list(self.operators), pa.string())
+        elsewhere = (operator for (operator, _), target in self.moved.states.items() if target is not None)
+        wanted = pa.array(list(dict.fromkeys([*self.operators, *elsewhere])), pa.string())
         kinds = pa.array(sorted(self.left), pa.string())
         chosen = table.filter(
             pc.and_(pc.is_in(table["operator_id"], wanted), pc.invert(pc.is_in(table["kind"], kinds)))
@@ -214,18 +243,22 @@ def import_snapshot(
     tally: Callable[[pa.Table], T],
     workers: Workers = HERE,
     left_states: frozenset[tuple[str, str]] = frozenset(),
+    moved: Moved = Moved(),  # noqa: B008 - frozen
 ) -> list[T]:
     """Make ``source``'s state the first epoch of an empty table, under the operator ids that ``operators`` gives.
 
     Rows of the kinds ``left`` stay behind, and those of ``left_states``, by kind and name; values of the states in
-    ``migrations`` (by OLD's ids) are converted. The new table stands at the epoch of the old: epochs go on counting. Gives what
-    ``tally`` makes of the entries of each slice of ``source``, those that stay behind too. Raises StoreError.
+    ``migrations`` (by OLD's ids) are converted, states that ``moved`` names are elsewhere. The new table stands at the epoch
+    of the old: epochs go on counting. Gives what ``tally`` makes of the entries of each slice of ``source``, those that stay
+    behind too. Raises StoreError.
     """
     slices, temporary = slices_of(source.sources(), target.path, workers)
-    made = workers.each(_TakeOver(target.path, dict(operators), left, left_states, migrations, tally), slices)
+    made = workers.each(_TakeOver(target.path, dict(operators), left, left_states, migrations, tally, moved), slices)
     remove(target.place, temporary)
+    epoch = max(source.epoch, 1)
     files = [file for written, _ in made for file in written]
-    if not target.commit(max(source.epoch, 1), files, {"token": "restored"}):
+    files += [write_rows(target.path, moved.added, epoch)] if moved.added else []
+    if not target.commit(epoch, files, {"token": "restored"}):
         raise StoreError(f"{target.path} holds state already.")
     return [tallied for _, tallied in made]
 

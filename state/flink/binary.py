@@ -24,6 +24,7 @@ class Part(Enum):
     OPERATOR = "operator"
     OPERATOR_ID = "operator id"
     OPERATOR_UID = "operator uid"
+    COORDINATOR = "coordinator state"
     SUBTASKS = "subtasks, behind their count"
     SUBTASK = "subtask"
     OPERATOR_STATE = "managed operator state"

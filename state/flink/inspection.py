@@ -40,6 +40,7 @@ def inspect_savepoint(savepoint: Savepoint) -> Json:
         "magic": f"{MAGIC:08x}",
         "format_version": savepoint.format_version,
         "metadata_bytes": savepoint.metadata_bytes,
+        "digest": savepoint.digest,
         "checkpoint_id": savepoint.checkpoint_id,
         "master_states": [describe_master_state(state) for state in savepoint.master_states],
     }

@@ -30,6 +30,8 @@ from compat.state.flink.values import Decoder, Undecodable, decoder_of, ttl_insi
 _LENGTH = 4
 _SIGN = 1 << 63
 _DELIMITER = ord(",")
+DELIMITER = bytes([_DELIMITER])
+"""What stands between what was merged into a value of RocksDB's."""
 Times = tuple[int, ...]
 
 
@@ -182,6 +184,20 @@ def read_tables(
     layouts = layouts_of(header, framed=True)
     prefix = prefix_of(max_parallelism)
     first, end = handle.key_groups.first, handle.key_groups.last + 1
+    families = tables_of(savepoint, handle, max_parallelism)
+    for number, meta in enumerate(header.states):
+        if number in wanted:
+            for key, value in merged(families.get(meta.name, []), DELIMITER):
+                group = int.from_bytes(key[:prefix], "big")
+                if first <= group < end:
+                    inside = ByteReader(key, savepoint.path, start=prefix)
+                    yield _entry(number, group, inside, ByteReader(value, savepoint.path), layouts[number])
+
+
+def tables_of(savepoint: Savepoint, handle: Incremental, max_parallelism: int) -> dict[str, list[TableFile]]:
+    """RocksDB's files by their column families, which are states. Raises a `SavepointError` for what is not known of them."""
+    prefix = prefix_of(max_parallelism)
+    first, end = handle.key_groups.first, handle.key_groups.last + 1
     families: dict[str, list[TableFile]] = {}
     for file in (*handle.shared, *handle.private):
         if file.local_name.endswith(_TABLE):
@@ -190,13 +206,7 @@ def read_tables(
                 if int.from_bytes(begun[:prefix], "big") < end and ended > first.to_bytes(prefix, "big"):
                     table.refuse("it has ranges of keys that were deleted at once")
             families.setdefault(table.column_family, []).append(table)
-    for number, meta in enumerate(header.states):
-        if number in wanted:
-            for key, value in merged(families.get(meta.name, []), bytes([_DELIMITER])):
-                group = int.from_bytes(key[:prefix], "big")
-                if first <= group < end:
-                    inside = ByteReader(key, savepoint.path, start=prefix)
-                    yield _entry(number, group, inside, ByteReader(value, savepoint.path), layouts[number])
+    return families
 
 
 _TABLE = ".sst"

@@ -17,7 +17,7 @@ from compat.state.flink.contents import Entry, Place, framed, places, stream_ent
 from compat.state.flink.converting import batches, rewrite
 from compat.state.flink.entry_conversion import Conversion, Rewrite
 from compat.state.flink.errors import NotWritten
-from compat.state.flink.handles import KeyGroupRange, KeyGroups, RelativeFile
+from compat.state.flink.handles import Incremental, KeyGroupRange, KeyGroups, RelativeFile
 from compat.state.flink.header_parts import HeaderParts, StateKey, TypeNames, keyed_header, keyed_parts
 from compat.state.flink.headers import BackendHeader
 from compat.state.flink.keyed_entries import decompressed, is_framed
@@ -25,6 +25,7 @@ from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
 from compat.state.flink.snapshots import read_versioned
 from compat.state.flink.states import HeaderReader
 from compat.state.flink.stream_readers import StreamReader, pieces
+from compat.state.flink.table_groups import TableGroups
 from compat.state.flink.tally import Tally
 
 _LAYOUT_BYTES = 4
@@ -119,16 +120,15 @@ def keyed_source(
     savepoint, handle = headers.savepoint, subtask.managed_keyed
     if handle is None:
         return None
-    if not isinstance(handle, KeyGroups) or not is_framed(savepoint, handle):
+    if not isinstance(handle, Incremental) and not (isinstance(handle, KeyGroups) and is_framed(savepoint, handle)):
         raise NotWritten(
-            "keyed state in a state backend's own form cannot be written anew",
+            "keyed state in this form of a state backend cannot be written anew",
             path=savepoint.path,
-            why=f"operator {operator.id} has it",
+            why=f"operator {operator.id} has it; canonical savepoints and RocksDB's files can",
             advice="Take a canonical savepoint of the job: flink savepoint --type canonical.",
         )
     forms = {name: one.form for name, one in conversions.items()}
     parts = keyed_parts(headers.written(handle), savepoint.path, types, forms, keys)
-    found = {place.number: place for place in places(handle)}
     header, most = parts.header, operator.max_parallelism
     # Where keys become others, that is done before the values are looked at: their entries have the new keys then.
     anew = (
@@ -145,8 +145,15 @@ def keyed_source(
         for meta in header.states
         if meta.name in conversions
     }
-    groups = StoredGroups(savepoint, handle, found, header, most)
-    return KeyedSource(savepoint, operator.id, most, handle.canonical, parts, groups, convert)
+    canonical = isinstance(handle, Incremental) or handle.canonical
+    groups = _groups(savepoint, handle, header, most)
+    return KeyedSource(savepoint, operator.id, most, canonical, parts, groups, convert)
+
+
+def _groups(savepoint: Savepoint, handle: KeyGroups | Incremental, header: BackendHeader, most: int) -> Groups:
+    if isinstance(handle, Incremental):
+        return TableGroups(savepoint, handle, header, most)
+    return StoredGroups(savepoint, handle, {place.number: place for place in places(handle)}, header, most)
 
 
 def write_keyed_state(taken: Sequence[Taken], groups: range, file: str, tally: Tally) -> KeyGroups | None:

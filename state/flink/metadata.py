@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 
@@ -73,6 +74,7 @@ def parse_reader(reader: ByteReader, storage: Storage = LOCAL_FILES) -> Savepoin
         operators=contents.operators,
         properties=contents.properties,
         storage=storage,
+        digest=f"sha256:{sha256(data).hexdigest()}",
     )
 
 

@@ -118,7 +118,9 @@ def _read_modern_subtask(reader: ByteReader, parallelism: int, read_one_channel:
 
 
 def _read_coordinator(reader: ByteReader) -> InlineBytes | None:
+    begin = reader.position
     stream = read_stream(reader)
+    reader.note(Part.COORDINATOR, begin)
     if stream is not None and not isinstance(stream, InlineBytes):
         reader.damaged("coordinator state outside the metadata", "Flink always keeps it in place")
     return stream

@@ -27,6 +27,7 @@ from compat.state.flink.writing import (
     write_file,
     write_keyed,
     write_operator_stream,
+    write_stream,
     write_subtask,
     write_utf,
 )
@@ -72,12 +73,16 @@ class NewOperator(Struct, frozen=True):
 
 
 class Changes(Struct, frozen=True, kw_only=True):
-    """What becomes of the operators of a savepoint, by the ids that they have: other ids, other state, or nothing."""
+    """What becomes of the operators of a savepoint, by the ids that they have: other ids, other state, or nothing.
+
+    ``coordinators`` is what their coordinators keep from now on.
+    """
 
     ids: Mapping[str, NewId] = {}
     dropped: frozenset[str] = frozenset()
     handles: Mapping[str, Handles] = {}
     added: tuple[NewOperator, ...] = ()
+    coordinators: Mapping[str, bytes] = {}
 
 
 class Draft(Struct, frozen=True):
@@ -155,6 +160,8 @@ class _Rewriting:
             case Part.SUBTASK:
                 self._subtask = next(self._subtasks)
                 return self._begun_again(self._subtask)
+            case Part.COORDINATOR:
+                return self._coordinator()
             case Part.OPERATOR_ID | Part.OPERATOR_UID:
                 return self._identity(place.part)
             case Part.KEYED_STATE | Part.OPERATOR_STATE:
@@ -186,6 +193,13 @@ class _Rewriting:
         if operator is None or target is None or _stays(operator, target):
             return None
         return bytes.fromhex(target.id) if part is Part.OPERATOR_ID else write_utf(target.uid or "")
+
+    def _coordinator(self) -> bytes | None:
+        operator = self._operator
+        new = None if operator is None else self._changes.coordinators.get(operator.id)
+        if operator is None or operator.coordinator is None or new is None:
+            return None
+        return write_stream(replace(operator.coordinator, data=new))
 
     def _begun_again(self, subtask: SubtaskState) -> bytes | None:
         """A subtask that had finished and is given state."""
@@ -224,7 +238,7 @@ def _stays(operator: OperatorState, target: NewId) -> bool:
 def _require(savepoint: Savepoint, changes: Changes) -> None:
     """Raise unless each operator that is changed is there, and all have ids of their own afterwards."""
     there = {operator.id for operator in savepoint.operators}
-    for old in (*changes.ids, *changes.dropped, *changes.handles):
+    for old in (*changes.ids, *changes.dropped, *changes.handles, *changes.coordinators):
         if old not in there:
             raise UnknownOperator(f"no operator has the id {old}", path=savepoint.path)
     owners: dict[str, str] = {}
@@ -264,7 +278,7 @@ def _verify(old: Savepoint, changes: Changes, new: Savepoint) -> None:
     same = all(
         _apart_from_places(before) == _apart_from_places(after)
         for before, after in zip(left, new.operators, strict=False)
-        if before.id not in changes.handles
+        if before.id not in {*changes.handles, *changes.coordinators}
     )
     if [operator.id for operator in new.operators] != expected or not same:
         raise DamagedSavepoint("the metadata does not read back as it was written", path=old.path)

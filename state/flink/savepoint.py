@@ -98,7 +98,7 @@ class Savepoint(Struct, frozen=True):
     """A savepoint or checkpoint.
 
     `path` is its `_metadata` file, `folder` the folder that holds it, `metadata_bytes` the file's size. `storage` is
-    where `folder` is.
+    where `folder` is. `digest` is that of the file, which names each state file with its length.
     """
 
     path: str
@@ -110,3 +110,4 @@ class Savepoint(Struct, frozen=True):
     operators: tuple[OperatorState, ...]
     properties: Properties | None
     storage: Storage = LOCAL_FILES
+    digest: str = ""

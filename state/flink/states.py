@@ -78,11 +78,12 @@ class HeaderReader:
         """The header of an operator state handle; None if it has no bytes. Raises a `SavepointError`."""
         return self._read("operator", handle.stream)
 
-    def written(self, handle: KeyGroups | OperatorStream) -> bytes:
+    def written(self, handle: KeyGroups | Incremental | OperatorStream) -> bytes:
         """The bytes of a handle's header; of one that cannot be read to its end, as many as headers have at most."""
-        header = self.keyed(handle) if isinstance(handle, KeyGroups) else self.operator(handle)
+        header = self.operator(handle) if isinstance(handle, OperatorStream) else self.keyed(handle)
+        stream = handle.meta if isinstance(handle, Incremental) else handle.stream
         length = LONGEST_HEADER if header is None or header.length is None else header.length
-        return read_window(self.savepoint, handle.stream, 0, min(handle.size, length))
+        return read_window(self.savepoint, stream, 0, min(stream.size, length))
 
     def _read(self, kind: str, stream: Stream) -> BackendHeader | None:
         while isinstance(stream, KeyGroups):

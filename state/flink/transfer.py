@@ -52,7 +52,7 @@ class Transfer(Struct, frozen=True, kw_only=True):
 
     ``states`` has None for a state that is dropped; what is not named stays. ``added`` are operators that are not there and
     are given states, by their ids. ``converted`` are states whose values another serializer is to read,
-    ``keys`` operators whose keys become others, or go.
+    ``keys`` operators whose keys become others, or go, ``coordinators`` what those of operators keep.
     """
 
     ids: Mapping[str, NewId] = {}
@@ -62,6 +62,7 @@ class Transfer(Struct, frozen=True, kw_only=True):
     types: TypeNames = TypeNames()
     converted: Mapping[StateKey, Conversion] = {}
     keys: Mapping[str, KeyChange] = {}
+    coordinators: Mapping[str, bytes] = {}
 
     def becomes(self, key: StateKey) -> StateKey | None:
         """The state that one of the savepoint is in the new one; None for one that is dropped."""
@@ -221,7 +222,13 @@ class _Writing:
                 handles[id] = self._handles(self._owners[id].operator, moved)
             else:
                 added.append(self._new(id, moved))
-        changes = Changes(ids=self._transfer.ids, dropped=self._transfer.dropped, handles=handles, added=tuple(added))
+        changes = Changes(
+            ids=self._transfer.ids,
+            dropped=self._transfer.dropped,
+            handles=handles,
+            added=tuple(added),
+            coordinators=self._transfer.coordinators,
+        )
         met = frozenset[str | Field]().union(*types.values())
         return Transferred(changes, self._tally, met)
 

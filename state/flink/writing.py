@@ -84,7 +84,7 @@ def write_keyed(handle: KeyGroups | None) -> bytes:
     groups = handle.key_groups
     tag = _FULL_CANONICAL if handle.canonical else _FULL
     places = struct.pack(f">Bii{len(handle.offsets)}q", tag, groups.first, groups.count, *handle.offsets)
-    return places + _write_stream(handle.stream)
+    return places + write_stream(handle.stream)
 
 
 def write_operator_stream(handle: OperatorStream | None) -> bytes:
@@ -92,7 +92,7 @@ def write_operator_stream(handle: OperatorStream | None) -> bytes:
     if handle is None:
         return bytes(4)
     partitions = b"".join(map(_write_partition, handle.partitions))
-    return struct.pack(">iBi", 1, _OPERATOR_STREAM, len(handle.partitions)) + partitions + _write_stream(handle.stream)
+    return struct.pack(">iBi", 1, _OPERATOR_STREAM, len(handle.partitions)) + partitions + write_stream(handle.stream)
 
 
 def write_subtask(index: int, operator_state: OperatorStream | None, keyed: KeyGroups | None) -> bytes:
@@ -106,7 +106,8 @@ def _write_partition(partition: Partition) -> bytes:
     return write_utf(partition.name) + mode + struct.pack(f">{len(partition.offsets)}q", *partition.offsets)
 
 
-def _write_stream(stream: Stream) -> bytes:
+def write_stream(stream: Stream) -> bytes:
+    """The handle of bytes in place, or of a file. Raises ValueError for any other."""
     if isinstance(stream, InlineBytes):
         return bytes([_INLINE]) + write_utf(stream.name) + struct.pack(">i", len(stream.data)) + stream.data
     if isinstance(stream, RelativeFile | StateFile):

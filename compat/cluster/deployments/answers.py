@@ -16,7 +16,8 @@ class StepTaken(msgspec.Struct, frozen=True):
 
 
 class DeploymentSummary(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
-    """A deployment as ``/deployments/:id`` shows it. ``runs`` is the job that runs after its end."""
+    """A deployment as ``/deployments/:id`` shows it. ``runs`` is the job that runs after its end, ``checked`` the digest of the
+    state that a recipe makes and that was checked."""
 
     id: str
     job: str
@@ -35,6 +36,7 @@ class DeploymentSummary(msgspec.Struct, frozen=True, kw_only=True, rename="kebab
     start_time: int
     end_time: int
     steps: list[StepTaken]
+    checked: str | None = None
 
 
 class SituationSummary(msgspec.Struct, frozen=True, kw_only=True):

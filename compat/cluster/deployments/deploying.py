@@ -249,6 +249,7 @@ class Deploying:
             old=None if old is None else old.id,
             version=judged.version,
             savepoint=submission.savepoint,
+            checked=submission.checked,
         )
 
     def round(self) -> frozenset[str]:
@@ -355,7 +356,7 @@ class Deploying:
 
         def promote() -> None:
             try:
-                gate.promote(deployment.job, version)
+                gate.promote(deployment.job, version, self.folder.submission(deployment.new).recipe)
                 self._to(deployment, Step.DEPLOYED)
             except RegistryAway as error:
                 if time.time() - deployment.since > _PROMOTING:
@@ -409,6 +410,8 @@ class Deploying:
         submission = self.folder.submission(id)
         if deployment.savepoint is not None:
             submission = msgspec.structs.replace(submission, savepoint=deployment.savepoint, claim=False, fresh=False)
+            if id == deployment.back:  # what it once began with was moved then
+                submission = msgspec.structs.replace(submission, recipe=None, checked=None)
             self.folder.keep(id, submission.encoded())
         self.jobs.add(
             id,

@@ -79,7 +79,8 @@ class Deployment(Struct, frozen=True, kw_only=True):
     ``job`` is the name that is upgraded, ``fingerprint`` that of the program. ``old`` is the job that runs before, None for
     none, ``new`` the one that takes its place, ``back`` the one that the old program becomes where that fails: their ids are
     chosen before anything is done, so that what was done is known again. ``savepoint`` is where the new one begins. ``version``
-    is the number that the registry gave it. ``since`` is when the step was begun.
+    is the number that the registry gave it. ``since`` is when the step was begun. ``checked`` is the digest of the old job's
+    plan as a recipe makes it, where its state is moved: the new one starts from that, and from nothing else.
     """
 
     id: str
@@ -100,6 +101,7 @@ class Deployment(Struct, frozen=True, kw_only=True):
     savepoint: str | None
     message: str
     ended_at: float | None
+    checked: str | None
 
     @property
     def stop(self) -> str:
@@ -157,6 +159,7 @@ _deployments = Table(
     Column("savepoint", Text),
     Column("message", Text, nullable=False),
     Column("ended_at", Double),
+    Column("checked", Text),
     Index("cluster_deployments_by_job", "job"),
 )
 _steps = Table(
@@ -191,6 +194,7 @@ class Deployments:
         old: str | None,
         version: int | None,
         savepoint: str | None,
+        checked: str | None = None,
     ) -> Deployment:
         """A new deployment, which begins with the stop of the old job, or with the start of the new one where none runs."""
         now = time.time()
@@ -216,9 +220,10 @@ class Deployments:
                     since=now,
                     savepoint=savepoint,
                     message="",
+                    checked=checked,
                 )
             )
-            _note(connection, id, step, now, "")
+            _note(connection, id, step, now, "" if checked is None else f"its state is moved by a recipe, to {checked}")
         return self.get(id)[0]
 
     def get(self, id: str) -> list[Deployment]:

@@ -107,7 +107,7 @@ def _judged(registry: Registry, new: Asked, old: Asked | None, restored: str | N
     wanted = _version(registry, new)
     warnings = (*_risks(new, old, restored),)
     if restored is not None and not (new.of_two_colours and registry.savepoints.at(restored) is None):
-        return _from_savepoint(registry, wanted, restored, warnings)
+        return _from_savepoint(registry, wanted, restored, new.state_digest, warnings)
     runs = _running(registry, wanted, old)
     if old is not None and runs is not None:
         _require_same_program(registry, wanted, runs, new, old)
@@ -302,13 +302,21 @@ def _risks(new: Asked, old: Asked | None, restored: str | None) -> Iterator[str]
     return (f"{new.name}: {risk}" for risk in risks(new, old, restored))
 
 
-def _from_savepoint(registry: Registry, wanted: Version, path: str, warnings: tuple[str, ...]) -> Judgement:
-    """Judge a start from a savepoint that the resource names: by a check of that savepoint."""
+def _from_savepoint(
+    registry: Registry, wanted: Version, path: str, digest: str | None, warnings: tuple[str, ...]
+) -> Judgement:
+    """Judge a start from a savepoint that the resource names: by a check of that savepoint, which has that digest, if any."""
     known = registry.savepoints.at(path)
     if known is None:
         raise _Undecided(
             f"{wanted.label} is to start from {path}, which the service does not know: it looks for savepoints in the folders "
             f"given as 'compat serve --folder'."
+        )
+    found = registry.savepoints.digest(known.id)
+    if digest is not None and digest != found:
+        raise MalformedResource(
+            f"{wanted.label} is to start from {path} with the digest {digest}, and what is there has "
+            f"{found or 'none that the service knows'}: it is not the state that was checked."
         )
     check = registry.checks.of_savepoint(known.id, wanted.plan.digest, gate.gate_options(wanted), known.seen_at)
     if check is None:
@@ -318,7 +326,8 @@ def _from_savepoint(registry: Registry, wanted: Version, path: str, warnings: tu
         )
     if not check.passed:
         return _denied(registry, wanted, check, warnings)
-    return _allowed(f"{wanted.label} restores {path}.", *warnings, version=wanted, check=check)
+    named = f"{path}, {found}" if found else path
+    return _allowed(f"{wanted.label} restores {named}.", *warnings, version=wanted, check=check)
 
 
 def _forced(registry: Registry, before: Version, wanted: Version) -> str | None:

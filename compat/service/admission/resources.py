@@ -12,6 +12,7 @@ from compat.deployment.resources import (
     BLUE_GREEN,
     DIGEST,
     JOB,
+    STATE,
     VERSION,
     Deployment,
     JobSpec,
@@ -64,7 +65,8 @@ class Asked(Deployment, frozen=True, kw_only=True):
 
     ``image_digest`` is that of the image that holds the program, None where the program is from elsewhere or a tag names the
     image. ``digest`` is the one that its annotation says the program is held by, or else that of the image.
-    A start later than the first restores its ``savepoint`` if its ``nonce`` is another than before. ``of_two_colours`` marks
+    A start later than the first restores its ``savepoint`` if its ``nonce`` is another than before; ``state_digest`` is the one
+    that it has to have. ``of_two_colours`` marks
     the deployments that a FlinkBlueGreenDeployment made.
     """
 
@@ -72,6 +74,7 @@ class Asked(Deployment, frozen=True, kw_only=True):
     program: Program
     digest: str | None
     image_digest: str | None
+    state_digest: str | None
     suspended: bool
     nonce: int | None
     has_job: bool
@@ -99,8 +102,9 @@ def read_resource(text: bytes) -> Asked:
             args=given.args or (),
             brought=_brought(spec, deployment.settings),
         ),
-        digest=_told(found) or _digest(image, given.jar),
+        digest=_told(found, DIGEST, "an artifact") or _digest(image, given.jar),
         image_digest=_digest(image, given.jar),
+        state_digest=_told(found, STATE, "a savepoint"),
         suspended=given.state == "suspended",
         nonce=given.savepoint_redeploy_nonce,
         has_job=spec.job is not None,
@@ -150,13 +154,13 @@ def _said(found: Resource, key: str) -> str | None:
     return next((value for pair in marks for mark in pair if (value := (mark or {}).get(key))), None)
 
 
-def _told(found: Resource) -> str | None:
+def _told(found: Resource, annotation: str, of: str) -> str | None:
     """The digest that an annotation tells. Raises MalformedResource."""
-    text = _said(found, DIGEST)
+    text = _said(found, annotation)
     if text is None:
         return None
     if not _IMAGE.fullmatch(text):
-        raise MalformedResource(f"{DIGEST} says {text[:90]!r}; it is the digest of an artifact, sha256: and 64 digits.")
+        raise MalformedResource(f"{annotation} says {text[:90]!r}; it is the digest of {of}, sha256: and 64 digits.")
     return text.rpartition("@")[2]
 
 

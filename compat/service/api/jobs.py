@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from starlette.requests import Request
 from starlette.responses import Response
 
+from compat.migration.recipe import Recipe
 from compat.service import gate, worker
 from compat.service.access import require
 from compat.service.api.checks import record
@@ -126,11 +127,11 @@ async def promote(request: Request) -> Response:
     name = path_job(request)
     identity = require(request, Role.PUSH, name)
     asked = promote_request(await read_body(request, parts.settings, most=SMALL_BODY))
-    if asked.force:
-        require(request, Role.ADMIN, name)
+    if asked.force or (asked.recipe is not None and asked.recipe.drops):
+        require(request, Role.ADMIN, name)  # what is dropped is lost, by whoever says so
     job = await blocking(parts.registry.jobs.get, name)
     wanted = await _wanted(parts, name, asked)
-    check, accepted = await _gate(request, job, wanted, identity)
+    check, accepted = await _gate(request, job, wanted, identity, asked.recipe)
     if check is not None and not check.passed and not asked.force:
         parts.metrics.promoted.labels("refused").inc()
         report = await blocking(parts.registry.checks.report_text, check.id)
@@ -159,7 +160,7 @@ async def _wanted(parts: Service, name: str, asked: PromoteRequest) -> Version:
 
 
 async def _gate(
-    request: Request, job: Job, wanted: Version, identity: Identity
+    request: Request, job: Job, wanted: Version, identity: Identity, recipe: Recipe | None
 ) -> tuple[Check | None, tuple[Acceptance, ...]]:
     """The check that decides, and what was accepted in it: the first that does not pass, or else that of the version that runs.
 
@@ -171,7 +172,7 @@ async def _gate(
     for old in await blocking(gate.states, service(request).registry, job):
         if old.plan.digest == wanted.plan.digest:
             continue
-        check, accepted = await _restores(request, job, old, wanted, identity)
+        check, accepted = await _restores(request, job, old, wanted, identity, recipe)
         if not check.passed:
             return check, accepted
         if deciding[0] is None:
@@ -180,20 +181,19 @@ async def _gate(
 
 
 async def _restores(
-    request: Request, job: Job, old: Version, wanted: Version, identity: Identity
+    request: Request, job: Job, old: Version, wanted: Version, identity: Identity, recipe: Recipe | None
 ) -> tuple[Check, tuple[Acceptance, ...]]:
     """The newest check of the two versions that was asked what the gate asks, or one made now.
 
     What others asked of the same plans decides nothing.
     """
     parts = service(request)
-    known = await blocking(gate.decided, parts.registry, job.name, old, wanted)
+    known = await blocking(gate.decided, parts.registry, job.name, old, wanted, recipe)
     if known.check is not None:
         return known.check, known.accepted
     size = max(old.plan.size, wanted.plan.size)
-    checked = await work(
-        request, worker.check_versions, job.name, old.number, wanted.number, wanted.plan.flink, size=size
-    )
+    numbers = old.number, wanted.number
+    checked = await work(request, worker.check_versions, job.name, *numbers, wanted.plan.flink, recipe, size=size)
     made = await record(parts, checked, identity)
     plans = old.plan.digest, wanted.plan.digest
     return made, await blocking(parts.registry.acceptances.between, job.name, *plans)

@@ -6,6 +6,7 @@ from typing import Any
 
 from compat import schemas
 from compat.compiler.versions import FLINK_VERSIONS
+from compat.migration.recipe import FORMAT
 from compat.plan.schema import components
 from compat.service.records import Action, Mode
 from compat.service.requests import (
@@ -28,6 +29,7 @@ def all_schemas() -> dict[str, Json]:
     moment = or_null({"type": "string", "format": "date-time"})
     modes = {"enum": [mode.value for mode in Mode]}
     accepted = dict.fromkeys(("fingerprint", "rule", "title", "reason", "by"), TEXT)
+    recipe = exactly([], recipe={"const": FORMAT}, steps={"type": "array", "items": {"type": "object"}})
     role_of_side = record(label=TEXT, kind=TEXT, digest=text, version=or_null(NUMBER), savepoint=text)
     return {
         "Problem": {
@@ -195,6 +197,7 @@ def all_schemas() -> dict[str, Json]:
                         reason={"type": "string", "pattern": r"\S", "maxLength": LONGEST_LABEL},
                     ),
                 },
+                recipe=or_null(recipe),
             ),
             record={"type": "boolean", "default": True},
             commit=label,
@@ -218,7 +221,9 @@ def all_schemas() -> dict[str, Json]:
             author=label,
             image=or_null({"type": "string", "pattern": IMAGE, "maxLength": LONGEST_LABEL}),
         ),
-        "PromoteRequest": exactly([], version=or_null(NUMBER), force={"type": "boolean"}, reason=label),
+        "PromoteRequest": exactly(
+            [], version=or_null(NUMBER), force={"type": "boolean"}, reason=label, recipe=or_null(recipe)
+        ),
     }
 
 

@@ -92,6 +92,14 @@ class Savepoints:
             raise NotFound(f"Savepoint {id!r} could not be read.")
         return unpack(row.inspection)
 
+    def digest(self, id: str) -> str | None:
+        """The digest of a savepoint of Flink, by its metadata; None where it is not known. Raises NotFound."""
+        try:
+            found = self.inspection(id).get("digest")
+        except NotFound:
+            return None
+        return found if isinstance(found, str) else None
+
     def fingerprints(self) -> dict[str, str]:
         """The fingerprint of each savepoint that is there, by its id."""
         query = select(savepoints.c.id, savepoints.c.fingerprint).where(savepoints.c.status != "gone")

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec import Struct
 
-from compat.compiler.spark.driver.restore import SavedOperator
+from compat.compiler.spark.driver.saved import SavedOperator
 from compat.compiler.spark.runtime_api.internal_states import COMMITTABLES, FEEDBACK, STATES, WATERMARK
 from compat.state.delta.compaction import contents
 from compat.state.delta.log import SnapshotLog

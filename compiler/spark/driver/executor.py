@@ -359,7 +359,7 @@ class SparkExecutor:
             return options, None
         self._say(before, "Its state is restored into a new job, after a check")
         self._store.fence_off(before.job_id)
-        return replace(options, savepoint=str(self._store.directory(before.job_id)), claim=False), None
+        return replace(options, savepoint=str(self._store.directory(before.job_id)), recipe=None, claim=False), None
 
     def _begun(self, assigned: Assigned, made: PhysicalPlan) -> JobEntry | None:
         """The job that was assigned, where an attempt before this one has committed something of it."""

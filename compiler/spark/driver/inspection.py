@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 
 from compat.compiler.spark.driver.entries import INTERNAL, entries, stored_states
-from compat.compiler.spark.driver.restore import SavedOperator, find_snapshot, open_snapshot, saved_operators
+from compat.compiler.spark.driver.restore import find_snapshot, open_snapshot, saved_operators
+from compat.compiler.spark.driver.saved import SavedOperator
 from compat.state.delta.compaction import contents
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.savepoint import read_description

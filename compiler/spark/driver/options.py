@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from hashlib import file_digest
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -12,6 +12,10 @@ from msgspec.structs import replace
 from compat.compiler.datastream.served import served
 from compat.compiler.driver import Compilation
 from compat.compiler.spark.driver.lease import Lease
+
+if TYPE_CHECKING:
+    from compat.compiler.spark.driver.moving import Moves
+    from compat.compiler.spark.driver.saved import SavedOperator
 
 Listener = Callable[[dict[str, Any]], None]
 """Is told what happens to a job: an object with ``event``, ``job_id`` and what belongs to the event."""
@@ -24,6 +28,15 @@ Check = Callable[[str, dict[str, Any] | None, dict[str, Any], bool], None]
 
 A savepoint of Flink's has no plan. It raises an error with its report where the restore is not to be.
 """
+
+
+class Recipe(Protocol):
+    """What becomes of a snapshot's state before a program restores it. It refuses what it cannot do before anything runs."""
+
+    def moves(
+        self, saved: Mapping[str, SavedOperator], old_plan: dict[str, Any] | None, new_plan: dict[str, Any]
+    ) -> Moves:
+        """What becomes of operators that were saved, for the program of this plan."""
 
 
 class Assigned(Struct, frozen=True):
@@ -49,10 +62,11 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     told whether workers may be on other machines. Modules are in ``worker_folders``.
     ``ship`` says whether the Python environment is sent to the machines of the tasks; None leaves that to the master's kind.
     ``flink`` is the version of Flink to follow where it is not the one that the job says. ``assigned`` is the job that a
-    dispatcher gave to this process.
+    dispatcher gave to this process. ``recipe`` says what becomes of the savepoint's state.
     """
 
     savepoint: str | None = None
+    recipe: Recipe | None = None
     allow_non_restored: bool = False
     claim: bool = False
     epochs: int | None = None

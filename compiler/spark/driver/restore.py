@@ -14,8 +14,10 @@ from msgspec import Struct
 from compat.compiler.spark.driver.job_folders import prove_not_behind, state_of
 from compat.compiler.spark.driver.lease import is_held
 from compat.compiler.spark.driver.migrations import Unreadable, find_migrations
+from compat.compiler.spark.driver.moving import Handed, handed, stays
 from compat.compiler.spark.driver.options import RunOptions
 from compat.compiler.spark.driver.restored import Restored, restored, tally, total
+from compat.compiler.spark.driver.saved import SavedOperator
 from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.plan import PhysicalPlan, with_max_parallelism
 from compat.compiler.spark.runtime_api.internal_states import COMMITTABLES, FEEDBACK, STATES, WATERMARK
@@ -25,7 +27,7 @@ from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.reading import ahead, batches
 from compat.state.delta.rows import NO_KEY_GROUP, Kind, counted, read_rows
-from compat.state.delta.savepoint import METADATA, PLAN, Migrations, import_snapshot, remove_savepoint
+from compat.state.delta.savepoint import METADATA, PLAN, Migrations, Moved, import_snapshot, remove_savepoint
 from compat.state.delta.work import HERE, Workers, is_large
 from compat.state.flink.errors import NotASavepoint, SavepointError
 from compat.state.flink.remote import is_remote, read_savepoint
@@ -38,37 +40,10 @@ class RestoreRefused(Exception):
     """A snapshot that does not fit the program. Change the program, or allow non-restored state where that is meant."""
 
 
-class SavedOperator(Struct, frozen=True, kw_only=True):
-    """An operator in a snapshot: how it was configured, its states, and whether anything of it is there, or by key.
-
-    ``replayed`` marks a source that Flink would read anew after a restore, such as a collection. Here it goes on where it was.
-    """
-
-    id: str
-    name: str
-    uid: str | None
-    parallelism: int
-    max_parallelism: int
-    states: tuple[dict[str, Any], ...]
-    stateful: bool
-    keyed: bool = False
-    replayed: bool = False
-
-    @property
-    def recorded(self) -> Assignable:
-        """The facts about the operator that a restore asks for."""
-        return Assignable(
-            id=self.id,
-            has_state=self.stateful and not self.replayed,
-            keyed=self.keyed,
-            max_parallelism=self.max_parallelism,
-            replayed=self.name if self.replayed else None,
-        )
-
-
 _OF_TASKS = frozenset({Kind.TASK, Kind.JOB})
 _PUBLISHED = frozenset({(Kind.OPERATOR, COMMITTABLES)})
 """What a savepoint has of output: all of it was published before it was taken."""
+_DESCRIBED = frozenset({(Kind.OPERATOR, STATES)})
 _HIDDEN = frozenset({WATERMARK, COMMITTABLES, FEEDBACK, STATES})
 """What the execution keeps for itself."""
 
@@ -249,14 +224,12 @@ def open_snapshot(path: str) -> SnapshotLog:
 
 
 class Restoration(Struct, frozen=True):
-    """A restore that was found possible: the snapshot's table, new operator ids by old ones, the plan to run, and what is
-    converted."""
+    """A restore that was found possible: the snapshot's table, what is taken over of it, and the plan to run."""
 
     snapshot: Snapshot
     log: SnapshotLog
-    mapping: dict[str, str]
+    handed: Handed
     plan: PhysicalPlan
-    migrations: Migrations
     folder: tempfile.TemporaryDirectory[str] | None = None
     """Where the snapshot is as long as this object is, if it was made for it."""
 
@@ -267,9 +240,12 @@ class Restoration(Struct, frozen=True):
         """
         if self.folder is not None or not is_large(sum(file.size for file in self.log.files())):
             workers = HERE  # others do not see what was made on this machine
-        left, published = frozenset({Kind.TASK}), _PUBLISHED if self.snapshot.is_savepoint else frozenset()
-        tallied = import_snapshot(self.log, target, self.mapping, left, self.migrations, tally, workers, published)
-        return restored(total(tallied), self.mapping, self.migrations)
+        operators, migrations, moved = self.handed.operators, self.handed.migrations, self.handed.moved
+        behind = _PUBLISHED if self.snapshot.is_savepoint else frozenset()
+        behind |= _DESCRIBED if moved.added else frozenset()
+        left = frozenset({Kind.TASK})
+        tallied = import_snapshot(self.log, target, operators, left, migrations, tally, workers, behind, moved)
+        return restored(total(tallied), operators, migrations, moved.states)
 
 
 def prepare_restore(plan: PhysicalPlan, new_plan: dict[str, Any] | None, options: RunOptions) -> Restoration:
@@ -281,14 +257,26 @@ def prepare_restore(plan: PhysicalPlan, new_plan: dict[str, Any] | None, options
     if options.claim:
         _prove_claimable(snapshot)
     old_plan = snapshot.plan()
-    if options.check is not None and old_plan is not None and new_plan is not None:
-        options.check(options.savepoint, old_plan, new_plan, options.allow_non_restored)
+    if options.recipe is None:
+        _check(options, old_plan, new_plan)
     log = snapshot.open()
     saved = saved_operators(log)
     if not saved:
         raise StoreError(f"{options.savepoint} holds no checkpoint yet: the job ended before its first one.")
-    mapping, adopted = map_operators(saved, plan, options.allow_non_restored)
-    return Restoration(snapshot, log, mapping, adopted, _migrations(saved, mapping, new_plan))
+    moves = stays(saved, old_plan)
+    if options.recipe is not None:
+        moves = options.recipe.moves(saved, old_plan, new_plan or {})
+        _check(options, moves.plan, new_plan)
+    mapping, adopted = map_operators(moves.saved, plan, options.allow_non_restored)
+    migrations = _migrations(moves.saved, mapping, new_plan)
+    return Restoration(snapshot, log, handed(moves, mapping, migrations), adopted)
+
+
+def _check(options: RunOptions, old_plan: dict[str, Any] | None, new_plan: dict[str, Any] | None) -> None:
+    """Raise what the check raises where the restore is not to be."""
+    if options.check is not None and old_plan is not None and new_plan is not None:
+        assert options.savepoint is not None
+        options.check(options.savepoint, old_plan, new_plan, options.allow_non_restored)
 
 
 def is_of_flink(path: str) -> bool:
@@ -318,6 +306,10 @@ def _prepare_from_flink(path: str, plan: PhysicalPlan, new_plan: dict[str, Any],
 
     if options.claim:
         raise StoreError(f"{path} is Flink's: jobs on Spark do not remove it. Leave --claim out.")
+    if options.recipe is not None:
+        raise StoreError(
+            f"{path} is Flink's: compat migrate moves its state by a recipe, and this restores what it makes."
+        )
     if options.check is not None:
         options.check(path, None, new_plan, options.allow_non_restored)
     try:
@@ -343,7 +335,7 @@ def _prepare_from_flink(path: str, plan: PhysicalPlan, new_plan: dict[str, Any],
     mapping, adopted = map_operators(saved_operators(log), plan, options.allow_non_restored)
     directory = place_of(folder.name, "The snapshot")
     snapshot = Snapshot(directory, directory / "state", None)
-    return Restoration(snapshot, log, mapping, adopted, {}, folder)
+    return Restoration(snapshot, log, Handed(mapping, {}, Moved()), adopted, folder)
 
 
 def _refused(what: str, problems: Iterable[str]) -> RestoreRefused:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -78,12 +79,26 @@ def amounts(log: SnapshotLog) -> dict[str, Amounts]:
     return total(map(tally, contents(log)))
 
 
-def restored(found: Mapping[str, Amounts], mapping: Mapping[str, str], migrations: Collection[Address]) -> Restored:
-    """What becomes of a snapshot with these entries whose operators are taken over as ``mapping`` says."""
-    kept = {id: count for id, count in found.items() if id in mapping}
+def restored(
+    found: Mapping[str, Amounts],
+    mapping: Mapping[str, str],
+    migrations: Collection[Address],
+    states: Mapping[tuple[str, str], tuple[str, str] | None] = MappingProxyType({}),
+) -> Restored:
+    """What becomes of a snapshot with these entries whose operators are taken over as ``mapping`` says.
+
+    ``states`` are those that do not stay with their operators, as `Moved` has them.
+    """
+    entries = sum(count.entries for count in found.values())
+    dropped = sum(
+        number
+        for id, count in found.items()
+        for (_, state), number in count.states.items()
+        if (states[id, state] is None if (id, state) in states else id not in mapping)
+    )
     return Restored(
-        keys=sum(count.keys for count in kept.values()),
-        entries=sum(count.entries for count in kept.values()),
-        migrated=sum(count.migrated(id, migrations) for id, count in kept.items()),
-        dropped=sum(count.entries for id, count in found.items() if id not in mapping),
+        keys=sum(count.keys for id, count in found.items() if id in mapping),
+        entries=entries - dropped,
+        migrated=sum(count.migrated(id, migrations) for id, count in found.items()),
+        dropped=dropped,
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
+from compat.migration.recipe import RenameOperator, read_recipe
 from compat.state.delta.log import SnapshotLog
 from tests.compat.browser.conftest import cut_times, follow, settle
 from tests.compat.browser.test_accessibility import serious
@@ -39,6 +41,25 @@ def test_from_the_jobs_to_the_finding(open_page: Any, service: Any) -> None:
     follow(page, page.get_by_role("link", name="word count@2").first)
     settle(page)
     assert page.locator(".canvas .node").count() > 3
+
+
+def test_the_recipe_of_a_check_is_downloaded_and_read(open_page: Any, service: Any, tmp_path: Path) -> None:
+    page = open_page(service.url + "/jobs/word%20count")
+    follow(page, page.locator("a.verdict", has_text="Incompatible").first)
+    settle(page)
+    page.locator(".recipe summary").click()
+    shown = page.locator(".recipe details pre").inner_text()
+    with page.expect_download() as download:
+        page.locator(".recipe .download").click()
+    file = tmp_path / download.value.suggested_filename
+    download.value.save_as(file)
+    assert file.name == "recipe.yaml"
+    assert file.read_text() == shown + "\n"
+    assert {type(step) for step in read_recipe(str(file)).steps} == {RenameOperator}
+    run = page.locator(".recipe .code pre").inner_text()
+    assert run == "compat migrate SAVEPOINT NEW OUT --recipe FILE"
+    assert f"#   {run}\n" in shown
+    assert serious(page) == []
 
 
 def test_a_savepoint_and_a_job_on_spark(open_page: Any, service: Any) -> None:

@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from compat.check.mapping import StateMapping, map_state
 from compat.compiler.executiongraph.graph import ExecutionGraph
-from compat.compiler.spark.driver.restore import RestoreRefused, SavedOperator, map_operators
+from compat.compiler.spark.driver.restore import RestoreRefused, map_operators
+from compat.compiler.spark.driver.saved import SavedOperator
 from compat.compiler.spark.plan import OperatorSpec, PhysicalPlan, Stage, TaskSpec
 from compat.compiler.streamgraph.graph import Task
 from compat.plan.facts import Program

@@ -111,7 +111,7 @@ def test_check_and_restore_of_a_snapshot_in_a_store(cluster: Cluster, tmp_path: 
     run(cluster, Keep(str(boom), WIDER))
     again = cluster.last.master.job
     restoration = prepare_restore(again.plan, again.plan_json, RunOptions(savepoint=master.job.savepoint))
-    assert restoration.migrations
+    assert restoration.handed.migrations
     restoration.into(SnapshotLog.create(tmp_path / "restored"))
     assert not boom.exists()
 

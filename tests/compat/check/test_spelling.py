@@ -26,6 +26,12 @@ PIN = Fix(text="Add .set_uid_hash(\"ab\") to 'count'.", call='.set_uid_hash("ab"
 KEEP = Fix(text="Keep the type.", code='ValueStateDescriptor("count", Types.LONG())')
 
 
+def test_a_command_is_spelled_alike_in_every_language():
+    moved = Fix(text="Or move it.", code="compat migrate a.new_state.d b.new_job.jar out", moves=True)
+    (one,) = spelled([finding(moved)], program(MAP, language="java"))
+    assert one.fixes == (moved,)
+
+
 @pytest.mark.parametrize("language", [None, "python", "topology"])
 def test_rules_write_pyflinks_spelling(language):
     (found,) = spelled([finding(PIN, KEEP)], program("new", MAP, SUM, language=language))

@@ -18,10 +18,22 @@ from compat.cli import main
         (["--job", "count", "--cluster", "there"], "'there' is no address"),
         (["--job", "count", "--cluster", "http://h", "--watch", "soon"], "'soon' is no duration such as 60s or 5min."),
         (["--job", "count", "--cluster", "http://h", "--fresh", "-s", "x"], "give one of them"),
+        (["--job", "count", "--cluster", "http://h", "--fresh", "--recipe", "x"], "--recipe moves some"),
+        (["--job", "count", "--cluster", "http://h", "--recipe", "x"], "cannot be read: No such file"),
         (["--job", "a/b", "--cluster", "http://h", "--registry", "http://r"], "A job's name has 1 to 200 letters"),
         (["--job", "count", "--cluster", "http://h", "--registry", "r"], "Invalid value for '--registry'"),
     ],
-    ids=["no job", "no cluster", "odd cluster", "odd time", "both beginnings", "odd name", "odd registry"],
+    ids=[
+        "no job",
+        "no cluster",
+        "odd cluster",
+        "odd time",
+        "both beginnings",
+        "recipe of nothing",
+        "no recipe",
+        "odd name",
+        "odd registry",
+    ],
 )
 def test_what_makes_no_sense_is_refused(arguments: list[str], said: str, tmp_path: Path) -> None:
     program = tmp_path / "job.py"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import shutil
 import subprocess
@@ -55,6 +56,7 @@ def test_a_state_has_its_values_under_the_name_that_new_asks_for(tmp_path: Path)
         f"{out} holds {SAVED / 'state_renamed'} for {PROGRAMS / 'state_renamed' / 'new.py'}:",
         "  'KEYED PROCESS' (b71731f1c0df9c3076c4a455334d0ad6): python-state-count -> python-state-total, 4 entries",
         f"It was read back and checked: {PROGRAMS / 'state_renamed' / 'new.py'} restores all of it.",
+        f"Its digest is {read_metadata(out).digest}: that is the state that was checked.",
         f"Next: flink run -s {shlex.quote(str(out))} -py {shlex.quote(str(PROGRAMS / 'state_renamed' / 'new.py'))}",
     ]
     assert values(out)["total"] == values(SAVED / "state_renamed")["count"]
@@ -92,6 +94,49 @@ def test_a_guess_is_a_question_with_the_step_that_it_would_be(tmp_path: Path) ->
     assert "may be the same operator." in asked
     assert "  #   - step: rename-operator\n  #     operator: KEYED PROCESS\n  #     to: count\n" in asked
     assert "question: Is it 'KEYED PROCESS' (uid 'count') now, or may its state go?" in asked
+
+
+def test_the_commands_that_reports_tell_lead_to_a_savepoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each `Next:` is run as it stands: the check, the check that writes the recipe, the migration."""
+    monkeypatch.chdir(tmp_path)
+    pair = PROGRAMS / "uids_added"
+    told = f"compat check {shlex.quote(str(SAVED / 'uids_added'))} {shlex.quote(str(pair / 'new.py'))}"
+    said = run(*shlex.split(f"{told} --names {shlex.quote(str(pair / 'old.py'))} --flink 2.3")[1:]).stdout
+    (told,) = (line.partition("  or: ")[2] for line in said.splitlines() if line.startswith("  or: "))
+    assert told.endswith(" --flink 2.3 --write-recipe recipe.yaml")
+    said = run(*shlex.split(told)[1:]).stdout
+    (told,) = (line.partition("  or: ")[2] for line in said.splitlines() if line.startswith("  or: "))
+    assert told.endswith(f" migrated --names {shlex.quote(str(pair / 'old.py'))} --recipe recipe.yaml --flink 2.3")
+    assert run(*shlex.split(told)[1:]).exit_code == 0
+    assert values(tmp_path / "migrated") == values(SAVED / "uids_added")
+    said = run("check", SAVED / "uids_added", pair / "new.py").stdout
+    assert said.endswith("--write-recipe recipe-2.yaml\n")
+
+
+def test_the_way_back_is_a_recipe_that_is_carried_out(tmp_path: Path) -> None:
+    pair, back = PROGRAMS / "state_renamed", tmp_path / "back.yaml"
+    result = migrate(
+        "state_renamed", tmp_path, RENAMED, options=("--write-back", str(back), "--names", str(pair / "old.py"))
+    )
+    assert result.exit_code == 0, result.output
+    assert result.stdout.endswith(f"{back}: 1 step, 0 open questions. It is the way back to {pair / 'old.py'}.\n")
+    asked = run("migrate", tmp_path / "out", pair / "old.py", tmp_path / "back", "--recipe", back)
+    assert asked.exit_code == 0, asked.output
+    assert values(tmp_path / "back") == values(SAVED / "state_renamed")
+
+
+def test_no_way_back_is_written_of_what_is_not_made(tmp_path: Path) -> None:
+    assert migrate("state_renamed", tmp_path, options=("--write-back", str(tmp_path / "back.yaml"))).exit_code == 1
+    assert not (tmp_path / "back.yaml").exists()
+
+
+def test_a_rollback_tells_whether_a_recipe_takes_state_back() -> None:
+    pair = PROGRAMS / "state_renamed"
+    told = " ".join(run("check", pair / "old.py", pair / "new.py", "--rollback").stdout.split())
+    assert told.count("A recipe may take it back (rename-state).") == 1
+    gone = PROGRAMS / "operator_removed"
+    told = " ".join(run("check", gone / "new.py", gone / "old.py", "--rollback").stdout.split())
+    assert told.count("No recipe takes it back: it can only be dropped.") == 1
 
 
 def test_the_name_of_a_recipe_is_not_written_over(tmp_path: Path) -> None:
@@ -312,3 +357,16 @@ def test_a_process_that_is_killed_leaves_nothing_that_looks_complete(tmp_path: P
     assert not (tmp_path / "out").exists()
     assert list(tmp_path.rglob("metadata.unfinished"))
     assert list(tmp_path.rglob("_metadata")) == []
+
+
+def test_a_checkpoint_in_rocksdbs_files_becomes_canonical_where_it_changes(tmp_path: Path) -> None:
+    """Flink 2.3 goes on from what is written here with each key's next number, on RocksDB and on the heap."""
+    case = GOLDEN / "savepoints" / "small_rocksdb_incremental_checkpoint"
+    text = json.loads(case.with_suffix(".json").read_text())["program"]
+    new = tmp_path / "new.py"
+    new.write_text(text.replace('ValueStateDescriptor("count"', 'ValueStateDescriptor("total"'))
+    out = tmp_path / "out"
+    result = run("migrate", case / "chk-5", new, out, "--recipe", recipe(tmp_path, RENAMED), "--copy")
+    assert result.exit_code == 0, result.output
+    assert "python-state-count -> python-state-total, 4 entries" in result.stdout
+    assert values(out)["total"] == values(case / "chk-5")["count"]

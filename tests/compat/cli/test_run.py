@@ -223,6 +223,43 @@ def test_an_incompatible_savepoint_is_refused_with_the_whole_report(compat: Any,
     assert as_json.exit_code == 2
 
 
+def test_a_recipe_moves_the_state_of_an_operator_with_another_uid(compat: Any, tmp_path: Path) -> None:
+    """By the commands that reports tell: the check, the check that writes the recipe, and the run."""
+    path = compat("run", program(tmp_path / "job.py"), "--epochs", "1", "--epoch-records", "30").stdout.splitlines()[-1]
+    other = program(tmp_path / "other.py", uid="another")
+
+    def told(result: Result) -> str:
+        return next(line.partition("  or: ")[2] for line in result.stdout.splitlines() if line.startswith("  or: "))
+
+    writes = told(compat("check", path, other, "-D", "parallelism.default=2"))
+    runs = told(compat(*shlex.split(writes)[1:]))
+    assert runs == (
+        f"compat job run {shlex.quote(other)} -s {shlex.quote(path)} --recipe recipe.yaml -D parallelism.default=2"
+    )
+    done = compat(*shlex.split(runs)[1:])
+    assert done.exit_code == 0, done.stderr
+    assert counts(done.stdout) == {"0": 30, "1": 30, "2": 30}
+
+
+def test_a_recipe_without_a_snapshot_or_that_is_none_is_refused(compat: Any, tmp_path: Path) -> None:
+    job, recipe = program(tmp_path / "job.py"), tmp_path / "recipe.yaml"
+    recipe.write_text("steps: []")
+    assert "--recipe has no effect without -s" in compat("run", job, "--recipe", str(recipe)).stderr
+    recipe.write_text("steps: [{step: nonsense}]")
+    refused = compat("run", job, "-s", str(tmp_path), "--recipe", str(recipe))
+    assert refused.exit_code == 2
+    assert "no step is called 'nonsense'" in refused.stderr
+
+
+def test_a_savepoint_of_flink_is_moved_before(compat: Any, tmp_path: Path) -> None:
+    recipe = tmp_path / "recipe.yaml"
+    recipe.write_text("steps: []")
+    flink = str(ROOT / "tests" / "golden" / "savepoints_of_pairs" / "state_renamed")
+    refused = compat("run", program(tmp_path / "job.py"), "-s", flink, "--recipe", str(recipe))
+    assert refused.exit_code == 2
+    assert "compat migrate moves its state by a recipe" in refused.stderr
+
+
 def test_claiming_removes_the_savepoint_after_the_first_checkpoint(compat: Any, tmp_path: Path) -> None:
     job = program(tmp_path / "job.py")
     path = compat("run", job, "--epochs", "1", "--epoch-records", "30").stdout.splitlines()[-1]

@@ -72,10 +72,10 @@ class Upgraded:
         finally:
             database.close()
 
-    def verify(self, job: str) -> None:
+    def verify(self, job: str, uid: str = "count") -> None:
         """That the versions together did everything once, of which that job was the last."""
         self.cluster.wait(job, lambda found: found.over)
-        verify_job(str(self.folder), self.end, self.cluster.place.store, job)
+        verify_job(str(self.folder), self.end, self.cluster.place.store, job, uid)
 
 
 @pytest.fixture(scope="module")
@@ -120,6 +120,23 @@ def test_a_job_is_started_upgraded_and_brought_back(cluster: RunningCluster) -> 
     told = json.loads(out)["deployment"]
     assert (told["old"], told["step"]) == (back, "deployed")
     job.verify(told["runs"])
+
+
+def test_state_is_moved_by_a_recipe_and_comes_back_without_it(cluster: RunningCluster) -> None:
+    """The new version has it under another uid; one that fails leaves it to the old one, as it was."""
+    job = Upgraded(cluster, "moved")
+    recipe = job.folder / "recipe.yaml"
+    recipe.write_text("steps: [{step: rename-operator, operator: count, to: other}]")
+    first = job.deploy(job.program(), "--watch", "0s", *SLOWLY)
+    cluster.at(first["deployment"]["runs"], 2)
+    bad = job.deploy(job.program("lambda p: 1 // 0", uid="other"), "--recipe", str(recipe), *SLOWLY, code=1)
+    assert bad["outcome"] == "returned", bad
+    assert bad["deployment"]["steps"][0]["message"].endswith(f"to {bad['deployment']['checked']}")
+    cluster.at(bad["deployment"]["runs"], 2)
+    done = job.deploy(job.program(uid="other"), "--recipe", str(recipe), "--watch", "0s", "--epoch-records", "1000")
+    assert done["outcome"] == "deployed", done
+    assert f"The recipe makes the state {done['deployment']['checked']}" in done["said"]
+    job.verify(done["deployment"]["runs"], "other")
 
 
 @pytest.mark.slow

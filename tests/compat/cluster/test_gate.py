@@ -18,6 +18,8 @@ from compat.cluster.deployments.api import DEPLOYMENT
 from compat.cluster.gate import Candidate, GateClosed, RegistryGate
 from compat.cluster.submission import DeploymentRequest
 from compat.compiler.executiongraph.states import JobStatus
+from compat.migration.moved_plans import digest_of, moved_plan
+from compat.migration.recipe import DropOperator, Recipe, RenameOperator
 from compat.service.client import Server
 from tests.compat.cluster.offline import OfflineCluster, submission
 from tests.compat.service.running import OLD, RENUMBERED, Running, plan, serve
@@ -30,6 +32,17 @@ def text(*names: str) -> bytes:
     """The plan of a version, as it is sent."""
     found = plan(*OLD) | {"job_name": "better"} if names == BETTER else plan(*names)
     return json.dumps(found).encode()
+
+
+NOW = {each["name"]: each["operator_id"] for each in plan(*RENUMBERED)["operators"]}
+MOVING = Recipe(
+    steps=tuple(
+        RenameOperator(operator=each["operator_id"], to=NOW[each["name"]])
+        for each in plan(*OLD)["operators"]
+        if each["has_state"] and each["operator_id"] != NOW[each["name"]]
+    )
+)
+"""Of operators whose generated ids moved."""
 
 
 @pytest.fixture(scope="module")
@@ -150,6 +163,51 @@ def test_a_version_is_registered_and_promoted_once(service: Running, job: str) -
     assert [each["version"]["number"] if "version" in each else each["number"] for each in promoted] == [2, 1]
     with pytest.raises(GateClosed, match="INCOMPATIBLE"):
         asking.register(Candidate(job, "job.py", text(*RENUMBERED), "2.3"), None, None)
+
+
+def test_a_version_whose_state_a_recipe_moves_is_registered_and_promoted(service: Running, job: str) -> None:
+    """The registry moves OLD's plan itself; what it checked is the digest of that."""
+    asking, candidate = gate(service), Candidate(job, "job.py", text(*RENUMBERED), "2.3", recipe=MOVING)
+    assert asking.register(candidate, "c0ffee", "Ada") == 2
+    check = service.client().get("/checks", params={"job": job}).json()["checks"][0]
+    told = service.client().get(f"/checks/{check['id']}").json()["report"]["notes"]
+    made = digest_of(moved_plan(MOVING, plan(*OLD), plan(*RENUMBERED)))
+    assert f"The state of {job}@1 is checked as a recipe makes it: {made}." in told
+    with pytest.raises(GateClosed, match="INCOMPATIBLE"):
+        asking.promote(job, 2)
+    with pytest.raises(GateClosed, match="INCOMPATIBLE"):
+        asking.promote(job, 2, Recipe(steps=MOVING.steps[:1]))
+    asking.promote(job, 2, MOVING)
+    current = service.client().get(f"/jobs/{job}/versions/current").json()
+    assert current["number"] == 2
+
+
+def test_what_a_recipe_drops_an_admin_has_to_say(service: Running, job: str) -> None:
+    dropping = Recipe(steps=(*MOVING.steps[1:], DropOperator(operator=MOVING.steps[0].operator)))
+    candidate = Candidate(job, "job.py", text(*RENUMBERED), "2.3", recipe=dropping)
+    with pytest.raises(GateClosed, match="The token has the role push"):
+        gate(service).register(candidate, None, None)
+    with pytest.raises(GateClosed, match="The token has the role push"):
+        gate(service).promote(job, 2, dropping)
+    assert gate(service, "admin").register(candidate, None, None) == 2
+    gate(service, "admin").promote(job, 2, dropping)
+
+
+@pytest.mark.parametrize(
+    ("recipe", "said"),
+    [
+        ({"steps": [{"step": "open", "question": "May it go?"}]}, "no open questions"),
+        ({"recipe": 2, "steps": []}, "A recipe has the format 1"),
+        ({"steps": [{"step": "nonsense"}]}, "This is no recipe"),
+        ("recipe.yaml", "This is no recipe"),
+        ({"steps": [{"step": "convert-key", "operator": "count"}]}, "have no step convert-key"),
+    ],
+)
+def test_recipes_that_are_none_are_told(service: Running, job: str, recipe: object, said: str) -> None:
+    sent = {"old": {"job": job}, "new": {"plan": plan(*RENUMBERED)}, "options": {"recipe": recipe}, "record": False}
+    answer = service.client().post("/checks", json=sent)
+    assert said in answer.text
+    assert answer.status_code == (200 if "convert-key" in said else 422)
 
 
 def test_a_deployment_passes_the_gate_and_is_promoted(service: Running, job: str, tmp_path: Path) -> None:

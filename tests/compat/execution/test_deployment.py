@@ -18,6 +18,8 @@ from compat.execution import deployment
 from compat.execution.deployment import FollowingLost, Result, Wanted, deploy
 from compat.execution.failures import Refused
 from compat.execution.program import Run
+from compat.migration.moved_plans import digest_of, moved_plan
+from compat.migration.recipe import Recipe, RenameOperator
 from compat.transport import ServerError
 from tests.compat.cluster.offline import submission
 from tests.compat.service.running import OLD, RENUMBERED, plan
@@ -80,10 +82,10 @@ class FakeGate:
         self.told.append("register" + (" stateless" if candidate.stateless else ""))
         return 7
 
-    def promote(self, job: str, number: int) -> None:
+    def promote(self, job: str, number: int, recipe: Recipe | None = None) -> None:
         if self.closed:
             raise GateClosed(self.closed)
-        self.told.append(f"promote {job}@{number}")
+        self.told.append(f"promote {job}@{number}" + (" moved" if recipe is not None else ""))
 
 
 @pytest.fixture
@@ -151,6 +153,41 @@ def test_what_is_refused_is_not_begun(run: Any, situation: SituationSummary, giv
     with pytest.raises(Refused, match=said):
         run(cluster, submission("count", **{"plan": json.dumps(plan(*OLD)).encode(), **given}), gate)
     assert (cluster.asked, gate.told) == ([], [])
+
+
+NOW = {each["name"]: each["operator_id"] for each in plan(*RENUMBERED)["operators"]}
+MOVING = Recipe(
+    steps=tuple(
+        RenameOperator(operator=each["operator_id"], to=NOW[each["name"]])
+        for each in plan(*OLD)["operators"]
+        if each["has_state"] and each["operator_id"] != NOW[each["name"]]
+    )
+)
+"""Of operators whose generated ids moved."""
+
+
+def test_what_a_recipe_makes_is_checked_and_its_digest_goes_along(run: Any) -> None:
+    new = submission("count", plan=json.dumps(plan(*RENUMBERED)).encode(), recipe=MOVING)
+    cluster, gate, said = FakeCluster([RUNS]), FakeGate(), list[str]()
+    assert run(cluster, new, gate, say=said.append).done
+    (request,) = cluster.asked
+    sent = msgspec.msgpack.decode(request.submission, type=Submission)
+    assert sent.recipe == MOVING
+    assert sent.checked == digest_of(moved_plan(MOVING, plan(*OLD), plan(*RENUMBERED)))
+    assert any(sent.checked in line for line in said)
+    assert gate.told == ["register", "promote count@7 moved"]
+
+
+def test_what_a_recipe_makes_is_refused_where_it_does_not_fit(run: Any) -> None:
+    cluster = FakeCluster([RUNS])
+    nobody = Recipe(steps=(RenameOperator(operator="nobody", to="x"),))
+    with pytest.raises(Refused, match="has no operator 'nobody'"):
+        run(cluster, submission("count", plan=json.dumps(plan(*RENUMBERED)).encode(), recipe=nobody))
+    half = Recipe(steps=MOVING.steps[:1])
+    cluster = FakeCluster([RUNS])
+    with pytest.raises(Refused, match=r"cannot restore count \(job old\)"):
+        run(cluster, submission("count", plan=json.dumps(plan(*RENUMBERED)).encode(), recipe=half))
+    assert cluster.asked == []
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from compat.check.findings import Report
 from compat.comparison import Comparison, compare
@@ -46,6 +47,15 @@ class Pairs:
             old=told,
         )
         return migrate(migration, self._jvms)
+
+    def go_back(self, pair: str, made: Path, folder: Path, *steps: Step) -> Migrated:
+        """What was made of the savepoint of a pair, migrated into a folder for the program that wrote it."""
+        jar = str(JAVA / pair / "new.jar")
+        check = replace(self._check(pair, str(folder / "back")), new=self._old(pair))
+        draft = read_draft(read_metadata(made))
+        return migrate(
+            Migration(draft=draft, recipe=Recipe(steps=steps), names=Names(), check=check, old=jar), self._jvms
+        )
 
     def _check(self, pair: str, old: str, names: str | None = None) -> Comparison:
         main = None if self._is_query(pair) else "".join(word.title() for word in pair.split("_"))

@@ -6,8 +6,10 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from compat.check.context import CheckOptions
 from compat.check.decision import check
-from compat.migration.proposing import Proposal, perhaps, propose, written
+from compat.check.findings import Finding, Level, RowHeir
+from compat.migration.proposing import Proposal, offered, perhaps, propose, written
 from compat.migration.python_proposals import conversions
 from compat.migration.recipe import (
     ConvertKey,
@@ -21,8 +23,10 @@ from compat.migration.recipe import (
     RenameState,
 )
 from compat.state.model.operators import Operator
-from compat.state.model.states import State
+from compat.state.model.states import Serializers, State
 from tests.compat.builders import operator, program, value_state
+
+MOVED = CheckOptions(moving="compat migrate sp new out --recipe r.yaml")
 
 
 def proposed(old: list[Operator], new: list[Operator]) -> list[Proposal]:
@@ -80,7 +84,7 @@ def test_pickles_are_told_of_although_nothing_is_asked() -> None:
     assert propose(report) == ()
     step = ConvertState(operator="count", state="n", function="functions.py:convert")
     assert [one.step for one in perhaps(report)] == [step]
-    text = written((), "old", "new", perhaps(report))
+    text = written((), "old", "new", others=perhaps(report))
     assert msgspec.yaml.decode(text, type=Recipe) == Recipe()
     assert "# The state 'n' of 'Count' (uid 'count') is pickled. Where NEW's code takes other objects:\n" in text
     assert "  #   - step: convert-state\n  #     operator: count\n" in text
@@ -172,3 +176,31 @@ def test_names_of_a_savepoint_write_no_steps() -> None:
     text = written(proposed(old, [counter(named("total"))]), f"old{evil}", f"new{evil}")
     steps = msgspec.yaml.decode(text, type=Recipe).steps
     assert [type(step) for step in steps] == [Open, Open]
+
+
+def test_a_recipe_is_offered_with_the_command_that_a_finding_names() -> None:
+    report = check(program("old", counter(named("n"))), program("new", counter(named("total"))), MOVED)
+    recipe = offered(report)
+    assert recipe is not None
+    assert recipe.run == MOVED.moving
+    assert recipe.text == written(propose(report), "old", "new", recipe.run)
+    assert f"#   {recipe.run}\n" in recipe.text
+
+
+def test_no_recipe_is_offered_where_nothing_is_to_be_moved() -> None:
+    same = program("old", counter(named("n")))
+    assert offered(check(same, replace(same, name="new"))) is None
+
+
+@pytest.mark.parametrize("sent", [b"", b"\x00", bytes(range(60))])
+def test_serializers_that_are_none_are_told_no_fields(sent: bytes) -> None:
+    """Plans can be sent by anybody."""
+    rows = replace(named("accState"), serializers=Serializers(value=sent))
+    old, new = counter(named("accState")), counter(rows)
+    nothing = {"begins": {}, "zero": frozenset(), "gone": {}, "renamed": {}}
+    heir = RowHeir(old=old, new=new, state="accState", places=(1, 0), of_rows=False, **nothing)
+    finding = Finding(
+        rule="CMP701", level=Level.ERROR, title="t", consequence="c", reason="r", old=old, new=new, heirs=(heir,)
+    )
+    report = check(program("old", old), program("new", new))
+    assert propose(replace(report, findings=(finding,))) == propose(report)

@@ -14,6 +14,7 @@ from compat.migration.recipe import (
     DropKeys,
     DropOperator,
     DropState,
+    MoveOffsets,
     MoveState,
     Open,
     RenameClass,
@@ -43,6 +44,7 @@ steps:
   - {step: drop-keys, operator: a, keys: [1, b]}
   - {step: drop-keys, operator: a, fields: {region: eu}}
   - {step: drop-keys, operator: a, function: /f.py:old}
+  - {step: move-offsets, operator: a, topics: {t: u}, partitions: {p-0: p-1}, offsets: {t-0: 5, t-1: latest}}
   - {step: open, question: What?, operator: a, state: s}
 """
 
@@ -78,6 +80,7 @@ def test_every_step_is_read(tmp_path: Path) -> None:
         DropKeys(operator="a", keys=(1, "b")),
         DropKeys(operator="a", fields={"region": "eu"}),
         DropKeys(operator="a", function="/f.py:old"),
+        MoveOffsets(operator="a", topics={"t": "u"}, partitions={"p-0": "p-1"}, offsets={"t-0": 5, "t-1": "latest"}),
         Open(question="What?", operator="a", state="s"),
     )
     assert recipe.questions == recipe.steps[-1:]

@@ -12,7 +12,7 @@ from compat.check.findings import Fix, Level, Started, Verdict
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure, Undecidable
 from compat.report.context import ReportContext, Typed
-from compat.report.following import accepted, instruction, next_step, next_step_undecided, start
+from compat.report.following import accepted, instruction, next_step, next_step_undecided, others, start
 from compat.state.model.source_line import SourceLine
 from tests.compat.builders import finding, operator, program, report
 
@@ -150,6 +150,39 @@ def test_what_fix_left_is_not_promised_to_another_fix() -> None:
     left = ReportContext(sources={}, typed=replace(typed, fixed=True))
     assert next_step(failed, left) == "Next: compat rule CMP102"
     assert "--fix" not in instruction(failed, left)
+
+
+MOVED = finding(
+    "CMP402", fixes=(Fix(text="Or move it.", code="compat migrate sp b.py out --recipe r.yaml", moves=True),)
+)
+
+
+def test_a_savepoint_is_moved_by_the_recipe_that_is_written_first() -> None:
+    failed = report(Verdict.INCOMPATIBLE, MOVED, old=program("sp", kind="savepoint"))
+    typed = Typed(check="compat check sp b.py", recipe="r.yaml")
+    context = ReportContext(sources={}, typed=typed)
+    assert next_step(failed, context) == "Next: compat check sp b.py --write-recipe r.yaml"
+    written = replace(context, typed=replace(typed, recipe_written=True))
+    assert next_step(failed, written) == "Next: compat migrate sp b.py out --recipe r.yaml"
+    assert others(failed, context) == others(failed, written) == ()
+
+
+def test_one_of_several_checks_writes_no_recipe() -> None:
+    failed = report(Verdict.INCOMPATIBLE, MOVED, old=program("sp", kind="savepoint"))
+    context = ReportContext(sources={}, typed=Typed(check="compat check sp b.py", recipe="r.yaml"))
+    assert next_step(failed, context, alone=False) == "Next: compat rule CMP402"
+    unasked = replace(context, typed=Typed(check="compat check --against HEAD b.py"))
+    assert next_step(failed, unasked) == "Next: compat rule CMP402"
+    assert others(failed, unasked) == ()
+
+
+def test_an_edit_comes_before_a_savepoint_that_is_moved() -> None:
+    call = Fix(text="Add it.", call='.uid("a")', at=SourceLine("new.py", 1))
+    failed = report(Verdict.INCOMPATIBLE, replace(MOVED, fixes=(call, *MOVED.fixes)))
+    typed = Typed(check="compat check a.py b.py", fixable=True, recipe="r.yaml")
+    context = ReportContext(sources={}, typed=typed)
+    assert next_step(failed, context) == "Next: compat check a.py b.py --fix"
+    assert others(failed, context) == ("compat check a.py b.py --write-recipe r.yaml",)
 
 
 @pytest.mark.parametrize(

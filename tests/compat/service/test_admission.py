@@ -8,6 +8,7 @@ import time
 import pytest
 from msgspec.structs import replace
 
+from compat.deployment.resources import STATE
 from compat.service import gate
 from compat.service.admission.judgement import MOST_TOLD, Outcome, judge
 from compat.service.admission.reviews import LONGEST_WARNING, answer, read_review
@@ -497,11 +498,8 @@ def test_the_same_plan_in_two_images_is_the_same_version_to_restore(filled):
     assert ask(filled, deployment(f"x@{image}"), deployment(BY_IMAGE)).outcome is ALLOWED
 
 
-@pytest.mark.parametrize(
-    ("verdict", "later", "outcome"),
-    [("compatible", 1, ALLOWED), ("incompatible", 1, DENIED), ("compatible", -1, UNDECIDED)],
-)
-def test_a_start_from_a_savepoint_goes_by_a_check_of_it(filled, verdict, later, outcome):
+def checked_savepoint(filled, verdict="compatible", inspection=None):
+    """A savepoint at /s/1 that the second version was checked against."""
     filled.savepoints.put(
         SeenSavepoint(
             id="a" * 32,
@@ -515,7 +513,7 @@ def test_a_start_from_a_savepoint_goes_by_a_check_of_it(filled, verdict, later, 
             size=1,
             modified_at=0,
             fingerprint="f",
-            inspection=None,
+            inspection=inspection,
         )
     )
     wanted = filled.jobs.version(JOB, 2)
@@ -531,9 +529,46 @@ def test_a_start_from_a_savepoint_goes_by_a_check_of_it(filled, verdict, later, 
         ),
         kept=100,
     )
+
+
+@pytest.mark.parametrize(
+    ("verdict", "later", "outcome"),
+    [("compatible", 1, ALLOWED), ("incompatible", 1, DENIED), ("compatible", -1, UNDECIDED)],
+)
+def test_a_start_from_a_savepoint_goes_by_a_check_of_it(filled, verdict, later, outcome):
+    checked_savepoint(filled, verdict)
     with filled.database.write() as connection:
         connection.exec_driver_sql("UPDATE checks SET at = ?", (time.time() + 100 * later,))
     assert ask(filled, version(2, initialSavepointPath="file:/s/1/")).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("kept", "asked", "outcome", "says"),
+    [
+        ("1", "1", ALLOWED, "word_count@2 restores /s/1, sha256:111"),
+        ("1", None, ALLOWED, "word_count@2 restores /s/1, sha256:111"),
+        ("1", "2", DENIED, "what is there has sha256:111"),
+        (None, "2", DENIED, "what is there has none that the service knows"),
+        (None, None, ALLOWED, "word_count@2 restores /s/1."),
+    ],
+)
+def test_a_start_from_a_savepoint_is_from_the_one_that_was_checked(filled, kept, asked, outcome, says):
+    """By the digest that the migration told."""
+    inspection = None if kept is None else pack(json.dumps({"digest": f"sha256:{kept * 64}"}).encode())
+    checked_savepoint(filled, inspection=inspection)
+    new = version(2, initialSavepointPath="/s/1")
+    if asked is not None:
+        new["metadata"]["annotations"][STATE] = f"sha256:{asked * 64}"
+    judged = ask(filled, new)
+    assert judged.outcome is outcome
+    assert says in judged.message
+
+
+def test_a_digest_that_is_none_is_told(filled):
+    new = version(2, initialSavepointPath="/s/1")
+    new["metadata"]["annotations"][STATE] = "latest"
+    judged = ask(filled, new)
+    assert (judged.outcome, "it is the digest of a savepoint" in judged.message) == (DENIED, True)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import tempfile
+from hashlib import sha256
 from pathlib import Path
 
 import httpx
@@ -26,6 +27,7 @@ from compat.service.records import savepoint_json
 from compat.service.registry import Registry
 from compat.service.registry.packing import unpack
 from compat.service.settings import Folder
+from compat.state.flink import read_metadata
 from compat.state.stores.paths import place_of
 from tests.compat.service.reviews import deployment, encoded, review
 from tests.compat.service.running import OLD, RENUMBERED, plan, serve
@@ -61,6 +63,13 @@ def test_snapshots_of_every_kind_are_found(tmp_path):
         "delta/savepoint-2": discovery.DELTA_SAVEPOINT,
         "delta/jobs/j": discovery.DELTA_JOB,
     }
+
+
+def test_a_savepoint_of_flink_has_the_digest_that_a_migration_tells(tmp_path):
+    shutil.copytree(FLINK, tmp_path / "savepoint-1")
+    (place,) = found(tmp_path).values()
+    kept = json.loads(unpack(discovery.read(place).inspection))["digest"]
+    assert kept == read_metadata(FLINK).digest == f"sha256:{sha256((FLINK / '_metadata').read_bytes()).hexdigest()}"
 
 
 def test_links_out_of_the_folder_are_not_followed(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from urllib.parse import unquote
 
 import pytest
 from hypothesis import given, settings
@@ -12,6 +13,7 @@ from compat.check.context import CheckOptions
 from compat.check.decision import check
 from compat.plan.facts import facts_of
 from compat.report import ReportContext
+from compat.report.context import OfferedRecipe
 from compat.report.json_report import as_dict
 from compat.view.layers import LAYERS, Side, joint_layers
 from compat.view.order import FATES
@@ -168,3 +170,16 @@ def test_large_plans_stay_in_proportion():
         for each in (wide_plan(20), wide_plan(200))
     )
     assert large < 12 * small
+
+
+def test_a_recipe_is_a_file_in_its_own_address():
+    outcome = CASES["compatible"]
+    recipe = OfferedRecipe("# ein Ü\nsteps: []  # \u202e\n", "compat migrate a b c --recipe r.yaml")
+    found = check_section(outcome, CONTEXT, recipe=recipe)["recipe"]
+    begin = "data:application/yaml;charset=utf-8,"
+    assert found["address"].startswith(begin)
+    assert unquote(found["address"].removeprefix(begin)) == recipe.text
+    assert found["run"] == recipe.run
+    assert found["lines"][0] == "# ein Ü"
+    assert "\u202e" not in found["lines"][1]
+    assert check_section(outcome, CONTEXT)["recipe"] is None

@@ -169,14 +169,14 @@ def write_program(
     return program
 
 
-def verify_job(place: str, end: int, store: JobStore, job_id: str) -> None:
-    """The same of a job of a store, whose program wrote into ``place``."""
+def verify_job(place: str, end: int, store: JobStore, job_id: str, uid: str = "count") -> None:
+    """The same of a job of a store, whose program wrote into ``place``, and counted in the operator of that uid."""
     from compat.compiler.spark.driver.inspection import state_rows
 
     sizes = Counter(number % KEYS for number in range(1, end + 1))
     expected = Counter((key, count) for key, size in sizes.items() for count in range(1, size + 1))
     assert written(place) == {"table": expected, "files": expected}
-    rows = state_rows(store.state(job_id), "count")
+    rows = state_rows(store.state(job_id), uid)
     assert {row["key"]: row["value"] for row in rows if row["state"] == "count"} == dict(sizes)
     job = store.read(job_id)
     assert job is not None

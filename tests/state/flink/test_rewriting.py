@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from compat.state.flink import IdConflict, NewId, OperatorState, SavepointError, UnknownOperator, parse_metadata
+from compat.state.flink import (
+    IdConflict,
+    NewId,
+    OperatorState,
+    SavepointError,
+    UnknownOperator,
+    parse_metadata,
+    read_draft,
+    read_metadata,
+)
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.handles import RelativeFile, StateFile
 from compat.state.flink.rewriting import Changes, Draft, FileHandle, draft_of, rewrite
@@ -60,7 +69,9 @@ def test_every_operator_gets_a_fresh_id_and_all_else_stays(file: Path) -> None:
     named = before.format_version >= 5
     expected = [replace(o, id=ids[o.id].id, uid=ids[o.id].uid if named else None) for o in before.operators]
     assert list(after.operators) == expected
-    assert replace(after, operators=(), metadata_bytes=0) == replace(before, operators=(), metadata_bytes=0)
+    assert (after.digest == before.digest) == (written == data)
+    apart = {"operators": (), "metadata_bytes": 0, "digest": ""}
+    assert replace(after, **apart) == replace(before, **apart)
     back = {new.id: NewId(old, before_uid(before.operators, old)) for old, new in ids.items()}
     assert renamed(written, back) == data
     assert renamed(data, {o.id: NewId(o.id) for o in before.operators}) == data
@@ -68,6 +79,21 @@ def test_every_operator_gets_a_fresh_id_and_all_else_stays(file: Path) -> None:
 
 def before_uid(operators: tuple[OperatorState, ...], id: str) -> str | None:
     return next(operator.uid for operator in operators if operator.id == id)
+
+
+def test_what_a_coordinator_keeps_is_written_anew_and_nothing_else_changes() -> None:
+    folder = Path(__file__).parents[2] / "golden" / "kafka_restores" / "5.0.0-2.2" / "older-savepoint"
+    draft = read_draft(read_metadata(folder / "savepoint-000000-0"))
+    (source,) = (operator for operator in draft.savepoint.operators if operator.uid == "orders")
+    made = parse_metadata(rewrite(draft, Changes(coordinators={source.id: b"other"}), lambda file: file), "_metadata")
+    (after,) = (operator for operator in made.operators if operator.uid == "orders")
+    assert source.coordinator is not None
+    assert after == replace(source, coordinator=replace(source.coordinator, data=b"other"))
+    assert [one for one in made.operators if one != after] == [
+        one for one in draft.savepoint.operators if one != source
+    ]
+    with pytest.raises(UnknownOperator):
+        rewrite(draft, Changes(coordinators={"ab" * 16: b""}), lambda file: file)
 
 
 @given(st.permutations([A, B, C]), st.lists(st.sampled_from([A, B, C]), unique=True))

@@ -27,8 +27,11 @@ from compat.state.flink import (
     stored_states,
     with_references,
 )
+from compat.state.flink.handles import Incremental, KeyGroups
 from compat.state.flink.header_parts import Field, StateKey, TypeNames
 from compat.state.flink.rewriting import rewrite
+from compat.state.flink.states import HeaderReader
+from compat.state.flink.table_groups import TableGroups
 from compat.state.flink.transfer import StateTarget, Transfer, Transferred, count_entries, write_states
 from tests.state.flink import writer as w
 
@@ -45,6 +48,9 @@ CANONICAL = (
     "small_uid_p2_canonical_as_v3",
     "small_uid_p2_canonical_as_v5",
 )
+NATIVE = ("all_states_rocksdb_native", "small_rocksdb_incremental_checkpoint")
+"""In RocksDB's own files."""
+WRITTEN = (*CANONICAL, *NATIVE)
 
 
 def made(
@@ -84,7 +90,7 @@ def expected(savepoint: Savepoint, transfer: Transfer) -> Counter[tuple[str, str
     return found
 
 
-@pytest.mark.parametrize("name", CANONICAL)
+@pytest.mark.parametrize("name", WRITTEN)
 def test_all_states_get_other_names_and_nothing_else_changes(name: str, tmp_path: Path) -> None:
     before = read_metadata(SAVED / name)
     transfer = Transfer(states={key: StateTarget(key.operator, f"{key.name} renamed") for key in keys(before)})
@@ -103,7 +109,7 @@ def test_all_states_get_other_names_and_nothing_else_changes(name: str, tmp_path
 def test_any_choice_of_names_drops_and_ids_gives_what_was_chosen(data: st.DataObject) -> None:
     import tempfile
 
-    before = read_metadata(SAVED / data.draw(st.sampled_from(CANONICAL)))
+    before = read_metadata(SAVED / data.draw(st.sampled_from(WRITTEN)))
     ids = [operator.id for operator in before.operators]
     states: dict[StateKey, StateTarget | None] = {
         key: data.draw(st.sampled_from([None, StateTarget(key.operator, f"{key.name}!")]))
@@ -255,7 +261,47 @@ def test_keys_of_another_max_parallelism_are_refused(tmp_path: Path) -> None:
         write_states(before, Transfer(states={first: StateTarget(second.operator, "joined")}), str(tmp_path))
 
 
-@pytest.mark.parametrize("name", ["all_states_rocksdb_native", "broadcast_p2_native_files"])
+@pytest.mark.parametrize("name", NATIVE)
+def test_what_was_in_rocksdbs_files_is_canonical_and_the_rest_stays(name: str, tmp_path: Path) -> None:
+    before = read_metadata(SAVED / name)
+    (operator,) = {key.operator for key in keys(before) if key.keyed}
+    moved = next(key for key in keys(before) if key.keyed and key.name.startswith("python-state"))
+    added = NewId("cd" * 16)
+    transfer = Transfer(states={moved: StateTarget(added.id, "elsewhere")}, added={added.id: added})
+    after, _ = made(before, transfer, tmp_path / "out", copy=True)
+    handles = {
+        one.id: {type(subtask.managed_keyed) for subtask in one.subtasks if subtask.managed_keyed is not None}
+        for one in after.operators
+    }
+    assert handles[operator] <= {KeyGroups}
+    assert handles[added.id] == {KeyGroups}
+    assert all(
+        subtask.managed_keyed.canonical for one in after.operators for subtask in one.subtasks if subtask.managed_keyed
+    )
+    assert held(after) == expected(before, transfer)
+    untouched, _ = made(before, Transfer(), tmp_path / "same", copy=True)
+    assert held(untouched) == held(before)
+
+
+def test_key_groups_of_rocksdbs_files_are_found_in_any_order() -> None:
+    savepoint = read_metadata(SAVED / "all_states_rocksdb_native")
+    handles = [
+        (operator, subtask.managed_keyed)
+        for operator in savepoint.operators
+        for subtask in operator.subtasks
+        if isinstance(subtask.managed_keyed, Incremental)
+    ]
+    operator, handle = handles[0]
+    header = HeaderReader(savepoint).keyed(handle)
+    assert header is not None
+    groups = TableGroups(savepoint, handle, header, operator.max_parallelism)
+    once = {number: list(groups.entries(number)) for number in groups.numbers}
+    assert sum(map(len, once.values())) > 0
+    assert {number: list(groups.entries(number)) for number in reversed(groups.numbers)} == once  # type: ignore[call-overload]
+    assert list(groups.entries(max(groups.numbers) + 1)) == []
+
+
+@pytest.mark.parametrize("name", ["all_states_retained_checkpoint", "broadcast_p2_native_files"])
 def test_a_backends_own_form_is_refused_with_what_to_do(name: str, tmp_path: Path) -> None:
     before = read_metadata(SAVED / name)
     key = next(one for one in keys(before) if one.keyed)

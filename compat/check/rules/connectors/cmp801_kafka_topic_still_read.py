@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.check import kafka
+from compat.check import code_suggestions, kafka
 from compat.check.connectors import restored
 from compat.check.context import Check
-from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.findings import Fate, Finding, Fix, Level, TopicHeir
 from compat.check.pinning import uid_call
 from compat.check.rule import Rule
 from compat.state.model.connectors import KafkaSource
@@ -18,6 +18,7 @@ def _find(check: Check) -> Iterator[Finding]:
         gone = kafka.only_in(old, new)
         if not gone:
             continue
+        heirs = _heirs(old, new, gone.certain)
         what = kafka.listed(gone.certain) if gone.certain else f"what only {gone.by_pattern!r} stands for"
         yield check.finding(
             RULE,
@@ -36,9 +37,17 @@ def _find(check: Check) -> Iterator[Finding]:
                     f"{kafka.ON_FROM_THE_GROUP} Or drop the records behind it.",
                     code=uid_call(pair.new, check),
                 ),
+                *(code_suggestions.migrate(check) if heirs else ()),
             ),
+            heirs=heirs,
             silent=True,
         )
+
+
+def _heirs(old: KafkaSource, new: KafkaSource, gone: tuple[str, ...]) -> tuple[TopicHeir, ...]:
+    """What topics may be called now: those that NEW names and OLD did not."""
+    came = kafka.only_in(new, old).certain
+    return tuple(TopicHeir(topic, came) for topic in gone) if came and old.topics and new.topics else ()
 
 
 RULE = Rule(

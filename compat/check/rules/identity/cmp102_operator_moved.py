@@ -45,7 +45,10 @@ def _finding(old: Operator, new: Operator, check: Check) -> Finding:
         reason=_why_guessed(new) if guessed else why_moved(old, new, check.old, check.new),
         old=old,
         new=new,
-        fixes=tuple(_if_it_is(fix, old, new) for fix in fixes) if guessed else fixes,
+        fixes=(
+            *(_if_it_is(fix, old, new) if guessed else fix for fix in fixes),
+            *code_suggestions.migrate_ids(check),
+        ),
         silent=not allowed and check.left_behind is not None,
         cause=None if guessed else common_cause(old, new, check.old, check.new),
     )

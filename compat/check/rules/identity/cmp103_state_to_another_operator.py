@@ -43,6 +43,7 @@ def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], cause: str
             remapped = any(fix.code == code_suggestions.REMAP for fix in fixes)
             # An edit alone would leave the state to nobody: it is for whoever changes the savepoint, too.
             fixes += tuple(replace(fix, call=None, code=fix.call or fix.code) for fix in freed) if remapped else freed
+        fixes += code_suggestions.migrate_ids(check)
     elif pair.by == BY_GENERATED_ID:
         starts = "its id is free" if new.id in pinned else "it starts empty"
         fixes = (

@@ -107,7 +107,7 @@ def _unreadable(check: Check, change: StateChange, old: State, new: State, compa
                 text=f"Keep the type {old.type}, or put the new values into a state of another name.",
                 code=code_suggestions.descriptor(old) or code_suggestions.under_another_name(new),
             ),
-            *(() if change.dialect is STORE else code_suggestions.migrate(check)),
+            *code_suggestions.migrate(check),
         ),
         silent=change.dialect is PROCESS,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from compat.check.class_changes import ClassChange, class_changes, short
-from compat.check.code_suggestions import OLD_PROGRAM
+from compat.check.code_suggestions import OLD_PROGRAM, migrate
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
 from compat.check.mapping import Pair
@@ -52,6 +52,7 @@ def _findings(check: Check, pair: Pair, state: State | None, changes: Sequence[C
                     text="Keep the class as it was; or put new values, of a class that is a POJO or has an Avro schema, into a "
                     "state of another name."
                 ),
+                *(() if state is None else migrate(check)),
             ),
             silent=silent,
             subject=None if state is not None else "key",

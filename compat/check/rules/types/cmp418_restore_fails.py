@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.check import restores
+from compat.check import code_suggestions, restores
 from compat.check.class_changes import class_changes
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
@@ -91,6 +91,7 @@ def _of_values(check: Check) -> Iterator[Finding]:
                 Fix(
                     text="Keep the class and its serializer as they were, or put the new values into a state of another name."
                 ),
+                *(code_suggestions.migrate(check) if first.name else ()),
             ),
         )
 

@@ -25,6 +25,7 @@ from compat.cluster.submission import DeploymentRequest
 from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.executiongraph.states import JobStatus
 from compat.compiler.spark.driver.job_entry import JobEntry
+from compat.migration.recipe import Recipe
 from compat.service import database
 from compat.service.database import Database
 from compat.state.delta.log import SnapshotLog
@@ -77,7 +78,7 @@ class Gate:
         self.away, self.refuses = away, refuses
         self.promoted: list[int] = []
 
-    def promote(self, job: str, number: int) -> None:
+    def promote(self, job: str, number: int, recipe: Recipe | None = None) -> None:
         if self.away:
             self.away -= 1
             raise RegistryAway("it is away")

@@ -1,0 +1,330 @@
+"""Recipes for jobs whose states have declared types: what becomes of their operators, and of their plans. Nothing is run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from hashlib import sha256
+from typing import Any
+
+from msgspec.structs import replace
+
+from compat.compiler.spark.driver.saved import SavedOperator
+from compat.compiler.streamgraph.hashing import uid_hash
+from compat.migration.recipe import (
+    ConvertState,
+    DropOperator,
+    DropState,
+    MoveState,
+    Recipe,
+    RenameOperator,
+    RenameState,
+    Step,
+)
+from compat.migration.resolving import fields_of, refuse_open
+from compat.savepoint.operators import RequestError, new_id
+from compat.state.delta.conversion import Bytes, of_state
+from compat.state.flink import NewId
+from compat.state.flink.forms import Unconvertible
+from compat.state.types import TypeInformation, from_json
+from compat.state.types.spelling import parse_type
+
+_DONE = RenameOperator | DropOperator | RenameState | MoveState | DropState | ConvertState
+_ID = re.compile(r'"([0-9a-f]{32})"')
+
+Place = tuple[str, str]
+"""An operator's id, and the name of a state of it."""
+
+
+def resolved(recipe: Recipe, saved: Mapping[str, SavedOperator], new_plan: Mapping[str, Any]) -> Resolved:
+    """What a recipe means for operators that were saved. Raises RequestError for what does not fit, or is not done here."""
+    refuse_open(recipe)
+    refused = [step for step in recipe.steps if not isinstance(step, _DONE)]
+    if refused:
+        raise RequestError(f"Jobs on Spark have no step {_tag(refused[0])}: nothing is restored. {_INSTEAD}")
+    found = Resolved(saved, new_plan)
+    # What a state and its operator are called in NEW is known once all other steps are.
+    for step in sorted(recipe.steps, key=lambda one: isinstance(one, ConvertState)):
+        found.do(step)
+    return found
+
+
+def moved_plan(recipe: Recipe, old_plan: dict[str, Any], new_plan: dict[str, Any]) -> dict[str, Any]:
+    """The plan of OLD with its state as a recipe makes it, for the program of the other plan. Raises RequestError."""
+    return resolved(recipe, _saved(old_plan), new_plan).moved(old_plan)
+
+
+def digest_of(plan: Mapping[str, Any]) -> str:
+    """The digest of a plan: the same for the same operators and states."""
+    told = json.dumps(plan, sort_keys=True, separators=(",", ":")).encode()
+    return f"sha256:{sha256(told).hexdigest()}"
+
+
+def _saved(plan: Mapping[str, Any]) -> dict[str, SavedOperator]:
+    """The operators that a snapshot of a plan's job will have, with the states that the plan tells."""
+    return {
+        operator["operator_id"]: SavedOperator(
+            id=operator["operator_id"],
+            name=operator["name"],
+            uid=operator["uid"],
+            parallelism=operator["parallelism"],
+            max_parallelism=operator["max_parallelism"],
+            states=tuple(_described(state) for state in operator["states"] or () if state["type"] is not None),
+            stateful=operator["has_state"],
+            keyed=any(state["scope"] == "keyed" for state in operator["states"] or ()),
+        )
+        for operator in plan["operators"]
+    }
+
+
+def _described(state: Mapping[str, Any]) -> dict[str, Any]:
+    types = {name: parse_type(state[name] or "") for name in ("type", "key_type")}
+    told = {name: None if type is None else type.to_json() for name, type in types.items()}
+    return {"name": state["name"], "kind": state["kind"].upper(), "scope": state["scope"], **told}
+
+
+def _tag(step: Step) -> str:
+    return str(step.__struct_config__.tag)
+
+
+_INSTEAD = (
+    "Their state has the types that programs declare: convert-state writes values, and fields, as NEW declares them."
+)
+
+
+class Resolved:
+    """What becomes of operators that were saved, by their ids in the snapshot."""
+
+    def __init__(self, saved: Mapping[str, SavedOperator], new_plan: Mapping[str, Any]) -> None:
+        self._saved = saved
+        self._new = {}
+        for operator in new_plan.get("operators") or ():
+            self._new.update(dict.fromkeys(filter(None, (operator["user_hash"], operator["operator_id"])), operator))
+        self._ids: dict[str, NewId] = {}
+        self._added: dict[str, SavedOperator] = {}
+        self._dropped: set[str] = set()
+        self._states: dict[Place, Place | None] = {}
+        self._converted: dict[Place, tuple[TypeInformation, Bytes]] = {}
+
+    def do(self, step: Step) -> None:
+        """Note a step. Raises RequestError."""
+        match step:
+            case RenameOperator(operator=called, to=to):
+                self._ids[self._once(called)] = new_id(to)
+            case DropOperator(operator=called):
+                self._dropped.add(self._once(called))
+            case RenameState(operator=called, state=state, to=to):
+                place = self._unnamed(called, state)
+                self._states[place] = place[0], to
+            case MoveState(operator=called, state=state, to=to, name=name):
+                place = self._unnamed(called, state)
+                self._states[place] = self._owner(to, place), name or state
+            case DropState(operator=called, state=state):
+                self._states[self._unnamed(called, state)] = None
+            case ConvertState():
+                self._convert(step)
+
+    @property
+    def ids(self) -> dict[str, str]:
+        """The ids of the operators afterwards, but for those that go."""
+        return {id: self._id(id) for id in self._saved if id not in self._dropped}
+
+    @property
+    def states(self) -> dict[Place, Place | None]:
+        """Where states are afterwards that do not stay where they are; None for those that go."""
+        ids = self.ids
+        named = self._states.keys() | {place for place in self._places() if place[0] in self._dropped}
+        found = {place: self._becomes(place) for place in named}
+        return {place: then for place, then in found.items() if then != (ids.get(place[0]), place[1])}
+
+    @property
+    def converted(self) -> Iterator[tuple[str, dict[str, Any], Bytes, str]]:
+        """The states whose values are converted: the operator, the state, what converts a value, and what is told where one
+        does not fit."""
+        for id, state in self._each():
+            if (id, state["name"]) in self._converted:
+                operator, (_, convert) = self._saved[id], self._converted[id, state["name"]]
+                yield id, state, convert, _label(operator.uid or operator.name, state["name"])
+
+    def moved(self, plan: dict[str, Any]) -> dict[str, Any]:
+        """A plan of the operators, with the ids, the uids and the states that they have afterwards."""
+        return _moved_plan(plan, self)
+
+    def renamed(self) -> Mapping[str, NewId]:
+        """The operators that have other ids."""
+        return self._ids
+
+    def is_gone(self, id: str) -> bool:
+        """Whether an operator is dropped."""
+        return id in self._dropped
+
+    def after(self, id: str, state: str) -> tuple[Place | None, TypeInformation | None]:
+        """What becomes of a state, and the type that it has then; None for the one that it has."""
+        found = self._converted.get((id, state))
+        return self._becomes((id, state)), None if found is None else found[0]
+
+    def afterwards(self) -> dict[str, SavedOperator]:
+        """The operators as they are afterwards. Raises RequestError where two states would be one."""
+        kept = {id: operator for id, operator in self._saved.items() if id not in self._dropped}
+        found = {self._id(id): self._named(operator) for id, operator in kept.items()}
+        found |= {id: operator for id, operator in self._added.items() if id not in found}
+        states: dict[str, list[dict[str, Any]]] = {id: [] for id in found}
+        for id, state in self._each():
+            place, type = self.after(id, state["name"])
+            if place is not None:
+                told = {**state, "name": place[1]} | ({} if type is None else {"type": type.to_json()})
+                if any(other["name"] == told["name"] for other in states[place[0]]):
+                    raise RequestError(f"Two states would be {told['name']!r} of {found[place[0]].name!r}.")
+                states[place[0]].append(told)
+        return {
+            id: replace(
+                operator,
+                states=tuple(states[id]),
+                stateful=operator.stateful and (bool(states[id]) or self._keeps_more(operator)),
+            )
+            for id, operator in found.items()
+        }
+
+    def _keeps_more(self, operator: SavedOperator) -> bool:
+        """Whether something is there besides the states that it had: positions of a source, or states that nobody described."""
+        return not operator.states or not operator.keyed
+
+    def _named(self, operator: SavedOperator) -> SavedOperator:
+        new = self._ids.get(operator.id)
+        return operator if new is None else replace(operator, id=new.id, uid=new.uid)
+
+    def _id(self, id: str) -> str:
+        return self._ids.get(id, NewId(id)).id
+
+    def _becomes(self, place: Place) -> Place | None:
+        stays = None if place[0] in self._dropped else place
+        then = self._states.get(place, stays)
+        return None if then is None else (self._id(then[0]), then[1])
+
+    def _convert(self, step: ConvertState) -> None:
+        place, state = self._place(step.operator, step.state)
+        label = _label(step.operator, step.state)
+        if place in self._converted:
+            raise RequestError(f"{label}: the recipe has two steps for that.")
+        then = self._becomes(place)
+        if then is None:
+            raise RequestError(f"{label}: another step drops it.")
+        declared = self._declared(then)
+        new = None if declared is None or not declared.get("type") else parse_type(declared["type"])
+        if declared is None or new is None:
+            raise RequestError(f"{label}: NEW does not declare its type.")
+        if step.function is not None:
+            raise RequestError(f"{label}: on Spark no function converts values.")
+        if declared["kind"].upper() != state["kind"] or step.entry is not None:
+            raise RequestError(
+                f"{label}: it was {state['kind'].lower()} state and is {declared['kind']} state, which no step does on Spark."
+            )
+        keyed = state.get("scope", "keyed") == "keyed"
+        try:
+            convert = of_state(from_json(state["type"]), new, fields_of(step), state["kind"], keyed=keyed)
+        except Unconvertible as error:
+            raise RequestError(f"{label}: {error}.") from None
+        self._converted[place] = new, convert
+
+    def _declared(self, then: Place) -> Mapping[str, Any] | None:
+        states = self._new.get(then[0], {}).get("states") or ()
+        return next((state for state in states if state["name"] == then[1]), None)
+
+    def _owner(self, called: str, place: Place) -> str:
+        """The operator that a state moves to, by its id in the snapshot: one that is there, or a new one."""
+        source, state = self._saved[place[0]], self._state(*place)
+        found = self._find(called)
+        if not found:
+            new = new_id(called)
+            keyed = state.get("scope", "keyed") == "keyed"
+            made = replace(source, id=new.id, name=called, uid=new.uid, states=(), keyed=keyed, replayed=False)
+            self._added.setdefault(new.id, made)
+            return new.id
+        target = self._saved[self._one(called)]
+        keys = {json.dumps(one.get("key_type")) for one in (state, *target.states) if one.get("scope") == "keyed"}
+        if target.max_parallelism != source.max_parallelism or len(keys) > 1:
+            raise RequestError(
+                f"The state {place[1]!r} of {source.name!r} cannot move to {target.name!r}: it has other keys, or another "
+                "maximum parallelism."
+            )
+        return target.id
+
+    def _once(self, called: str) -> str:
+        id = self._one(called)
+        if id in self._ids or id in self._dropped:
+            raise RequestError(f"The recipe says twice what becomes of {self._saved[id].name!r}.")
+        return id
+
+    def _unnamed(self, called: str, state: str) -> Place:
+        place, _ = self._place(called, state)
+        if place in self._states:
+            raise RequestError(f"The recipe says twice what becomes of the state {state!r} of {called!r}.")
+        return place
+
+    def _place(self, called: str, state: str) -> tuple[Place, dict[str, Any]]:
+        id = self._one(called)
+        names = [one["name"] for one in self._saved[id].states]
+        if state not in names:
+            there = ", ".join(names) or "no state"
+            raise RequestError(f"{self._saved[id].name!r} has no state {state!r}. It has {there}.")
+        return (id, state), self._state(id, state)
+
+    def _state(self, id: str, name: str) -> dict[str, Any]:
+        return next(one for one in self._saved[id].states if one["name"] == name)
+
+    def _one(self, called: str) -> str:
+        found = self._find(called)
+        if len(found) == 1:
+            return found[0]
+        if found:
+            raise RequestError(
+                f"{len(found)} operators are called {called!r}: write the id of one: {', '.join(found)}."
+            )
+        every = [text for id, one in self._saved.items() for text in (one.uid, one.name, id) if text]
+        near = get_close_matches(called, every, n=3, cutoff=0.5) or every[:10]
+        raise RequestError(f"The snapshot has no operator {called!r}. It has: {', '.join(map(repr, near))}.")
+
+    def _find(self, called: str) -> list[str]:
+        """The operators that a text can mean: an id before a uid before a name."""
+        for known in (called.lower(), uid_hash(called)):
+            if known in self._saved:
+                return [known]
+        by_uid = [id for id, one in self._saved.items() if one.uid == called]
+        return by_uid or [id for id, one in self._saved.items() if one.name == called]
+
+    def _each(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        for id, operator in self._saved.items():
+            yield from ((id, state) for state in operator.states)
+
+    def _places(self) -> Iterator[Place]:
+        yield from ((id, state["name"]) for id, state in self._each())
+
+
+def _label(operator: str, state: str) -> str:
+    return f"The values of the state {state!r} of {operator!r} cannot be converted"
+
+
+def _moved_plan(plan: dict[str, Any], moved: Resolved) -> dict[str, Any]:
+    ids = moved.renamed()
+    found = json.loads(
+        _ID.sub(lambda match: f'"{ids[match[1]].id if match[1] in ids else match[1]}"', json.dumps(plan))
+    )
+    states: dict[str, list[dict[str, Any]]] = {}
+    for operator in plan["operators"]:
+        for state in operator["states"] or ():
+            place, type = moved.after(operator["operator_id"], state["name"])
+            if place is not None:
+                spelled = {} if type is None else {"type": str(type)}
+                states.setdefault(place[0], []).append({**state, "name": place[1]} | spelled)
+    for before, operator in zip(plan["operators"], found["operators"], strict=True):
+        new = ids.get(before["operator_id"])
+        if new is not None:
+            operator |= {"uid": new.uid, "user_hash": None}
+        gone = moved.is_gone(before["operator_id"])
+        if operator["states"] is not None:
+            operator["states"] = states.get(operator["operator_id"], [])
+        if gone:
+            operator |= {"states": [], "has_state": False, "states_unknown": None}
+    return dict(found)
