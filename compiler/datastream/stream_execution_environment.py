@@ -31,7 +31,7 @@ from compat.compiler.datastream.program import current_program
 from compat.compiler.datastream.slot_sharing_group import SlotSharingGroup
 from compat.compiler.datastream.state_backend import StateBackend
 from compat.compiler.datastream.time_characteristic import TimeCharacteristic
-from compat.compiler.errors import illegal_argument, illegal_state
+from compat.compiler.errors import ErrorCode, FlinkError, illegal_argument, illegal_state
 from compat.compiler.job import Job
 from compat.compiler.transformations.alignment import align
 from compat.compiler.transformations.merging import merge
@@ -51,6 +51,8 @@ PYTHON_REQUIREMENTS = "python.requirements"
 PYTHON_ARCHIVES = "python.archives"
 PYTHON_EXECUTABLE = "python.executable"
 JARS = "pipeline.jars"
+_PROTOCOLS = frozenset({"file", "ftp", "http", "https", "jar", "jmod", "jrt", "mailto"})
+"""The protocols of URLs that Java knows."""
 CLASSPATHS = "pipeline.classpaths"
 CACHED_FILES = "pipeline.cached-files"
 
@@ -260,14 +262,14 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
         self.configuration.set_string(PYTHON_EXECUTABLE, python_exec)
 
     def add_jars(self, *jars_path: str) -> None:
-        """Java archives of connectors. They are kept among the options; nothing here needs them."""
+        """Java archives of connectors, as URLs. They are kept among the options; nothing here needs them."""
         for jar in jars_path:
-            self._append(JARS, jar, ";")
+            self._append(JARS, _url(jar), ";")
 
     def add_classpaths(self, *classpaths: str) -> None:
-        """Class paths of the user's code. They are kept among the options; nothing here needs them."""
+        """Class paths of the user's code, as URLs. They are kept among the options; nothing here needs them."""
         for path in classpaths:
-            self._append(CLASSPATHS, path, ";")
+            self._append(CLASSPATHS, _url(path), ";")
 
     def get_default_local_parallelism(self) -> int:
         """The parallelism of a local run where nothing else says one."""
@@ -382,3 +384,17 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
 
 def _with_parameter(path: str, parameter: str | None) -> str:
     return path if parameter is None else f"{path}#{parameter}"
+
+
+def _url(text: str) -> str:
+    """A text that is a URL to Java. Raises FlinkError for another one, as ``java.net.URL`` does."""
+    protocol, colon, _ = text.partition(":")
+    if colon and protocol.lower() in _PROTOCOLS:
+        return text
+    told = f"unknown protocol: {protocol.lower()}" if colon else f"no protocol: {text}"
+    raise FlinkError(
+        "java.net.MalformedURLException",
+        f"{told}. It has to be a URL, such as file:///opt/a.jar.",
+        code=ErrorCode.ILLEGAL_ARGUMENT,
+        location=here(),
+    )

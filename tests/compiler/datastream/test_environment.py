@@ -19,7 +19,7 @@ from compat.compiler.datastream import (
 )
 from compat.compiler.datastream.common import Configuration, JobExecutionResult, JobStatus, RestartStrategies, Types
 from compat.compiler.datastream.program import Program, running
-from compat.compiler.errors import ProgramError
+from compat.compiler.errors import FlinkError, ProgramError
 
 Environment = StreamExecutionEnvironment
 
@@ -67,6 +67,24 @@ def test_a_setter_is_an_option(
 ) -> None:
     call(environment)
     assert environment.configuration.to_dict()[key] == text
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("/opt/a.jar", "no protocol: /opt/a.jar"),
+        ("a.jar", "no protocol: a.jar"),
+        ("s3://b/a.jar", "unknown protocol: s3"),
+        ("C:/a.jar", "unknown protocol: c"),
+    ],
+)
+def test_archives_are_urls(environment: Environment, text: str, told: str) -> None:
+    """PyFlink makes a `java.net.URL` of each."""
+    for call in (environment.add_jars, environment.add_classpaths):
+        with pytest.raises(FlinkError, match=told) as refused:
+            call(text)
+        assert refused.value.kind == "java.net.MalformedURLException"
+    environment.add_jars("FILE:///opt/a.jar", "file:a.jar", "jar:file:/a.jar!/")
 
 
 def test_options_come_from_outside_the_argument_and_setters(recorder: Any) -> None:
