@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
@@ -349,7 +349,7 @@ def _report(results: list[Outcomes], command: CheckCommand) -> None:
     outcomes = [outcome for result in results for outcome in result.outcomes]
     sources = {name: lines for result in results for name, lines in result.sources.items()}
     plans = [pair for result in results for pair in result.plans or ((None, None),) * len(result.outcomes)]
-    recipes = _recipes(outcomes) if _WITH_RECIPES.intersection(command.formats) else ()
+    recipes = _recipes(outcomes, command.formats)
     unwritten = []
     for output in command.outputs:
         terminal = output.path is None and sys.stdout.isatty()
@@ -373,14 +373,21 @@ def _report(results: list[Outcomes], command: CheckCommand) -> None:
         raise click.UsageError("\n".join(unwritten))
 
 
-_WITH_RECIPES = frozenset({"json", "html"})
-"""The formats that have room for a recipe."""
+_STORED = ("savepoint", "snapshot")
 
 
-def _recipes(outcomes: Sequence[Report | Undecided]) -> list[OfferedRecipe | None]:
+def _recipes(outcomes: Sequence[Report | Undecided], formats: Collection[str]) -> tuple[OfferedRecipe | None, ...]:
+    """The recipe for each outcome. A page has room for all, JSON has those for state that is there."""
+    wanted = [
+        isinstance(one, Report) and ("html" in formats or ("json" in formats and one.old.kind in _STORED))
+        for one in outcomes
+    ]
+    if not any(wanted):
+        return (None,) * len(outcomes)
     from compat.migration.proposing import offered
 
-    return [offered(one) if isinstance(one, Report) else None for one in outcomes]
+    pairs = zip(outcomes, wanted, strict=True)
+    return tuple(offered(one) if isinstance(one, Report) and asked else None for one, asked in pairs)
 
 
 def _write_baseline(results: list[Outcomes], path: Path, *, of_jobs: bool) -> int:

@@ -28,6 +28,7 @@ from msgspec.structs import replace
 
 from compat.cli import main
 from compat.compiler.datastream.program import Program, start
+from compat.compiler.datastream.served import serve
 from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.spark.driver import classes
 from compat.compiler.spark.driver.executor import SparkExecutor
@@ -96,8 +97,7 @@ def compat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     yield call
     sys.modules["__main__"], sys.path[:], sys.argv[:], sys.meta_path[:] = before
-    for name in [name for name in sys.modules if name.partition(".")[0] == "pyflink"]:
-        del sys.modules[name]
+    serve()  # our classes go by PyFlink's names from the first program on: what pickles them later looks for its modules
     start(Program())
 
 
