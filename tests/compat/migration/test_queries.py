@@ -71,13 +71,7 @@ def asking(flink) -> Iterator[Asking]:
         yield Asking(jvms, tuple(flink.classpath))
 
 
-QUICK = ("avg_moved", "over_moved", "join_rows_become_one", "join_of_sums_moved", "topn_of_sums", "distinct_moved")
-
-
-@pytest.mark.parametrize(
-    "name",
-    [one if one in QUICK else pytest.param(one, marks=pytest.mark.slow) for one in names() if one not in REFUSED],
-)
+@pytest.mark.parametrize("name", [one for one in names() if one not in REFUSED])
 def test_a_pair_is_migrated_by_what_its_check_proposes(name: str, asking: Asking, tmp_path: Path) -> None:
     (record,) = (one for one in RECORDS if one.name == name)
     report = asking.check(name)
