@@ -166,7 +166,9 @@ class _Proposing:
 
     def _in_places(self, heir: RowHeir, finding: Finding) -> Iterator[Proposal]:
         """A step where nothing begins; else a question, as what begins is of what comes from now on alone."""
-        called = self._called(heir.old)
+        called, because = self._called(heir.old), _said(finding)
+        if finding.old is not None and finding.old.id != heir.old.id:
+            because = f"{because} {heir.old.name} keeps that, too."
         named = {f"f{now}": f"f{place}" for now, place in enumerate(heir.places) if place not in (None, now)}
         constants: dict[str, Constant] = {f"f{now}": 0 if now in heir.zero else None for now in heir.begins}
         without = tuple(f"f{place}" for place in heir.gone)
@@ -177,14 +179,14 @@ class _Proposing:
         if begins:
             question = f"{' and '.join(told)}, the rest goes on. May it be so, or may all of its state go?"
             asked = Open(operator=called, state=heir.state, question=question)
-            yield Proposal(asked, _said(finding), (step, DropOperator(operator=called)))
+            yield Proposal(asked, because, (step, DropOperator(operator=called)))
         elif named or gone or _type_of(heir.old, heir.state) != _type_of(heir.new, heir.state):
-            yield Proposal(step, _said(finding))
+            yield Proposal(step, because)
         for name, now in heir.renamed.items():
             if now is None:
-                yield Proposal(DropState(operator=called, state=name), _said(finding))
+                yield Proposal(DropState(operator=called, state=name), because)
             elif now != name:
-                yield Proposal(RenameState(operator=called, state=name, to=now), _said(finding))
+                yield Proposal(RenameState(operator=called, state=name, to=now), because)
 
     def _renamed(self, old: Operator, successor: Operator) -> Proposal:
         step = RenameOperator(operator=self._called(old), to=successor.uid or successor.id)
