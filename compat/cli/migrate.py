@@ -197,12 +197,11 @@ def _states(done: Migrated) -> Iterator[str]:
     for id, change in transfer.keys.items():
         if change.conversion is not None:
             yield f"{labels[id]}: keys converted"
-        for key, number in done.tally.merged.items():
-            if key.operator == id:
-                yield f"{labels[id]}: {key.name} merged, {_counted(number)} into others"
         if change.dropped is not None:
             gone = sum(number for key, number in done.tally.dropped.items() if key.operator == id)
             yield f"{labels[id]}: keys dropped, with {_counted(gone)}"
+    for key, number in done.tally.merged.items():
+        yield f"{labels[key.operator]}: {key.name} merged, {_counted(number)} into others"
     for name, now in transfer.types.classes.items():
         yield f"class {name} -> {now}"
     for field, now in transfer.types.fields.items():

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from compat.state.flink.binary import ByteReader
+from compat.state.flink.writing import write_sevens
 
 Read = Callable[[ByteReader], Any]
 Write = Callable[[Any], bytes]
@@ -214,19 +215,9 @@ def _fixed(size: int) -> Codec:
     return Codec(lambda reader: reader.raw(size, "fixed bytes"), write, ("fixed", size))
 
 
-def _block(count: int) -> bytes:
-    """A count in groups of seven bits, the lowest first."""
-    written = bytearray()
-    while count >= 0x80:
-        written.append(count & 0x7F | 0x80)
-        count >>= 7
-    written.append(count)
-    return bytes(written)
-
-
 def _blocks(items: list[bytes]) -> bytes:
     """All items as one block, and the empty one that ends them."""
-    return (_block(len(items)) + b"".join(items) if items else b"") + b"\0"
+    return (write_sevens(len(items)) + b"".join(items) if items else b"") + b"\0"
 
 
 def _array(item: Codec) -> Codec:

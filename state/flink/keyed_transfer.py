@@ -219,32 +219,35 @@ def _renumbered(
             name = source.names[state]
             if name in names:
                 key = StateKey(source.operator, name, keyed=True)
-                for entry in _written(source, name, members, tally):
-                    tally.written[key] += 1
-                    yield Entry(numbers[names[name]], entry.key, entry.value)
+                for batch in _written(source, key, members, tally):
+                    tally.written[key] += len(batch)
+                    yield from (Entry(numbers[names[name]], entry.key, entry.value) for entry in batch)
 
 
-def _written(source: KeyedSource, name: str, members: Iterator[Entry], tally: Tally) -> Iterator[Entry]:
-    """The entries of a state in a key group, as they are written.
+def _written(source: KeyedSource, key: StateKey, members: Iterator[Entry], tally: Tally) -> Iterator[list[Entry]]:
+    """The entries of a state in a key group, some at a time, as they are written.
 
     Keys of maps that change and can become one are held until the key group ends.
     """
-    rewrite = source.convert.get(name)
+    rewrite = source.convert.get(key.name)
     if rewrite is None:
-        yield from members
+        yield from batches(members)
         return
     held: dict[bytes, Entry] = {}
     for batch in batches(members, rewrite.together):
         found = rewrite.anew(batch)
         if len(found) < len(batch) and rewrite.together is None:
-            tally.dropped[StateKey(source.operator, name, keyed=True)] += len(batch) - len(found)
+            tally.dropped[key] += len(batch) - len(found)
         if not rewrite.of_keys:
-            yield from found
+            yield found
             continue
         for entry in found:
             before = held.get(entry.key)
-            held[entry.key] = entry if before is None else _merged(source, name, before, entry, rewrite)
-    yield from held.values()
+            if before is not None:
+                entry = _merged(source, key.name, before, entry, rewrite)
+                tally.merged[key] += 1
+            held[entry.key] = entry
+    yield list(held.values())
 
 
 def _merged(source: KeyedSource, name: str, one: Entry, two: Entry, rewrite: Rewrite) -> Entry:

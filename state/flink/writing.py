@@ -49,7 +49,7 @@ def write_text(text: str) -> bytes:
     """A text as `StringValue.writeString` writes it: its length and one, and its UTF-16 units, in groups of seven bits."""
     data = text.encode("utf-16-be", "surrogatepass")
     units = struct.unpack(f">{len(data) // 2}H", data)
-    return b"".join(_sevens(number) for number in (len(units) + 1, *units))
+    return b"".join(write_sevens(number) for number in (len(units) + 1, *units))
 
 
 def write_mask(fields: Sequence[bytes | None], *, kind: bool) -> bytes:
@@ -62,7 +62,8 @@ def write_mask(fields: Sequence[bytes | None], *, kind: bool) -> bytes:
     return (mask << (8 * size - bits)).to_bytes(size, "big")
 
 
-def _sevens(number: int) -> bytes:
+def write_sevens(number: int) -> bytes:
+    """A number in groups of seven bits, the lowest first: what `ByteReader.sevens` reads."""
     written = bytearray()
     while number >= 0x80:
         written.append(number & 0x7F | 0x80)

@@ -92,6 +92,15 @@ def test_sums_behind_which_their_rows_are_kept_do_not_move_alone(asking: Asking,
     assert asking.migrate("join_of_sums_moved", tmp_path / "both", sums, rows).kept
 
 
+def test_rows_that_become_one_are_told(asking: Asking, tmp_path: Path) -> None:
+    done = asking.migrate(
+        "join_rows_become_one", tmp_path / "out", *first_answers(asking.check("join_rows_become_one"))
+    )
+    ((state, merged),) = done.tally.merged.items()
+    assert (state.name, done.kept) == ("left-records", True)
+    assert merged + done.tally.written[state] > merged > done.tally.written[state]
+
+
 def test_a_view_moves_with_its_aggregate(asking: Asking, tmp_path: Path) -> None:
     sums, view = first_answers(asking.check("over_moved"))
     assert isinstance(view, RenameState)
