@@ -136,6 +136,10 @@ class FieldHeir(Struct, frozen=True):
     field: str
 
 
+class ValueHeir(Struct, frozen=True):
+    """The same state of NEW, which OLD's own values fit as soon as NEW's serializers have written them."""
+
+
 class KeyHeir(Struct, frozen=True):
     """The key of NEW under which the state of an operator is looked for, where it is not that of OLD any more."""
 
@@ -166,7 +170,7 @@ class TopicHeir(Struct, frozen=True):
     topics: tuple[str, ...]
 
 
-Heir = StateHeir | FieldHeir | KeyHeir | RowHeir | TopicHeir
+Heir = StateHeir | ValueHeir | FieldHeir | KeyHeir | RowHeir | TopicHeir
 
 
 class Finding(Struct, frozen=True, kw_only=True):

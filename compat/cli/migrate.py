@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from compat.cli.options import arguments_for, color_option, colored, load_options, loading, paths, project_settings
+from compat.cli.options import (
+    arguments_for,
+    color_option,
+    colored,
+    flink_of_old,
+    load_options,
+    loading,
+    paths,
+    project_settings,
+    where_flink_of_old_is,
+)
 from compat.cli.rehearsal import limit_of
 from compat.cli.rewritten import REFUSED, refusals, rewriting_options, say, say_files
 
@@ -48,13 +58,15 @@ if TYPE_CHECKING:
 )
 @color_option
 @loading
+@where_flink_of_old_is
 def migrate(savepoint: str, new: str, out: str, **options: Any) -> None:
     """Write OUT: Flink's SAVEPOINT, with its state where NEW looks for it.
 
     States are renamed, moved to other operators, or dropped by name; classes, fields and constants get the names that they have
     now, and values are written as NEW writes them. OUT is read back, counted and checked against NEW before it is there; jars
     and SQL restore it here. SAVEPOINT is never changed, and its files stay in use by OUT without --copy. Functions that the
-    recipe names run in processes of their own, and alone open what Python pickled.
+    recipe names run in processes of their own, and alone open what Python pickled. Of a SAVEPOINT on other storage (s3://…) all
+    files go along; OUT can be there, too.
 
     Exit codes: 0 written, 1 NEW would not restore all of it, 2 refused or undecided; nothing is written then.
 
@@ -76,24 +88,20 @@ def _migration(savepoint: str, new: str, out: str, options: dict[str, Any]) -> M
     from compat.migration.migrating import Migration
     from compat.migration.recipe import read_recipe
     from compat.savepoint.load import read_names
-    from compat.savepoint.operators import RequestError
-    from compat.state.flink import read_draft, read_metadata, require_free
-    from compat.state.flink.remote import is_remote
+    from compat.state.flink import read_draft
+    from compat.state.flink.remote import is_remote, read_savepoint, require_nothing
 
-    if is_remote(out):
-        raise RequestError(
-            f"{out}: OUT is written on this machine; name a folder here, and copy it to where Flink reads it."
-        )
-    require_free(out)
+    require_nothing(out)
     recipe = read_recipe(options["recipe"])
     load = load_options(options, new)
     return Migration(
-        draft=read_draft(read_metadata(savepoint)),
+        draft=read_draft(read_savepoint(savepoint)),
         recipe=recipe,
         names=read_names(options["names"], load, options["job"]),
         check=_check(out, new, options),
         old=_program(options["names"]),
-        copy=options["copy"],
+        old_flink=flink_of_old(options),
+        copy=options["copy"] or is_remote(savepoint),
         keep=not options["dry_run"],
         allow_unknown=options["allow_unknown"],
     )

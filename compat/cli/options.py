@@ -65,6 +65,24 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: float | 
     return value
 
 
+def where_flink_of_old_is(function: F) -> F:
+    """The options for the Flink of OLD, where it is another one than that of NEW."""
+    for option in (
+        click.option("--old-flink-version", metavar="VERSION", help="--flink-version for OLD."),
+        click.option("--old-flink-home", metavar="DIR", help="--flink-home for OLD."),
+        click.option("--old-classpath", metavar="PATH", multiple=True, help="--classpath for OLD."),
+    ):
+        function = option(function)
+    return function
+
+
+def flink_of_old(options: Mapping[str, Any]) -> FlinkJars:
+    """Where the Flink of OLD is, by the options of :func:`where_flink_of_old_is`."""
+    return FlinkJars(
+        classpath=tuple(options["old_classpath"]), home=options["old_flink_home"], version=options["old_flink_version"]
+    )
+
+
 def jars_of_old(function: F) -> F:
     """The options for an OLD that another Flink builds than NEW."""
     for option in (
@@ -74,9 +92,7 @@ def jars_of_old(function: F) -> F:
         click.option("--old-pyflink", metavar="PYTHON", help="--pyflink for OLD."),
         click.option("--old-main-class", metavar="CLASS", help="--main-class for OLD."),
         click.option("--old-runtime-properties", metavar="FILE", help="--runtime-properties for OLD."),
-        click.option("--old-flink-version", metavar="VERSION", help="--flink-version for OLD."),
-        click.option("--old-flink-home", metavar="DIR", help="--flink-home for OLD."),
-        click.option("--old-classpath", metavar="PATH", multiple=True, help="--classpath for OLD."),
+        where_flink_of_old_is,
         click.option("--old-connector", metavar="NAME", multiple=True, help="--connector for OLD."),
         click.option("--old-env", metavar="NAME=VALUE", multiple=True, help="--env for OLD, over those of NEW."),
         click.option("--old-pyfiles", metavar="PATHS", multiple=True, help="--pyfiles for OLD."),

@@ -12,10 +12,11 @@ from msgspec.structs import replace
 from compat.check.findings import Account, Fate, Report, Verdict
 from compat.check.undecided import Undecided
 from compat.comparison import Comparison, Outcomes, compare
-from compat.loader.inputs import Input, InputKind
+from compat.loader.inputs import FlinkJars, Input, InputKind
 from compat.loader.jvm.warm import WarmJvms
 from compat.migration.functions import Functions
-from compat.migration.new_job import new_job
+from compat.migration.new_job import Writer, new_job
+from compat.migration.other_kryo import told_apart
 from compat.migration.recipe import Recipe
 from compat.migration.resolving import Resolved, resolve
 from compat.migration.telling import rewritten, told_after
@@ -24,7 +25,8 @@ from compat.savepoint.names import Names
 from compat.savepoint.operators import RequestError
 from compat.state.flink import Draft, Savepoint, read_metadata, self_contained, with_references
 from compat.state.flink.header_parts import Field, StateKey
-from compat.state.flink.remapping import Remapped, Unfinished, unfinished
+from compat.state.flink.remapping import Remapped
+from compat.state.flink.remote import unfinished_at
 from compat.state.flink.tally import Tally
 from compat.state.flink.transfer import Transfer, Transferred, count_entries, write_states
 
@@ -32,9 +34,9 @@ from compat.state.flink.transfer import Transfer, Transferred, count_entries, wr
 class Migration(Struct, frozen=True, kw_only=True):
     """What is asked for: the savepoint, the recipe, the names of its operators, and the check that the result has to pass.
 
-    ``old`` is the program that wrote it, whose classes read what only they can. ``check`` is of OUT and NEW; it is told the
-    names as they are afterwards. With ``copy`` all state files go along; ``keep`` is false for a dry run. An answer that is
-    unknown passes where ``check`` lets open questions pass: ``allow_unknown``.
+    ``old`` is the program that wrote it, whose classes read what only they can, and ``old_flink`` where its Flink is. ``check``
+    is of OUT and NEW; it is told the names as they are afterwards. With ``copy`` all state files go along; ``keep`` is false
+    for a dry run. An answer that is unknown passes where ``check`` lets open questions pass: ``allow_unknown``.
     """
 
     draft: Draft
@@ -42,6 +44,7 @@ class Migration(Struct, frozen=True, kw_only=True):
     names: Names
     check: Comparison
     old: str | None = None
+    old_flink: FlinkJars = FlinkJars()
     copy: bool = False
     keep: bool = True
     allow_unknown: bool = False
@@ -79,20 +82,22 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
     savepoint, recipe = migration.draft.savepoint, migration.recipe
     with ExitStack() as stack:
         jvms = jvms or stack.enter_context(WarmJvms())
-        new = new_job(migration.check, recipe, migration.old, jvms, stack) if recipe.converts else None
+        wrote = Writer(migration.old, migration.old_flink, savepoint.format_version)
+        new = new_job(migration.check, recipe, wrote, jvms, stack) if recipe.converts else None
         functions = Functions(migration.check.load, stack)
         resolved = resolve(recipe, savepoint, migration.names, functions, new)
-        making = stack.enter_context(unfinished(migration.check.old))
-        written = write_states(savepoint, resolved.transfer, making.folder)
+        making = stack.enter_context(unfinished_at(migration.check.old))
+        draft = migration.draft if new is None else told_apart(migration.draft, resolved.transfer, new.program.flink)
+        written = write_states(draft.savepoint, resolved.transfer, making.folder)
         _require_all_met(resolved.transfer, written)
         changes = written.changes
-        made = self_contained(migration.draft, changes) if migration.copy else with_references(migration.draft, changes)
+        made = self_contained(draft, changes) if migration.copy else with_references(draft, changes)
         making.take(made)
         savepoint_made = read_metadata(making.metadata)
         _require_counted(resolved.transfer, written, savepoint_made)
         names = told_after(migration.names, resolved.transfer, None if new is None else new.program)
         check = replace(migration.check, rewritten=rewritten(resolved.transfer), moving=None)
-        outcomes = compare(_of(check, making, names), jvms=jvms)
+        outcomes = compare(_of(check, making.metadata, names), jvms=jvms)
         still = tuple(account for one in outcomes.outcomes for account in _open(one, migration.allow_unknown))
         passed = not still and all(_passes(one, migration.allow_unknown) for one in outcomes.outcomes)
         if passed and migration.keep:
@@ -101,9 +106,9 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
         return Migrated(resolved, written.tally, made, savepoint_made.digest, outcomes, still, passed, kept)
 
 
-def _of(check: Comparison, making: Unfinished, names: Names) -> Comparison:
-    """The check of what is not there yet under the name that it will have."""
-    known = Input(check.old, making.metadata, InputKind.SAVEPOINT)
+def _of(check: Comparison, metadata: str, names: Names) -> Comparison:
+    """The check of what is not there yet under the name that it will have: of its metadata."""
+    known = Input(check.old, metadata, InputKind.SAVEPOINT)
     return replace(check, known={check.old: known}, read={check.old: read_old(known, names)})
 
 

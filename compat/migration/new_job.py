@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.comparison import Comparison
+from compat.compiler.versions import pyflink_version
 from compat.loader.failure import Side
-from compat.loader.inputs import Input, InputKind, following, load, opened
+from compat.loader.inputs import FlinkJars, Input, InputKind, following, load, opened
 from compat.loader.jvm.warm import WarmJvms
 from compat.migration.recipe import Recipe, RenameClass
 from compat.plan.facts import Program, facts_of
@@ -19,15 +22,49 @@ from compat.savepoint.load import one_job
 from compat.savepoint.operators import RequestError
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.forms import Unconvertible
+from compat.state.flink.metadata import of_other_kryo
 from compat.state.flink.snapshots import read_versioned
 from compat.state.flink.transcoding import Classes, Fields
 from compat.state.model.job import Plan, Refused
 
 if TYPE_CHECKING:
+    from compat.loader.jvm.distribution import FlinkDistribution
     from compat.loader.jvm.loading import FlinkLoading
     from compat.loader.jvm.messages import Convert, Converted
 
 _NAME_OLD = "name the jar that wrote it (--names OLD.jar)"
+_LAST_WITH_KRYO_2 = pyflink_version("1.20")
+_NAME_FLINK = f"--old-flink-version {_LAST_WITH_KRYO_2}"
+
+
+class Writer(Struct, frozen=True):
+    """What wrote a savepoint: the program, where it is at hand, the Flink that it ran on, and the format of the metadata."""
+
+    program: str | None
+    flink: FlinkJars
+    format: int
+
+    def flink_beside(self, new: FlinkDistribution) -> tuple[str, ...]:
+        """The jars of OLD's Flink, which has another Kryo than NEW's; none where it has the same. Raises Unconvertible.
+
+        Every Flink 1 has the same Kryo: where NEW's is fetched, one of them is, too.
+        """
+        from compat.loader.jvm.distribution import find_flink, parsed
+        from compat.loader.jvm.errors import JvmError
+        from compat.loader.jvm.loading import places_of
+
+        if not of_other_kryo(self.format, parsed(new.version)):
+            return ()
+        jars = self.flink
+        if new.fetched and not (jars.home or jars.version):
+            jars = replace(jars, version=_LAST_WITH_KRYO_2)
+        try:
+            found = find_flink(replace(places_of(jars), fetch_harness=False))
+        except JvmError as error:
+            raise Unconvertible(f"Kryo of Flink 1 wrote it, name that Flink ({_NAME_FLINK}): {error}") from None
+        if of_other_kryo(self.format, parsed(found.version)):
+            raise Unconvertible(f"Kryo of Flink 1 wrote it, and {found.version} is another one: {_NAME_FLINK}")
+        return found.classpath
 
 
 class NewJob(Struct, frozen=True):
@@ -37,8 +74,8 @@ class NewJob(Struct, frozen=True):
     classes: Classes | None = None
 
 
-def new_job(check: Comparison, recipe: Recipe, old: str | None, jvms: WarmJvms, stack: ExitStack) -> NewJob:
-    """The job of NEW. ``old`` is the program that wrote the savepoint. What it needs is open until ``stack`` is closed.
+def new_job(check: Comparison, recipe: Recipe, wrote: Writer, jvms: WarmJvms, stack: ExitStack) -> NewJob:
+    """The job of NEW, for a savepoint that ``wrote`` did. What it needs is open until ``stack`` is closed.
 
     Raises InputError, and RequestError for a job that Flink refuses.
     """
@@ -49,9 +86,9 @@ def new_job(check: Comparison, recipe: Recipe, old: str | None, jvms: WarmJvms, 
 
     loading = begin(given, following(given, check.load), jvms, Side.NEW)
     program, number = _facts(loading.finish(Side.NEW).plans, given, check)
-    jars = () if old is None else _jar(stack.enter_context(opened(old, (), Side.OLD)))
+    jars = () if wrote.program is None else _jar(stack.enter_context(opened(wrote.program, (), Side.OLD)))
     renamed = {step.name: step.to for step in recipe.steps if isinstance(step, RenameClass)}
-    return NewJob(program, FlinkClasses(loading, number, jars, renamed))
+    return NewJob(program, FlinkClasses(loading, number, wrote, jars, renamed))
 
 
 def _facts(plans: tuple[Plan | Refused, ...], given: Input, check: Comparison) -> tuple[Program, int]:
@@ -69,21 +106,25 @@ def _jar(given: Input) -> tuple[str, ...]:
 class FlinkClasses:
     """The classes of OLD and NEW in a JVM. ``jars`` are OLD's: without them NEW's read what OLD wrote, as far as Flink does."""
 
-    def __init__(self, loading: FlinkLoading, job: int, jars: tuple[str, ...], renamed: Mapping[str, str]) -> None:
-        self._loading, self._job = loading, job
+    def __init__(
+        self, loading: FlinkLoading, job: int, wrote: Writer, jars: tuple[str, ...], renamed: Mapping[str, str]
+    ) -> None:
+        self._loading, self._job, self._wrote = loading, job, wrote
         self._jars, self._renamed = jars, dict(renamed)
 
     def convert(self, old: bytes, new: bytes, kind: str, fields: Fields, values: Sequence[bytes]) -> list[bytes]:
         """Values of a state of some kind, read by one serializer and written by another one. Raises Unconvertible."""
         from compat.loader.jvm.messages import Convert
 
-        if not self._jars and has_kryo(read_versioned(ByteReader(old, "OLD's serializer"), 0)):
+        of_kryo = has_kryo(read_versioned(ByteReader(old, "OLD's serializer"), 0))
+        if not self._jars and of_kryo:
             raise Unconvertible(f"only OLD's own class reads what Kryo wrote: {_NAME_OLD}")
         if not self._jars and fields != Fields():
             raise Unconvertible(f"only OLD's own class has its fields: {_NAME_OLD}")
         asked = Convert(
             job=self._job,
             classpath=self._jars,
+            flink=self._beside if of_kryo else (),
             old=old,
             new=new,
             kind=kind,
@@ -94,6 +135,10 @@ class FlinkClasses:
             values=tuple(values),
         )
         return list(self._asked(asked).values)
+
+    @cached_property
+    def _beside(self) -> tuple[str, ...]:
+        return self._wrote.flink_beside(self._loading.flink)
 
     def hashes(self, serializer: bytes, keys: Sequence[bytes]) -> list[int]:
         """The hash codes of NEW's keys. Raises Unconvertible."""

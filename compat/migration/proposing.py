@@ -20,6 +20,7 @@ from compat.check.findings import (
     RowHeir,
     StateHeir,
     TopicHeir,
+    ValueHeir,
 )
 from compat.check.states import key_type_of
 from compat.escaping import visible
@@ -70,6 +71,7 @@ class _Proposing:
         self._names = Counter(operator.name for operator in report.old.operators)
         self._heirs: dict[tuple[str, str | None], tuple[Finding, StateHeir]] = {}
         self._of_fields: set[tuple[str, str | None]] = set()
+        self._rewritten: set[tuple[str, str | None]] = set()
         self._apart: set[tuple[str, str | None]] = set()
         self._of: dict[str, list[Finding]] = {}
         for finding in report.findings:
@@ -80,6 +82,8 @@ class _Proposing:
                     self._heirs[finding.old.id, finding.state] = finding, heir
                 elif finding.old is not None and isinstance(heir, FieldHeir):
                     self._of_fields.add((finding.old.id, finding.state))
+                elif finding.old is not None and isinstance(heir, ValueHeir):
+                    self._rewritten.add((finding.old.id, finding.state))
 
     def run(self) -> Iterator[Proposal]:
         moved: set[str] = set()
@@ -222,6 +226,8 @@ class _Proposing:
             instead = (RenameState(operator=called, state=name, to=heir.state), drop)
             return Proposal(Open(operator=called, state=name, question=question), _said(finding), instead)
         told = f"{account.gap or account.fate.value}." if reason is None else _said(reason)
+        if (account.old.id, name) in self._rewritten:
+            return Proposal(ConvertState(operator=called, state=name), told)
         now = _becomes(account)
         if account.state is not None and now is not None:
             asked = Open(operator=called, state=name, question="Can its values be converted, or may it go?")

@@ -32,6 +32,14 @@ def format_written_by(flink: tuple[int, int]) -> int:
     return next(format for format, since in FIRST_TO_WRITE.items() if flink >= since)
 
 
+def of_other_kryo(format: int, flink: tuple[int, int]) -> bool:
+    """Whether Kryo wrote into a savepoint of this format what that of a version of Flink does not read.
+
+    Flink 1 has Kryo 2, and Flink 2 has Kryo 5, which has other bytes.
+    """
+    return FIRST_TO_WRITE[format] < (2, 0) <= flink
+
+
 MAX_METADATA_BYTES = 1 << 30
 """Flink builds the file in one go in the memory of its coordinator; a gigabyte of it is not a savepoint."""
 

@@ -38,7 +38,8 @@ class StateChange(Struct, frozen=True, kw_only=True):
     ``reasons`` are sentences: the field, constant or class that differs. ``other_kind`` tells of a state of another kind,
     such as a map in place of a value, ``untold`` of one that the serializers' own records do not explain. ``lost`` are fields
     of POJOs that NEW's classes do not have where OLD's had them, by class and name. ``snapshots`` are what the serializers of
-    both versions say of themselves, of values and of a broadcast map's keys, where they differ.
+    both versions say of themselves, of values and of a broadcast map's keys, where they differ. ``other_kryo`` tells of one
+    whose types are as they were, and which Kryo of Flink 1 wrote.
     """
 
     name: str
@@ -47,6 +48,7 @@ class StateChange(Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...]
     other_kind: bool = False
     untold: bool = False
+    other_kryo: bool = False
     lost: tuple[tuple[str, str], ...] = ()
     snapshots: tuple[tuple[SerializerSnapshot, SerializerSnapshot], ...] = ()
 
@@ -188,7 +190,11 @@ def _changes(states: Iterable[StateRestore]) -> Iterator[StateChange]:
                 fails=other_kind or any(part.resolved != "after-migration" or _is_fixed(part) for part in changed),
                 reasons=tuple(reasons),
                 other_kind=other_kind,
-                untold=any(not part.why and not differences(part.old, part.new) for part in changed),
+                untold=any(
+                    not part.why and part.resolved != "other-kryo" and not differences(part.old, part.new)
+                    for part in changed
+                ),
+                other_kryo=not other_kind and all(part.resolved == "other-kryo" for part in changed),
                 lost=tuple(field for part in changed for field in part.lost),
                 snapshots=tuple(
                     read

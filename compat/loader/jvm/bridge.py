@@ -49,6 +49,16 @@ def is_a(value: Java, *names: str) -> bool:
     return False
 
 
+def extends(value: Java, *names: str) -> bool:
+    """True for an object of one of these classes of Flink, or of one that extends it, whatever class loader has it."""
+    cls, wanted = value.getClass(), {FLINK + name for name in names}
+    while cls is not None:
+        if str(cls.getName()) in wanted:
+            return True
+        cls = cls.getSuperclass()
+    return False
+
+
 def member(target: Java, name: str) -> Java:
     """The value of a field, whoever may see it. Raises AttributeError where there is none."""
     for field in fields_of(target):

@@ -14,6 +14,7 @@ import jpype
 import msgspec
 
 from compat.loader.jvm.bridge import (
+    FLINK,
     Java,
     array_of,
     byte_array,
@@ -28,7 +29,7 @@ from compat.loader.jvm.bridge import (
     set_member,
 )
 from compat.loader.jvm.messages import Convert, Converted
-from compat.loader.jvm.restore import Built, nested_snapshots
+from compat.loader.jvm.restore import Built, snapshots_of_kryo
 from compat.loader.jvm.singletons import (
     SCALA_ENUM,
     SCALA_ENUMERATION,
@@ -38,7 +39,6 @@ from compat.loader.jvm.singletons import (
     one_only,
 )
 
-_KRYO = "api.java.typeutils.runtime.kryo.KryoSerializerSnapshot"
 _AVRO = "org.apache.avro.generic.GenericData$Array"
 _TTL = "runtime.state.ttl.TtlValue"
 _TUPLE = "api.java.tuple.Tuple"
@@ -84,6 +84,8 @@ class Converters:
             return Converted(values=tuple(converter.convert(command.values)))
         except Unfit as error:
             return Converted(failure=str(error))
+        except RecursionError:
+            return Converted(failure="a value holds objects within objects, too many levels of them to be copied here")
         except jpype.JException as error:
             return Converted(failure=described(error))
 
@@ -94,13 +96,13 @@ class _Converter:
     def __init__(self, command: Convert, loader: Java) -> None:
         self._kind = command.kind
         self._loader = loader
-        self._loader_of_old = _loader_of(command.classpath, loader)
+        self._loader_of_old = _loader_of(command, loader)
         with _found_by(loader):
             self._new = self._part(_serializer(command.new, loader))
         with _found_by(self._loader_of_old):
             self._old = self._part(_serializer(command.old, self._loader_of_old)) if command.old else self._new
         self._copy = _Copying(command, loader, None if self._loader_of_old is loader else self._loader_of_old)
-        self._in = flink("core.memory.DataInputDeserializer")()
+        self._in = _class("core.memory.DataInputDeserializer", self._loader_of_old)()
         self._out = flink("core.memory.DataOutputSerializer")(256)
 
     def _part(self, serializer: Java) -> Java:
@@ -163,38 +165,36 @@ def _found_by(loader: Java) -> Iterator[None]:
 
 def _serializer(written: bytes, loader: Java) -> Java:
     """The serializer that a snapshot restores. Kryo's registers a class of Avro's, and a stand-in where there is none."""
-    view = flink("core.memory.DataInputDeserializer")(byte_array(written))
-    snapshot = flink("api.common.typeutils.TypeSerializerSnapshot").readVersionedSnapshot(view, loader)
-    for kryo in _of_kryo(snapshot):
+    view = _class("core.memory.DataInputDeserializer", loader)(byte_array(written))
+    snapshot = _class("api.common.typeutils.TypeSerializerSnapshot", loader).readVersionedSnapshot(view, loader)
+    for kryo in snapshots_of_kryo(snapshot):
         missing = member(member(member(kryo, "snapshotData"), "kryoRegistrations"), "underlyingMap").get(_AVRO)
         if missing is not None and member(missing, "value") is None:
             set_member(missing, "key", java("java.lang.Class").forName("java.lang.Void"))
-            set_member(missing, "value", _stand_in())
+            set_member(missing, "value", _stand_in(loader))
     return snapshot.restoreSerializer()
 
 
-def _of_kryo(snapshot: Java) -> Iterator[Java]:
-    """The snapshots of Kryo's serializers in a snapshot."""
-    if is_a(snapshot, _KRYO):
-        yield snapshot
-    for inner in nested_snapshots(snapshot):
-        yield from _of_kryo(inner)
+def _class(name: str, loader: Java) -> Java:
+    """A class of the Flink that a class loader has."""
+    return jpype.JClass(FLINK + name, loader=loader)
 
 
-def _stand_in() -> Java:
+def _stand_in(loader: Java) -> Java:
     """What Flink registers for Avro's arrays where Avro is not there."""
-    generic = flink("api.java.typeutils.GenericTypeInfo")(java("java.lang.Object").class_)
-    config = flink("api.common.ExecutionConfig")()
+    generic = _class("api.java.typeutils.GenericTypeInfo", loader)(java("java.lang.Object").class_)
+    config = _class("api.common.ExecutionConfig", loader)()
     made = generic.createSerializer(getattr(config, "getSerializerConfig", lambda: config)())
     return member(made, "kryoRegistrations").get(_AVRO)
 
 
-def _loader_of(classpath: tuple[str, ...], new: Java) -> Java:
-    """The class loader of OLD's jars; that of NEW where there are none."""
-    if not classpath:
+def _loader_of(command: Convert, new: Java) -> Java:
+    """The class loader of OLD's jars; that of NEW where there are none. A Flink of OLD's own is apart from that of NEW."""
+    if not command.classpath:
         return new
-    urls = [java("java.io.File")(path).toURI().toURL() for path in classpath]
-    parent = flink("api.common.JobID").class_.getClassLoader()
+    urls = [java("java.io.File")(path).toURI().toURL() for path in (*command.classpath, *command.flink)]
+    system = java("java.lang.ClassLoader").getSystemClassLoader()
+    parent = system.getParent() if command.flink else flink("api.common.JobID").class_.getClassLoader()
     return java("java.net.URLClassLoader")(array_of(java("java.net.URL"))(urls), parent)
 
 
@@ -224,6 +224,8 @@ class _Copying:
         """What copies the objects of a class."""
         if bool(cls.isArray()):
             return _same if bool(cls.getComponentType().isPrimitive()) else self._array
+        if str(cls.getName()).startswith(f"{SCALA_ENUMERATION}$"):
+            return self._of_enumeration  # wherever Scala's library is: in a jar of OLD's, too
         if self._is_olds(cls):
             in_scala = any(str(one.getName()) == SCALA_ENUM for one in interfaces_of(cls))
             return self._of_scala_enum if in_scala and not value.productArity() else self._of_class(cls)
@@ -236,8 +238,6 @@ class _Copying:
             return self._collection
         if isinstance(value, java("java.util.Map")):
             return self._map
-        if str(cls.getName()).startswith(f"{SCALA_ENUMERATION}$"):
-            return self._of_enumeration
         return _same if str(cls.getName()).startswith(_LEAVES) else self._of_library
 
     def _is_olds(self, cls: Java) -> bool:
@@ -255,12 +255,18 @@ class _Copying:
             raise Unfit(f"NEW has no class {name}: rename it with rename-class, or drop the state") from None
 
     def _of_enumeration(self, value: Java) -> Java:
-        """A value of an ``Enumeration`` of Scala, by its name: its number may be another one's now."""
-        of = next((field.get(value) for name, field in _fields_of(value.getClass()) if name in _OF_ENUMERATION), None)
-        if of is None:
+        """A value of an ``Enumeration`` of Scala, by its name: its number may be another one's now.
+
+        The name is that which OLD's program has for the number: Kryo leaves out by what a value itself would tell it.
+        """
+        held = (field.get(value) for name, field in _fields_of(value.getClass()) if name in _OF_ENUMERATION)
+        of = next((one.getClass() for one in held if one is not None), None)
+        names = () if of is None else enumeration(of)[0]
+        number = int(value.id())
+        if of is None or not 0 <= number < len(names):
             raise Unfit("Kryo kept the number of a value of an Enumeration of Scala, and not which one it is of")
-        new = self._class(of.getClass())
-        return _named(new, str(value.toString()), {str(one.toString()): one for one in enumeration(new)[1]})
+        new = self._class(of)
+        return _named(new, names[number], {str(one.toString()): one for one in enumeration(new)[1]})
 
     def _of_scala_enum(self, value: Java) -> Java:
         """A constant of an ``enum`` of Scala 3, by its name."""

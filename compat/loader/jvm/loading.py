@@ -17,7 +17,7 @@ from compat.loader.inputs import FlinkJars, Input, InputError, InputKind, LoadOp
 from compat.loader.jvm.answers import Answers, answers_of
 from compat.loader.jvm.compiled import Disagreement
 from compat.loader.jvm.connector_jars import connector_jars, distributed
-from compat.loader.jvm.distribution import FlinkPlaces, find_flink
+from compat.loader.jvm.distribution import FlinkDistribution, FlinkPlaces, find_flink
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import check_jar, failed, of_another_version, refused
 from compat.loader.jvm.java import find_java
@@ -85,6 +85,11 @@ class FlinkLoading:
         self._asked: list[Restore] = []
         self._building = jvms.take(setup).build(program)
         self._ended = False
+
+    @property
+    def flink(self) -> FlinkDistribution:
+        """The Flink that builds it."""
+        return self._setup.flink
 
     def restore(self, wanted: Restore) -> None:
         """Have OLD's state restored into one of the program's jobs; no other program was begun since."""
@@ -225,10 +230,10 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
                 taken_from=given.taken_from,
                 runtime_properties=given_properties(load),
             )
-            flink = flink_of(pyflink, _places(load.jars))
+            flink = flink_of(pyflink, places_of(load.jars))
         else:
             program = _program(given, load)
-            flink = find_flink(_places(load.jars))
+            flink = find_flink(places_of(load.jars))
             if isinstance(program, JarProgram) and load.jars.runtime_properties is not None:
                 properties = folder_for(load.jars.runtime_properties)
                 program = replace(program, before=str(properties))
@@ -252,7 +257,8 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
     )
 
 
-def _places(jars: FlinkJars) -> FlinkPlaces:
+def places_of(jars: FlinkJars) -> FlinkPlaces:
+    """Where the jars of Flink are, by what a command says of them."""
     return FlinkPlaces(classpath=jars.classpath, home=jars.home, version=jars.version)
 
 

@@ -372,11 +372,13 @@ class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
 
 Backend = Literal["hashmap", "rocksdb", "any"]
 Moment = Literal["restore", "first-read", "checkpoint", "moved", "unfit"]
-Resolved = Literal["as-is", "reconfigured", "after-migration", "incompatible", "failed"]
+Resolved = Literal["as-is", "reconfigured", "after-migration", "incompatible", "failed", "other-kryo"]
 
 
 class Part(Struct, frozen=True, kw_only=True):
     """A serializer of OLD's state beside NEW's: what ``resolveSchemaCompatibility`` says, or why it failed.
+
+    Kryo's serializer of Flink 2 does not say that it is another Kryo than that of Flink 1: ``other-kryo`` does.
 
     ``lost`` are the fields of POJOs in it that the classes of NEW do not have where OLD's had them, by class and name.
     """
@@ -611,12 +613,13 @@ class Convert(Struct, frozen=True, kw_only=True, tag="convert"):
 
     ``new`` and ``old`` are snapshots of serializers, as ``writeVersionedSnapshot`` writes them, ``kind`` is that of the state;
     ``classpath`` are OLD's jars, if its classes are to read the values. ``fields``, ``constants`` and ``without`` are those of
-    recipes, ``classes`` OLD's classes that have other names. With ``hashes`` the values are keys of NEW's, whose hash codes are
-    wanted.
+    recipes, ``classes`` OLD's classes that have other names. ``flink`` are the jars of the Flink that reads the values, where
+    NEW's does not. With ``hashes`` the values are keys of NEW's, whose hash codes are wanted.
     """
 
     job: int = 0
     classpath: tuple[str, ...] = ()
+    flink: tuple[str, ...] = ()
     old: bytes = b""
     new: bytes
     kind: str = "VALUE"

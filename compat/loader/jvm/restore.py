@@ -17,7 +17,7 @@ from compat.loader.jvm.backends import (
     read_enumerator,
     read_versioned,
 )
-from compat.loader.jvm.bridge import Java, described, is_a, member, operator_of
+from compat.loader.jvm.bridge import Java, described, extends, member, operator_of
 from compat.loader.jvm.distribution import parsed
 from compat.loader.jvm.graphs import Configured
 from compat.loader.jvm.handles import OldOperator, emptied, without_values
@@ -49,10 +49,12 @@ from compat.loader.jvm.samples import Sampling
 from compat.loader.jvm.states import COMPOSITE, Infos, Snapshot, infos, serializer_of
 from compat.loader.jvm.writing import digest_of_classes
 from compat.state.flink.errors import SavepointError
+from compat.state.flink.metadata import of_other_kryo
 from compat.state.flink.savepoint import OperatorState, Savepoint
 from compat.state.model.samples import Sample
 
 _NEW_ASKS_OLD = (1, 19)
+_KRYO = "api.java.typeutils.runtime.kryo.KryoSerializerSnapshot"
 _POJO = "api.java.typeutils.runtime.PojoSerializerSnapshot"
 
 
@@ -114,7 +116,10 @@ def _restored(
     states: tuple[StateRestore, ...] = ()
     if new is not None:
         try:
-            states = bounded(lambda: tuple(_states(given.subtask, new, built)), bounds, "Reading the state")
+            asking = _Asking(built.flink, savepoint.format_version)
+            states = bounded(
+                lambda: tuple(_states(given.subtask, new, built.loader, asking)), bounds, "Reading the state"
+            )
         except OperatorFailed as error:
             attempts.append(RestoreAttempt(backend="any", failure=failure_of(error)))
     keyed = bool(old.headers)
@@ -209,11 +214,11 @@ def _of_versioned(operator: Configured, given: Given, old: OldOperator, bounds: 
         yield RestoreAttempt(backend="any", failure=failure_of(error))
 
 
-def _states(old: Java, new: Java, built: Built) -> Iterator[StateRestore]:
+def _states(old: Java, new: Java, loader: Java, asking: _Asking) -> Iterator[StateRestore]:
     """OLD's states beside NEW's of the same name, each part asked of Flink's serializers."""
-    before, after = infos(old, built.loader), infos(new, built.loader)
+    before, after = infos(old, loader), infos(new, loader)
     if before.key is not None and after.key is not None:
-        yield StateRestore(name="", scope="keyed", parts=(_part("KEY_SERIALIZER", before.key, after.key, built.flink),))
+        yield StateRestore(name="", scope="keyed", parts=(asking.part("KEY_SERIALIZER", before.key, after.key),))
     for key, info in before.states.items():
         other = after.states.get(key)
         if other is None:
@@ -221,7 +226,7 @@ def _states(old: Java, new: Java, built: Built) -> Iterator[StateRestore]:
             continue
         olds, news = info.getSerializerSnapshotsImmutable(), other.getSerializerSnapshotsImmutable()
         parts = tuple(
-            _part(str(name), snapshot, news.get(name), built.flink)
+            asking.part(str(name), snapshot, news.get(name))
             for name, snapshot in olds.items()
             if news.get(name) is not None
         )
@@ -230,29 +235,45 @@ def _states(old: Java, new: Java, built: Built) -> Iterator[StateRestore]:
         )
 
 
-def _part(name: str, old: Java, new: Java, version: str) -> Part:
-    try:
-        if parsed(version) >= _NEW_ASKS_OLD:
-            answer = new.resolveSchemaCompatibility(old)
-        else:
-            answer = old.resolveSchemaCompatibility(new.restoreSerializer())
-        resolved = _resolved(answer)
+class _Asking:
+    """Asks the serializers of a version of Flink whether they read what is in a savepoint of this format."""
+
+    def __init__(self, flink: str, format: int) -> None:
+        version = parsed(flink)
+        self._new_asks_old = version >= _NEW_ASKS_OLD
+        self._other_kryo = of_other_kryo(format, version)
+
+    def part(self, name: str, old: Java, new: Java) -> Part:
+        """A serializer of OLD's beside NEW's."""
         why = ""
-    except jpype.JException as error:
-        resolved, why = "failed", described(error)
-    return Part(
-        name=name,
-        resolved=resolved,
-        why=why,
-        old=serializer_of(old),
-        new=serializer_of(new),
-        lost=tuple(dict.fromkeys(_lost(old))),
-    )
+        try:
+            resolved = self._resolved(old, new)
+        except jpype.JException as error:
+            resolved, why = "failed", described(error)
+        return Part(
+            name=name,
+            resolved=resolved,
+            why=why,
+            old=serializer_of(old),
+            new=serializer_of(new),
+            lost=tuple(dict.fromkeys(_lost(old))),
+        )
+
+    def _resolved(self, old: Java, new: Java) -> Resolved:
+        asked, of = (new, old) if self._new_asks_old else (old, new.restoreSerializer())
+        answer = asked.resolveSchemaCompatibility(of)
+        if answer.isIncompatible():
+            return "incompatible"
+        if self._other_kryo and any(snapshots_of_kryo(old)):
+            return "other-kryo"
+        if answer.isCompatibleAfterMigration():
+            return "after-migration"
+        return "reconfigured" if answer.isCompatibleWithReconfiguredSerializer() else "as-is"
 
 
 def _lost(snapshot: Java) -> Iterator[tuple[str, str]]:
     """The fields of POJOs that Flink did not find in the classes of NEW: what was in them is passed over."""
-    if is_a(snapshot, _POJO):
+    if extends(snapshot, _POJO):
         data = member(snapshot, "snapshotData")
         cls = str(member(data, "pojoClass").getName())
         for name, entry in member(member(data, "fieldSerializerSnapshots"), "underlyingMap").items():
@@ -264,18 +285,18 @@ def _lost(snapshot: Java) -> Iterator[tuple[str, str]]:
 
 def nested_snapshots(snapshot: Java) -> Iterator[Java]:
     """The snapshots within one: of the fields of a POJO, of the parts of a composite serializer."""
-    if is_a(snapshot, _POJO):
+    if extends(snapshot, _POJO):
         fields = member(member(snapshot, "snapshotData"), "fieldSerializerSnapshots")
         found = (member(entry, "value") for entry in member(fields, "underlyingMap").values())
         yield from (one for one in found if one is not None)
-    elif is_a(snapshot, COMPOSITE):
+    elif extends(snapshot, COMPOSITE):
         delegate = member(snapshot, "nestedSerializersSnapshotDelegate")
         yield from () if delegate is None else delegate.getNestedSerializerSnapshots()
 
 
-def _resolved(answer: Java) -> Resolved:
-    if answer.isIncompatible():
-        return "incompatible"
-    if answer.isCompatibleAfterMigration():
-        return "after-migration"
-    return "reconfigured" if answer.isCompatibleWithReconfiguredSerializer() else "as-is"
+def snapshots_of_kryo(snapshot: Java) -> Iterator[Java]:
+    """The snapshots of Kryo's serializers in a snapshot."""
+    if extends(snapshot, _KRYO):
+        yield snapshot
+    for inner in nested_snapshots(snapshot):
+        yield from snapshots_of_kryo(inner)

@@ -11,13 +11,17 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from compat.check.context import CheckOptions
 from compat.check.decision import check
-from compat.check.findings import Finding
+from compat.check.findings import Fate, Finding, KeyHeir, ValueHeir
+from compat.loader.jvm.answers import Answer, Answers, RestoreProblem, StateChange
+from compat.loader.jvm.messages import Rehearsal, RestoreFailure
 from compat.plan.as_run import KEPT_BY, STORE
 from compat.plan.facts import Program, Snapshot
 from compat.savepoint import facts
 from compat.savepoint.recorded import read
 from compat.state.model.operators import Operator
+from compat.state.model.states import State, StateKind, StateScope
 from tests.compat.builders import operator, program
 
 JAVA = Path(__file__).parents[2] / "golden" / "java"
@@ -59,7 +63,44 @@ def test_flink_refuses_what_kryo_wrote(name: str) -> None:
     assert bool(told) == (name in WITH_KRYO)
     if told:
         assert restored()[name] == {"restore-failed"}
+        assert [(finding.state, finding.heirs) for finding in told] == [("st", (ValueHeir(),))]
     assert upgraded(name, flink="1.20") == []
+
+
+FAILURE = RestoreFailure(type="java.lang.IllegalStateException", message="Missing value for the key")
+
+
+@pytest.mark.parametrize(
+    ("name", "other_kryo", "rule", "heirs"),
+    [
+        ("a", True, "CMP604", (ValueHeir(),)),
+        ("a", False, "CMP404", ()),
+        ("", True, "CMP604", (KeyHeir(),)),
+        ("", False, "CMP406", (KeyHeir(),)),
+    ],
+)
+def test_a_restore_that_fails_for_kryo_is_told_of_what_kryo_wrote(
+    name: str, other_kryo: bool, rule: str, heirs: tuple[Any, ...]
+) -> None:
+    """What has another type is told as that, under each Flink; of the operator's other state nothing is."""
+    kept = [State(name=one, kind=StateKind.VALUE, scope=StateScope.KEYED, type="P", key_type="Long") for one in "ab"]
+    fn = operator("fn", uid="fn", states=kept)
+    change = StateChange(name=name, scope="keyed", fails=True, reasons=("It differs.",), other_kryo=other_kryo)
+    problem = RestoreProblem(
+        node=fn.node,
+        operator_id=fn.id,
+        backends=("any",),
+        failure=FAILURE,
+        at_first_read=False,
+        changes=(change,),
+    )
+    answers = Answers(operators={fn.node: Answer(problems=(problem,), rehearsal=Rehearsal())})
+    sides = program("old.jar", fn, flink="1.20"), program("new.jar", fn, flink="2.3")
+    report = check(*sides, CheckOptions(flink="2.3"), {}, answers)
+    found = [one for one in report.findings if one.old is not None]
+    assert [(one.rule, one.state, one.heirs) for one in found] == [(rule, name or None, heirs)]
+    if name:
+        assert [one.fate for one in report.accounts if one.state is not None] == [Fate.REFUSED, Fate.RESTORED]
 
 
 def told(old: Program, new: Program) -> list[str]:

@@ -48,6 +48,20 @@ class Pairs:
         )
         return migrate(migration, self._jvms)
 
+    def upgrade(self, pair: str, folder: Path, *steps: Step, old_flink: FlinkJars | None = None) -> Migrated:
+        """The savepoint of Flink 1.20 of a pair, migrated for the new version, which is built for Flink 2.3."""
+        saved = JAVA.parent / "1.20.0" / pair
+        migration = Migration(
+            draft=read_draft(read_metadata(saved / "savepoint")),
+            recipe=Recipe(steps=steps),
+            names=Names(),
+            check=self._check(pair, str(folder / "out")),
+            old=str(saved / "old.jar"),
+            old_flink=old_flink or FlinkJars(version="1.20.0"),
+            allow_unknown=True,
+        )
+        return migrate(migration, self._jvms)
+
     def go_back(self, pair: str, made: Path, folder: Path, *steps: Step) -> Migrated:
         """What was made of the savepoint of a pair, migrated into a folder for the program that wrote it."""
         jar = str(JAVA / pair / "new.jar")

@@ -33,7 +33,9 @@ from tests.compat.language_pairs import model as languages
 from tests.compat.loader.jvm.support import flink_of
 
 JAVA = Path(__file__).parents[2] / "golden" / "java"
-VERSIONS = ("2.3.0", "1.20.0")
+UPGRADE = "1.20.0-to-2.3.0"
+VERSIONS = ("2.3.0", "1.20.0", UPGRADE)
+"""The versions of Flink that wrote a savepoint and read it; ``a-to-b`` where they differ."""
 BACKENDS = ("hashmap", "rocksdb")
 SECONDS = 90
 _ROW = re.compile(r"[+-][IUD][AB]?\[(.*)\]")
@@ -46,32 +48,45 @@ def pairs(version: str) -> Iterator[dict[str, Any]]:
     with gzip.open(JAVA / "results.jsonl.gz", "rt") as file:
         for line in file:
             pair = json.loads(line)
-            if pair["version"] == version and (JAVA / version / pair["name"] / new_of(pair)).exists():
+            saved = Path(savepoint_of(pair), "_metadata") if pair["version"] == version else None
+            if saved is not None and saved.exists() and (folder_of(pair) / new_of(pair)).exists():
                 yield pair
 
 
 def language_pairs(version: str) -> Iterator[dict[str, Any]]:
-    """The recorded pairs in Scala and Kotlin of a version."""
+    """The recorded pairs in Scala and Kotlin of a version; of two those whose programs run on both."""
+    old, new = before({"version": version}), after({"version": version})
     for (recorded, name), pair in languages.records().items():
-        if recorded == version:
-            yield {**pair, "entryClass": languages.language_of(name).main_class, "language": True}
+        if recorded == old and new in languages.language_of(name).versions:
+            main_class = languages.language_of(name).main_class
+            yield {**pair, "version": version, "entryClass": main_class, "language": True}
 
 
-def folder_of(pair: Mapping[str, Any]) -> Path:
-    """The folder of a pair."""
-    return languages.PAIRS / pair["name"] if "language" in pair else JAVA / pair["version"] / pair["name"]
+def before(pair: Mapping[str, Any]) -> str:
+    """The version of Flink that a pair's old version ran on."""
+    return str(pair["version"]).partition("-to-")[0]
+
+
+def after(pair: Mapping[str, Any]) -> str:
+    """The version of Flink that its new version runs on."""
+    return str(pair["version"]).rpartition("-to-")[2]
+
+
+def folder_of(pair: Mapping[str, Any], version: str | None = None) -> Path:
+    """The folder of a pair, of its new version."""
+    return languages.PAIRS / pair["name"] if "language" in pair else JAVA / (version or after(pair)) / pair["name"]
 
 
 def savepoint_of(pair: Mapping[str, Any]) -> str:
     """The savepoint that a pair's old version left."""
-    return str(folder_of(pair) / (f"savepoint-{pair['version']}" if "language" in pair else "savepoint"))
+    return str(folder_of(pair, before(pair)) / (f"savepoint-{before(pair)}" if "language" in pair else "savepoint"))
 
 
 def libraries_of(pair: Mapping[str, Any]) -> tuple[str, ...]:
     """The jars that a pair needs beside those of a distribution of Flink."""
     if "language" in pair:
         return tuple(map(str, languages.language_of(pair["name"]).libraries()))
-    return tuple(map(str, flink_of(pair["version"]).jars)) if pair["name"].startswith("avro") else ()
+    return tuple(map(str, flink_of(after(pair)).jars)) if pair["name"].startswith("avro") else ()
 
 
 def is_query(pair: Mapping[str, Any]) -> bool:
@@ -88,7 +103,7 @@ def check_of(pair: Mapping[str, Any], old: str, classpath: tuple[str, ...] = ())
     """The check of a snapshot and the new version of a pair."""
     # Flink's own API for Scala is fetched as it is for a user, with all that stands beside it.
     more = () if pair["name"].startswith("flinkscala") else libraries_of(pair)
-    jars = FlinkJars(version=pair["version"], main_class=pair.get("entryClass"), classpath=classpath or more)
+    jars = FlinkJars(version=after(pair), main_class=pair.get("entryClass"), classpath=classpath or more)
     new = str(folder_of(pair) / new_of(pair))
     return Comparison(old=old, new=new, load=LoadOptions(jars=jars))
 
@@ -120,12 +135,14 @@ ANSWERS: dict[str, tuple[Step, ...]] = {
             "kotlin_enum_reordered",
             "kotlin_pojo_to_data_class",
             "kotlin_type_changed",
+            "scala213_enumeration_reordered",
             "scala3_enum_reordered",
             "scala3_java_enum_reordered",
             "scala213_collection_to_vector",
         ),
         (ConvertState(operator="keep", state="account"),),
     ),
+    "avro_field_added_default": (ConvertState(operator="fn", state="st", constants={"extra": 9}),),
     "avro_field_added_no_default": (ConvertState(operator="fn", state="st", constants={"extra": 9}),),
     "avro_demoted": (ConvertState(operator="fn", state="st"),),
     "tuple_to_pojo": (
@@ -154,7 +171,7 @@ ANSWERS: dict[str, tuple[Step, ...]] = {
 def migrated(pair: Mapping[str, Any], out: str, jvms: WarmJvms) -> tuple[Recipe, Migrated] | None:
     """The savepoint of a pair's old version, migrated by what the check proposes; None where nothing is to be mended."""
     saved = savepoint_of(pair)
-    old = str(folder_of(pair) / ("old.sql" if is_query(pair) else "old.jar"))
+    old = str(folder_of(pair, before(pair)) / ("old.sql" if is_query(pair) else "old.jar"))
     # What a query computed, no savepoint tells.
     told = old if is_query(pair) else None
     names = read_names(told, check_of(pair, saved).load, None) if told else Names()
@@ -164,7 +181,15 @@ def migrated(pair: Mapping[str, Any], out: str, jvms: WarmJvms) -> tuple[Recipe,
     draft = read_draft(read_metadata(saved))
     for recipe in answered(report, pair["name"]):
         check = check_of(pair, out)
-        asked = Migration(draft=draft, recipe=recipe, names=names, check=check, old=old, allow_unknown=True)
+        asked = Migration(
+            draft=draft,
+            recipe=recipe,
+            names=names,
+            check=check,
+            old=old,
+            old_flink=FlinkJars(version=before(pair), classpath=libraries_of(pair)),
+            allow_unknown=True,
+        )
         try:
             done = migrate(asked, jvms)
         except (RequestError, SavepointError):
@@ -223,7 +248,7 @@ def main(path: str, names: list[str]) -> None:
     """Record what Flink restored, a line a pair."""
     with WarmJvms() as jvms, tempfile.TemporaryDirectory() as folder, open(path, "a") as out:
         for version in VERSIONS:
-            classpath = compiled(folder, ":".join(flink_of(version).classpath))
+            classpath = compiled(folder, ":".join(flink_of(after({"version": version})).classpath))
             for pair in (*pairs(version), *language_pairs(version)):
                 if names and pair["name"] not in names:
                     continue

@@ -11,6 +11,7 @@ import pytest
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "migrations"
 RECORDS: list[dict[str, Any]] = [json.loads(line) for line in (GOLDEN / "results.jsonl").read_text().splitlines()]
+UPGRADE = "1.20.0-to-2.3.0"
 KEPT = {"rename-state", "rename-operator"}
 """Steps behind which NEW reads what OLD had left, as it was."""
 
@@ -25,6 +26,7 @@ CONVERTED = {
     "kotlin_enum_reordered": {"account 0": "HIGH 759", "account 1": "LOW 782"},
     "kotlin_pojo_to_data_class": {"account 0": "22 693"},
     "kotlin_type_changed": {"account 0": "694"},
+    "scala213_enumeration_reordered": {"account 0": "High 693", "account 1": "Low 715"},
     "scala213_case_class_field_added": {"account 0": "27 1053"},
     "scala3_case_class_field_added": {"account 0": "25 900"},
     "scala3_enum_reordered": {"account 0": "High 630", "account 1": "Low 651"},
@@ -51,6 +53,16 @@ CONVERTED = {
     "tuple_to_pojo": {"val.st 0": "{n=12,last=7,name=u0}", "val.st 1": "{n=12,last=7,name=u1}"},
 }
 """What NEW read on its newest Flink of values that were written in another form, by state and key."""
+FROM_FLINK_1 = {
+    "enum_in_kryo_reordered": {"val.st 0": "{n=11,c=RED}", "val.st 1": "{n=11,c=GREEN}"},
+    "kotlin_data_class_same": {"account 0": "25 900", "account 1": "24 852"},
+    "kryo_field_renamed_longs": {"val.st 0": "{n=12,last=533,zz=777}"},
+    "kryo_same": {"val.st 0": "{n=12,last=33,name=u0}", "val.st 1": "{n=11,last=31,name=u1}"},
+    "scala213_case_class_same": {"account 0": "21 630", "account 1": "21 651"},
+    "scala213_enumeration_reordered": {"account 0": "High 630", "account 2": "Low 610"},
+    "scala3_enum_reordered": {"account 0": "High 975", "account 1": "Low 925"},
+}
+"""What Flink 2 read of what Kryo of Flink 1 had written."""
 NEWEST = {name: "1.20.0" for name in CONVERTED if name.startswith("flinkscala")}
 
 
@@ -96,8 +108,18 @@ def test_values_in_another_form_are_read_as_the_recipe_says(record: dict[str, An
         assert found | CONVERTED[record["name"]] == found
 
 
+@pytest.mark.parametrize("record", [one for one in RECORDS if one["version"] == UPGRADE], ids=named)
+def test_flink_2_reads_of_a_savepoint_of_flink_1_what_flink_1_would(record: dict[str, Any]) -> None:
+    same = [one for one in RECORDS if one["version"] == "1.20.0" and one["name"] == record["name"]]
+    for found in record["read"].values():
+        assert found | FROM_FLINK_1.get(record["name"], {}) == found
+        for one in same:
+            assert steps(one) != steps(record) or found in one["read"].values()
+
+
 def test_each_step_was_restored() -> None:
     kinds = set().union(*map(steps, RECORDS))
     assert kinds >= {"rename-operator", "drop-operator", "rename-state", "drop-state", "rename-field", "convert-state"}
     assert kinds >= {"convert-key", "rename-class"}
-    assert {record["version"] for record in RECORDS} == {"2.3.0", "1.20.0"}
+    assert {record["version"] for record in RECORDS} == {"2.3.0", "1.20.0", UPGRADE}
+    assert {record["name"] for record in RECORDS if record["version"] == UPGRADE} >= FROM_FLINK_1.keys()

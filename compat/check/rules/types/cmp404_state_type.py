@@ -32,7 +32,7 @@ def _find(check: Check) -> Iterator[Finding]:
 def _told_by_flink(check: Check) -> Iterator[Finding]:
     """States that Flink's own serializers of NEW do not read."""
     for pair, change, problem in restores.unreadable(check):
-        if not change.name or change.other_kind or _only_time_to_live(pair, change.name):
+        if not change.name or change.other_kind or change.other_kryo or _only_time_to_live(pair, change.name):
             continue
         yield check.finding(
             RULE,

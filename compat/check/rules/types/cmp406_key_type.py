@@ -35,7 +35,7 @@ def _find(check: Check) -> Iterator[Finding]:
                 heirs=(KeyHeir(),),
             )
     for pair, change, problem in restores.unreadable(check):
-        if not change.name:
+        if not change.name and not change.other_kryo:
             yield check.finding(
                 RULE,
                 f"the key of {pair.new.label} has another type",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from compat.check import upgrade
 from compat.check.class_changes import ClassChange, class_changes, short
 from compat.check.code_suggestions import OLD_PROGRAM, migrate
 from compat.check.context import Check
@@ -18,16 +19,23 @@ from compat.state.model.states import State
 def _find(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
         if check.old.kind == "savepoint" and pair.old.states is None:
-            for state in pair.new.states or ():
+            for state in _read_as_they_are(check, pair):
                 yield from _not_told(check, pair, state)
         for old, new in kept_states(pair):
             yield from _findings(check, pair, old, tuple(class_changes(old.classes, new.classes)))
             if check.old.kind == "savepoint" and not old.classes:
-                yield from _not_told(check, pair, new)
+                if new in _read_as_they_are(check, pair):
+                    yield from _not_told(check, pair, new)
             else:
                 yield from _open(check, pair, old, new.classes)
         if pair.old.key is not None and pair.new.key is not None:
             yield from _findings(check, pair, None, tuple(class_changes(pair.old.key.classes, pair.new.key.classes)))
+
+
+def _read_as_they_are(check: Check, pair: Pair) -> list[State]:
+    """The states of which the bytes would be read at all: those of another Kryo are not."""
+    refused = upgrade.of_other_kryo(check, pair)
+    return [state for state in pair.new.states or () if state.name not in refused]
 
 
 def _findings(check: Check, pair: Pair, state: State | None, changes: Sequence[ClassChange]) -> Iterator[Finding]:

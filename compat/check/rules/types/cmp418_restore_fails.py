@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.check import code_suggestions, restores
+from compat.check import code_suggestions, restores, upgrade
 from compat.check.class_changes import class_changes
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
@@ -59,6 +59,8 @@ def _of_values(check: Check) -> Iterator[Finding]:
     for pair, readings in restores.failed_values(check):
         first = readings[0]
         assert first.failure is not None
+        if first.name in upgrade.of_other_kryo(check, pair):
+            continue
         if all(one.made_up for one in readings) and _class_tells(pair, first.name):
             continue
         what = f"of the state {first.name!r} " if first.name else ""

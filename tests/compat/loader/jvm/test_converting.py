@@ -14,15 +14,17 @@ from compat.loader.jvm.process import JvmOptions, JvmProcess, Setup
 from tests.compat.loader.jvm.support import flink_of
 
 SOURCES = Path(__file__).parent / "baskets"
+RECORD = "record Size(int width, String unit) {}"
+CLASS = "static class Size { int width; String unit; Size(int w, String u) { width = w; unit = u; } }"
 READ = "ann 12 7 [pear*2:GREEN]{plum=plum*3:RED}[fig*1:null, null][3, 5]4cmripe"
 
 
 class Version:
     """A version of the program, compiled: what it writes and reads in a JVM of its own."""
 
-    def __init__(self, folder: Path, name: str, classpath: str) -> None:
+    def __init__(self, folder: Path, name: str, classpath: str, basket: Path | None = None) -> None:
         classes = folder / name
-        sources = [str(SOURCES / "Job.java"), str(SOURCES / name / "Basket.java")]
+        sources = [str(SOURCES / "Job.java"), str(basket or SOURCES / name / "Basket.java")]
         subprocess.run(["javac", "-nowarn", "-d", str(classes), "-cp", classpath, *sources], check=True)
         self.jar = str(folder / f"{name}.jar")
         subprocess.run(
@@ -87,3 +89,34 @@ def test_objects_of_old_classes_become_such_of_new_ones(versions: tuple[Version,
             answer = building.convert(replace(asked, **change))
             assert answer is not None
             assert told in answer.failure
+
+
+def test_the_kryo_of_flink_1_reads_and_that_of_flink_2_writes(
+    versions: tuple[Version, Version], tmp_path: Path
+) -> None:
+    """Both are in one JVM, each behind a class loader of its own; without one, the other one's bytes are not read."""
+    earlier = flink_of("1.20.0").classpath
+    basket = tmp_path / "Basket.java"  # Kryo of Flink 1 reads no records of Java
+    basket.write_text((SOURCES / "old" / "Basket.java").read_text().replace(RECORD, CLASS))
+    old, (_, new) = Version(tmp_path, "old", ":".join(earlier), basket), versions
+    (before, value), (after, _) = old.written(), new.written()
+    asked = Convert(
+        classpath=(old.jar,),
+        flink=earlier,
+        old=before,
+        new=after,
+        fields={"customer": "owner"},
+        constants={"shop": 12},
+        without=("gone",),
+        values=(value,),
+    )
+    with JvmProcess(Setup(flink_of("2.3.0"), find_java(), JvmOptions(options={}))) as jvm:
+        building = jvm.build(JarProgram(path=new.jar))
+        assert building.outcome() is not None
+        answer = building.convert(asked)
+        assert answer is not None
+        assert answer.failure == ""
+        assert [new.run("read", one.hex()) for one in answer.values] == [READ]
+        misread = building.convert(replace(asked, flink=()))
+        assert misread is not None
+        assert misread.failure

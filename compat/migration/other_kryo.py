@@ -1,0 +1,63 @@
+"""Savepoints of Flink 1 in which Kryo's values become those of Flink 2, which has another Kryo."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from compat.plan.recorded_states import has_kryo
+from compat.savepoint.operators import RequestError
+from compat.state.flink import HeaderReader, Savepoint, read_states
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.header_parts import StateKey
+from compat.state.flink.metadata import of_other_kryo
+from compat.state.flink.rewriting import Draft
+from compat.state.flink.snapshots import read_versioned
+from compat.state.flink.transcoding import SerializerConversion
+from compat.state.flink.transfer import Transfer
+from compat.state.flink.ttl import version_of
+from compat.state.flink.upgrading import of_flink_2
+
+
+def told_apart(draft: Draft, transfer: Transfer, flink: str) -> Draft:
+    """The draft in a format of Flink 2, where the Kryo of a version of Flink writes some of what that of Flink 1 wrote.
+
+    Nothing else in a savepoint tells one Kryo's values from the other's. Raises RequestError where some would stay as they are.
+    """
+    version = version_of(flink)
+    crossing = version is not None and of_other_kryo(draft.savepoint.format_version, version)
+    if not crossing or not any(map(_is_kryos, _serializers(transfer))):
+        return draft
+    for key in _written_by_kryo(draft.savepoint):
+        stays = key.operator not in transfer.keys if not key.name else key not in transfer.converted
+        if stays and key.operator not in transfer.dropped and (not key.name or transfer.becomes(key) is not None):
+            what = f"the state {key.name!r}" if key.name else "the keys"
+            raise RequestError(
+                f"Kryo of Flink 1 wrote {what} of operator {key.operator}, too: convert all that it wrote, or drop it."
+            )
+    return of_flink_2(draft)
+
+
+def _serializers(transfer: Transfer) -> Iterator[bytes]:
+    """What NEW's serializers are written as."""
+    for conversion in transfer.converted.values():
+        if isinstance(conversion, SerializerConversion):
+            yield conversion.serializer
+    for change in transfer.keys.values():
+        if change.conversion is not None:
+            yield change.conversion.serializer
+
+
+def _is_kryos(snapshot: bytes) -> bool:
+    return has_kryo(read_versioned(ByteReader(snapshot, "NEW's serializer"), 0))
+
+
+def _written_by_kryo(savepoint: Savepoint) -> Iterator[StateKey]:
+    """The states that Kryo wrote some of; without a name for the keys of an operator."""
+    headers = HeaderReader(savepoint)
+    for operator in savepoint.operators:
+        found = read_states(savepoint, operator, headers)
+        if has_kryo(found.key_serializer):
+            yield StateKey(operator.id, "", True)
+        for meta in (*found.keyed, *found.lists, *found.broadcast):
+            if any(has_kryo(serializer) for _, serializer in meta.serializers):
+                yield StateKey(operator.id, meta.name, meta in found.keyed)
