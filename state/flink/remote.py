@@ -6,11 +6,13 @@ reach it (:mod:`compat.state.stores`).
 
 from __future__ import annotations
 
+import os
 import posixpath
 from collections import OrderedDict
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from msgspec import Struct
@@ -28,6 +30,7 @@ from compat.state.flink import (
     write_folder,
 )
 from compat.state.flink.metadata import METADATA_FILE, newest_first
+from compat.state.flink.remapping import Unfinished, unfinished
 from compat.state.stores.schemes import is_remote as is_place
 from compat.state.stores.system import FileSystem
 
@@ -93,12 +96,63 @@ def write_savepoint(path: str, remapped: Remapped) -> None:
         for copy in remapped.copies:
             written.append(f"{there}/{copy.name}")
             _copy(path, system, copy, written[-1], remapped)
-        _writing(path, system.pipe_file, f"{there}/_metadata", remapped.metadata)
+        _writing(path, system.pipe_file, f"{there}/{METADATA_FILE}", remapped.metadata)
     except BaseException:
-        for file in written:
-            with suppress(Exception):  # each storage has errors of its own, and the first one is told
-                system.rm_file(file)
+        _remove(system, written)
         raise
+
+
+@contextmanager
+def unfinished_at(path: str) -> Iterator[Unfinished | Uploading]:
+    """A folder to fill for a path or URI where nothing is; it is filled here. Raises `NotWritten`."""
+    if not is_remote(path):
+        with unfinished(_local(path)) as making:
+            yield making
+        return
+    require_nothing(path)
+    with TemporaryDirectory() as here, unfinished(os.path.join(here, "made")) as making:
+        yield Uploading(path, making)
+
+
+class Uploading(Struct, frozen=True):
+    """A folder that is filled here, and is taken to other storage when it is finished."""
+
+    path: str
+    making: Unfinished
+
+    @property
+    def folder(self) -> str:
+        """The folder to fill."""
+        return self.making.folder
+
+    @property
+    def metadata(self) -> str:
+        """Its metadata, which is not called so yet."""
+        return self.making.metadata
+
+    def take(self, remapped: Remapped) -> None:
+        """Have the files that go along, and the metadata."""
+        self.making.take(remapped)
+
+    def finish(self) -> None:
+        """Be what was asked for; its metadata comes last, and of what fails nothing stays."""
+        system, there = _storage(self.path)
+        written: list[str] = []
+        try:
+            for entry in os.scandir(self.folder):
+                if entry.path != self.metadata:
+                    written.append(f"{there}/{entry.name}")
+                    _writing(self.path, system.put_file, entry.path, written[-1])
+            _writing(self.path, system.put_file, self.metadata, f"{there}/{METADATA_FILE}")
+        except BaseException:
+            _remove(system, written)
+            raise
+
+
+def _remove(system: Any, files: list[str]) -> None:
+    for file in files:
+        with suppress(Exception):  # each storage has errors of its own, and the first one is told
+            system.rm_file(file)
 
 
 def _copy(path: str, system: Any, copy: StateCopy, to: str, remapped: Remapped) -> None:
@@ -195,6 +249,10 @@ class _OwnStorage(Struct, frozen=True):
 
     def pipe_file(self, path: str, data: bytes) -> None:
         self.files.write(self.scheme + path, data)
+
+    def put_file(self, here: str, path: str) -> None:
+        with open(here, "rb") as file:
+            self.files.upload(file, self.scheme + path)
 
     def cp_file(self, source: str, target: str) -> None:
         self.files.copy(self.scheme + source, self.scheme + target)

@@ -7,13 +7,17 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
+import fsspec  # type: ignore[import-untyped]
 import pytest
 from click.testing import CliRunner, Result
 
 from compat.cli import main
-from compat.state.flink import entries, read_metadata
+from compat.state.flink import entries, read_draft, read_metadata
+from compat.state.flink.remote import read_savepoint
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 SAVED = GOLDEN / "savepoints_of_pairs"
@@ -370,3 +374,50 @@ def test_a_checkpoint_in_rocksdbs_files_becomes_canonical_where_it_changes(tmp_p
     assert result.exit_code == 0, result.output
     assert "python-state-count -> python-state-total, 4 entries" in result.stdout
     assert values(out)["total"] == values(case / "chk-5")["count"]
+
+
+@pytest.fixture
+def bucket() -> Iterator[str]:
+    """A savepoint on other storage; gives its URI."""
+    system = fsspec.filesystem("memory")
+    for file in (SAVED / "state_renamed").iterdir():
+        system.pipe(f"/migrate/old/{file.name}", file.read_bytes())
+    yield "memory://migrate/old"
+    system.rm("/migrate", recursive=True)
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_savepoints_on_other_storage_are_read_and_written_there(bucket: str, remote: bool, tmp_path: Path) -> None:
+    new = PROGRAMS / "state_renamed" / "new.py"
+    before = {
+        name: fsspec.filesystem("memory").cat(name) for name in fsspec.filesystem("memory").ls("/migrate/old", False)
+    }
+    out = "memory://migrate/new" if remote else str(tmp_path / "out")
+    result = run("migrate", bucket, new, out, "--recipe", recipe(tmp_path, RENAMED))
+    assert result.exit_code == 0, result.output
+    assert f"{out} holds {bucket} for {new}:" in result.stdout
+    made = read_savepoint(out)
+    there = [entry.value for entry in entries(made) if entry.state.declared_name == "total"]
+    assert there == values(SAVED / "state_renamed")["count"]
+    assert bucket.encode() not in read_draft(made).data, "all files went along"
+    assert before == {name: fsspec.filesystem("memory").cat(name) for name in before}
+    assert run("migrate", bucket, new, out, "--recipe", recipe(tmp_path, RENAMED)).exit_code == 2
+
+
+def test_nothing_stays_on_other_storage_of_what_cannot_be_finished(
+    bucket: str, tmp_path: Path, monkeypatch: Any
+) -> None:
+    system = fsspec.filesystem("memory")
+    put = type(system).put_file
+
+    def refused(self: Any, here: str, there: str, **options: Any) -> None:
+        if there.endswith("_metadata"):
+            raise PermissionError("no more room")
+        put(self, here, there, **options)
+
+    monkeypatch.setattr(type(system), "put_file", refused)
+    out = "memory://migrate/new"
+    result = run("migrate", bucket, PROGRAMS / "state_renamed" / "new.py", out, "--recipe", recipe(tmp_path, RENAMED))
+    assert result.exit_code == 2
+    assert "this storage does not let us write" in result.stderr
+    assert [name for name in system.find("/migrate") if "/new/" in name] == []
