@@ -7,7 +7,7 @@ import re
 from collections.abc import Set
 from typing import TYPE_CHECKING
 
-from compat.check.findings import Fix
+from compat.check.findings import Fix, WindowHeir
 from compat.state.compatibility import PROCESS, Dialect
 from compat.state.model.operators import Operator
 from compat.state.model.states import State, StateKind, StateScope
@@ -121,6 +121,16 @@ def time_to_live(ttl: int | None) -> str:
     """The call that gives a state's descriptor a time to live in milliseconds, or the one to leave out."""
     time = "…" if ttl is None else f"Time.milliseconds({ttl})"
     return f"descriptor.enable_time_to_live(StateTtlConfig.new_builder({time}).build())"
+
+
+def longer_windows(before: str, after: str) -> WindowHeir | None:
+    """The windows of one assigner in which all of another one lie; None where some do not, or not for all is known."""
+    was, now = (_ASSIGNER.fullmatch(one) for one in (before, after))
+    if was is None or now is None or was["name"] != now["name"] or not now["name"].startswith("Tumbling"):
+        return None
+    (old, begun), (size, offset) = ((*map(int, (match["numbers"] or "0").split(", ")), 0)[:2] for match in (was, now))
+    fits = 0 < old < size and size % old == 0 and (begun - offset) % old == 0
+    return WindowHeir(size, offset) if fits else None
 
 
 def window(assigner: str) -> str | None:

@@ -144,6 +144,13 @@ class KeyHeir(Struct, frozen=True):
     """The key of NEW under which the state of an operator is looked for, where it is not that of OLD any more."""
 
 
+class WindowHeir(Struct, frozen=True):
+    """The windows of NEW that open ones may become part of: their size, and where one of them begins, in milliseconds."""
+
+    size: int
+    offset: int
+
+
 class RowHeir(Struct, frozen=True):
     """What a state of a query holds, one thing beside the other: for each of NEW's the place in OLD of the same one.
 
@@ -170,7 +177,7 @@ class TopicHeir(Struct, frozen=True):
     topics: tuple[str, ...]
 
 
-Heir = StateHeir | ValueHeir | FieldHeir | KeyHeir | RowHeir | TopicHeir
+Heir = StateHeir | ValueHeir | FieldHeir | KeyHeir | WindowHeir | RowHeir | TopicHeir
 
 
 class Finding(Struct, frozen=True, kw_only=True):

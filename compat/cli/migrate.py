@@ -205,6 +205,8 @@ def _states(done: Migrated) -> Iterator[str]:
     for id, change in transfer.keys.items():
         if change.conversion is not None:
             yield f"{labels[id]}: keys converted"
+        if change.windows is not None:
+            yield f"{labels[id]}: windows of {change.windows.size:,} ms"
         if change.dropped is not None:
             gone = sum(number for key, number in done.tally.dropped.items() if key.operator == id)
             yield f"{labels[id]}: keys dropped, with {_counted(gone)}"

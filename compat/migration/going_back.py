@@ -17,6 +17,7 @@ from compat.migration.python_proposals import FUNCTION
 from compat.migration.recipe import (
     ConvertKey,
     ConvertState,
+    ConvertWindows,
     DropKeys,
     DropOperator,
     DropState,
@@ -142,6 +143,8 @@ class _Inverting:
                 yield from self._read_again(step)
             case DropKeys(operator=called):
                 self._lost.append(f"Keys of {called!r} were dropped, and start empty.")
+            case ConvertWindows(operator=called):
+                self._lost.append(f"Windows of {called!r} that became one stay one.")
             case DropState(operator=called, state=state):
                 self._lost.append(f"The state {state!r} of {called!r} was dropped, and starts empty.")
             case DropOperator(operator=called):

@@ -21,6 +21,7 @@ from compat.check.findings import (
     StateHeir,
     TopicHeir,
     ValueHeir,
+    WindowHeir,
 )
 from compat.check.states import key_type_of
 from compat.escaping import visible
@@ -28,6 +29,7 @@ from compat.migration.python_proposals import conversions, key_conversions, of_p
 from compat.migration.recipe import (
     FORMAT,
     ConvertState,
+    ConvertWindows,
     DropOperator,
     DropState,
     MoveOffsets,
@@ -39,10 +41,13 @@ from compat.migration.recipe import (
     Step,
 )
 from compat.report.context import OfferedRecipe
+from compat.savepoint.facts import COLLECTING
 from compat.state.flink.errors import SavepointError
+from compat.state.flink.merging import Rule
 from compat.state.flink.transcoding import Constant, SerializerConversion
 from compat.state.model.operators import Operator
 from compat.state.model.states import State, StateKind, StateScope
+from compat.state.names import WINDOW_CONTENTS
 
 _FINE = (Fate.RESTORED, Fate.MIGRATED, Fate.EMPTY)
 
@@ -61,8 +66,10 @@ def propose(report: Report) -> tuple[Proposal, ...]:
 
 
 def perhaps(report: Report) -> tuple[Proposal, ...]:
-    """Steps that nobody knows to be needed: what was pickled is restored, whatever objects NEW's code takes."""
-    return tuple(_Proposing(report).pickled())
+    """Steps that nobody knows to be needed: what was pickled is restored, whatever objects NEW's code takes, and open windows
+    end as they began."""
+    proposing = _Proposing(report)
+    return (*proposing.pickled(), *proposing.windows())
 
 
 class _Proposing:
@@ -126,6 +133,17 @@ class _Proposing:
                 told = f"The state {account.state.name!r} of {account.old.label} is pickled"
                 for step in conversions(self._called(account.old), account.state, now):
                     yield Proposal(step, f"{told}. Where NEW's code takes other objects:")
+
+    def windows(self) -> Iterator[Proposal]:
+        """Open windows that can become part of those that NEW has."""
+        for finding in self._report.findings:
+            for heir in finding.heirs:
+                if finding.old is not None and isinstance(heir, WindowHeir):
+                    size, offset = f"{heir.size} ms", f"{heir.offset} ms"
+                    collects = finding.old.detail.get("window_function") in COLLECTING
+                    merge = {WINDOW_CONTENTS: Rule.ALL.value} if collects else {}
+                    step = ConvertWindows(operator=self._called(finding.old), size=size, offset=offset, merge=merge)
+                    yield Proposal(step, f"{_said(finding)} Where open windows are to become part of those:")
 
     def _fields(self) -> Iterator[Proposal]:
         """Fields that are gone, with the new ones that they may be; each once, whatever states have values of the class."""

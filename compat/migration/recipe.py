@@ -136,6 +136,18 @@ class DropKeys(_Step, frozen=True, kw_only=True, tag="drop-keys"):
     function: str | None = None
 
 
+class ConvertWindows(_Step, frozen=True, kw_only=True, tag="convert-windows"):
+    """Open windows of time of an operator as parts of longer ones, of ``size`` (``5 min``), of which one begins at ``offset``.
+
+    Each has to lie within one of these. ``merge`` says of each state what becomes of what several hold: as in `ConvertKey`.
+    """
+
+    operator: str
+    size: str
+    offset: str = "0 ms"
+    merge: dict[str, str] = {}
+
+
 class MoveOffsets(_Step, frozen=True, kw_only=True, tag="move-offsets"):
     """Where a Kafka source goes on: under other topics, in other partitions, at other offsets.
 
@@ -168,6 +180,7 @@ Step = (
     | ConvertState
     | ConvertKey
     | DropKeys
+    | ConvertWindows
     | MoveOffsets
     | Open
 )
@@ -221,7 +234,7 @@ def read_recipe(path: str) -> Recipe:
 
 def _placed(step: Step, folder: str) -> Step:
     """A step whose functions are in files beside the recipe, by their paths. Raises RequestError for what names no function."""
-    if isinstance(step, ConvertKey):
+    if isinstance(step, ConvertKey | ConvertWindows):
         merge = {state: how if how in set(Rule) else _function(how, folder) for state, how in step.merge.items()}
         step = replace(step, merge=merge)
     if not isinstance(step, ConvertState | ConvertKey | DropKeys) or step.function is None:

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
+from compat.compiler.configuration import parse_duration
+from compat.compiler.errors import ProgramError
 from compat.migration.functions import Functions
 from compat.migration.new_job import NewJob
 from compat.migration.offsets import partition_moves
@@ -15,6 +17,7 @@ from compat.migration.python_states import conversion_of, declared_key, key_conv
 from compat.migration.recipe import (
     ConvertKey,
     ConvertState,
+    ConvertWindows,
     DropKeys,
     DropOperator,
     DropState,
@@ -38,6 +41,7 @@ from compat.state.flink.header_parts import Field, StateKey, TypeNames
 from compat.state.flink.headers import KIND, MODE
 from compat.state.flink.key_choosing import KeysChosen, KeysEqual
 from compat.state.flink.keyed_transfer import key_serializer_of
+from compat.state.flink.longer_windows import LongerWindows
 from compat.state.flink.merging import Merge
 from compat.state.flink.python_functions import OfChoice
 from compat.state.flink.rekeying import KeyChange, KeyConversion
@@ -87,6 +91,8 @@ def resolve(
                 resolving.convert_key(step)
             case DropKeys():
                 resolving.drop_keys(step)
+            case ConvertWindows():
+                resolving.convert_windows(step)
             case MoveOffsets():
                 resolving.move_offsets(step)
     return resolving.result()
@@ -236,9 +242,27 @@ class _Resolving:
             merges = {state.name: merge for state, merge in self._merges(operator, step)}
         except Unconvertible as error:
             raise RequestError(f"The keys of {label} cannot be converted: {error}.") from None
-        self._keys[operator.id] = replace(change, conversion=conversion, merges=merges)
+        self._keys[operator.id] = replace(change, conversion=conversion, merges={**change.merges, **merges})
 
-    def _merges(self, operator: OperatorState, step: ConvertKey) -> Iterator[tuple[StoredState, Merge]]:
+    def convert_windows(self, step: ConvertWindows) -> None:
+        """Open windows as parts of longer ones."""
+        operator, change = self._keyed(step)
+        label = self._operators.label(operator)
+        if change.windows is not None:
+            raise RequestError(f"The recipe says twice what becomes of the windows of {label}.")
+        try:
+            size, offset = (parse_duration(text) for text in (step.size, step.offset))
+            merges = {state.name: merge for state, merge in self._merges(operator, step)}
+        except (ProgramError, Unconvertible) as error:
+            raise RequestError(f"The windows of {label} cannot become others: {error}") from None
+        if size <= 0:
+            raise RequestError(f"The windows of {label} cannot become others: their size is {step.size}.")
+        windows = LongerWindows(size, offset)
+        self._keys[operator.id] = replace(change, windows=windows, merges={**change.merges, **merges})
+
+    def _merges(
+        self, operator: OperatorState, step: ConvertKey | ConvertWindows
+    ) -> Iterator[tuple[StoredState, Merge]]:
         for name, how in step.merge.items():
             for state in self._states_called(operator, name):
                 before = declared(StateKey(operator.id, state.name, state.kind.keyed), self._names.program)
@@ -272,7 +296,7 @@ class _Resolving:
             dropped = KeysChosen(self._functions.applying(step.function, OfChoice(there, type)))
         self._keys[operator.id] = replace(change, dropped=dropped)
 
-    def _keyed(self, step: ConvertKey | DropKeys) -> tuple[OperatorState, KeyChange]:
+    def _keyed(self, step: ConvertKey | ConvertWindows | DropKeys) -> tuple[OperatorState, KeyChange]:
         """The operator that a step about keys names, and what another step says of them."""
         operator = self._operators.one(step.operator)
         if not any(state.kind.keyed for state in self._stored.get(operator.id, ())):

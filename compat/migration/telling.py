@@ -8,14 +8,15 @@ from msgspec.structs import replace
 
 from compat.check.context import Rewritten
 from compat.plan.facts import Program
+from compat.savepoint.facts import FOLDING
 from compat.savepoint.names import Names, of_program
 from compat.state.flink.header_parts import StateKey
 from compat.state.flink.transcoding import SerializerConversion
 from compat.state.flink.transfer import Transfer
 from compat.state.model.operators import Operator
 from compat.state.model.samples import Sample
-from compat.state.model.states import State, StateScope
-from compat.state.names import PYTHON_PREFIX
+from compat.state.model.states import State, StateKind, StateScope
+from compat.state.names import PYTHON_PREFIX, WINDOW_CONTENTS
 
 
 def told_after(names: Names, transfer: Transfer, new: Program | None) -> Names:
@@ -60,13 +61,17 @@ def rewritten(transfer: Transfer) -> dict[str, dict[str, Rewritten]]:
 
 
 def declared(state: StateKey, program: Program | None) -> State | None:
-    """The state of a savepoint as a program has it; None where it has none."""
+    """The state of a savepoint as a program has it; None where it has none.
+
+    PyFlink keeps all that windows hold as lists, also the one value that a window folds its records into.
+    """
     name = state.name.removeprefix(PYTHON_PREFIX)
     for operator in () if program is None else program.operators:
         if state.operator in (operator.id, operator.user_hash):
             for one in operator.states or ():
                 if one.name == name and (one.scope is StateScope.KEYED) is state.keyed:
-                    return one
+                    folds = name == WINDOW_CONTENTS and operator.detail.get("window_function") in FOLDING
+                    return replace(one, kind=StateKind.REDUCING) if folds and name != state.name else one
     return None
 
 

@@ -35,9 +35,9 @@ from compat.state.types import ListTypeInfo, MapTypeInfo
 from compat.state.types.spelling import parse_type
 
 PROCESS, THREAD = "process", "thread"
-_COMBINING = ("reduce", "aggregate")
+FOLDING = ("reduce", "aggregate")
 """Calls of windows that keep one value for each, in the place of its records."""
-_COLLECTING = ("process", "apply")
+COLLECTING = ("process", "apply")
 """Calls of windows that keep the records."""
 _ANY_TIME = 0
 """A time to live of which is known only that there is one."""
@@ -179,7 +179,7 @@ class _Translation(Struct, frozen=True):
             contents = next((state for state in recorded.states if state.name == framework.WINDOW_CONTENTS), None)
             if self.mode == THREAD and contents is not None:
                 now = None if partner is None else partner.detail.get("window_function")
-                told = _COMBINING if _keeps_one(contents) else _COLLECTING
+                told = FOLDING if _keeps_one(contents) else COLLECTING
                 detail["window_function"] = now if now in told else told[0]
             elif self.mode is None and contents is not None and contents.kind in FUNCTIONS_OF_CONTENTS:
                 detail["window_function"] = FUNCTIONS_OF_CONTENTS[contents.kind]
@@ -252,7 +252,7 @@ class _Translation(Struct, frozen=True):
             return Evidence()
         if state.bytes == 0:
             return Evidence(told=True)
-        combined = windows and self.partner is not None and self.partner.detail.get("window_function") in _COMBINING
+        combined = windows and self.partner is not None and self.partner.detail.get("window_function") in FOLDING
         container = StateKind.VALUE if combined else twin.kind
         return judge(twin.type, container.value, state.elements) if state.elements else Evidence()
 
@@ -291,7 +291,7 @@ class _Translation(Struct, frozen=True):
         states = () if writer is None else writer.states or ()
         twin = next((one for one in states if one.built_in and one.name == framework.WINDOW_CONTENTS), None)
         function = None if writer is None else writer.detail.get("window_function")
-        return twin if function is not None and (function in _COMBINING) == _keeps_one(state) else None
+        return twin if function is not None and (function in FOLDING) == _keeps_one(state) else None
 
     def states(self) -> tuple[State, ...]:
         """The states, each with the kind and type of a declared one that is stored in the same way, if there is one."""

@@ -23,6 +23,7 @@ from compat.state.flink.headers import QUEUE
 from compat.state.flink.java_hashes import hash_of
 from compat.state.flink.key_choosing import KeysChosen, KeysEqual, items_of
 from compat.state.flink.keyed_transfer import KeyedSource
+from compat.state.flink.longer_windows import LongerWindows, of_windows
 from compat.state.flink.merging import Merge
 from compat.state.flink.python_states import Apply
 from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
@@ -92,11 +93,13 @@ def _applied(apply: Apply, keys: Sequence[bytes]) -> list[bytes]:
 class KeyChange(Struct, frozen=True):
     """What becomes of the keys of an operator: some go, the others become those of ``conversion``, or stay.
 
-    ``merges`` say, by the names of states, what becomes of values whose keys become one.
+    ``windows`` are those that open windows become part of. ``merges`` say, by the names of states, what becomes of values whose
+    keys become one.
     """
 
     conversion: KeyConversion | None = None
     dropped: KeysEqual | KeysChosen | None = None
+    windows: LongerWindows | None = None
     merges: Mapping[str, Merge] = {}
 
 
@@ -119,7 +122,7 @@ def regrouped(sources: Sequence[KeyedSource], change: KeyChange, folder: str, ta
 
 def _refused(source: KeyedSource, why: str) -> NotWritten:
     return NotWritten(
-        f"the keys of operator {source.operator} cannot be converted",
+        f"the keys or windows of operator {source.operator} cannot be converted",
         path=source.savepoint.path,
         why=why,
         advice="Say in the recipe what becomes of them, by fields, constants or a function; or drop the operator.",
@@ -138,6 +141,8 @@ class _Rekeying:
         self._anew = None if conversion is None else conversion.converter(header.key_serializer)
         self._layouts = [key_layout(header, meta, source.max_parallelism) for meta in header.states]
         variable = is_variable(header.key_serializer if conversion is None else conversion.key)
+        self._windows = change.windows
+        self._windowed = [] if change.windows is None else of_windows(header.states)
         self._ambiguous = [variable and one.variable and not one.queue for one in self._layouts]
 
     def into(self, groups: _Spilled) -> None:
@@ -159,6 +164,8 @@ class _Rekeying:
             self._dropped[StateKey(self._source.operator, name, keyed=True)] += 1
             return
         hashed, key = becomes
+        if self._windows is not None and self._windowed[entry.state]:
+            parts = self._windows.parts(parts)
         group = number if hashed is None else murmur_hash(hashed) % self._source.max_parallelism
         ambiguous = self._ambiguous[entry.state]
         anew = self._layouts[entry.state].joined(group, parts._replace(key=key), ambiguous=ambiguous)

@@ -23,10 +23,11 @@ from compat.check.findings import Report
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import LoadOptions
 from compat.migration.migrating import Migrated, Migration, migrate
-from compat.migration.proposing import propose
+from compat.migration.proposing import perhaps, propose
 from compat.migration.recipe import (
     ConvertKey,
     ConvertState,
+    ConvertWindows,
     DropKeys,
     Open,
     Recipe,
@@ -88,6 +89,7 @@ ANSWERS: dict[str, tuple[Step, ...]] = {
     "uid_renamed": (RenameOperator(operator="keep", to="kept"),),
     "value_to_list": (state(),),
     "value_to_map": (state(entry="n"),),
+    "windows_longer": (ConvertWindows(operator="keep", size="20 s", merge={"window-contents": "functions.py:joined"}),),
 }
 """What a person has to say of each pair."""
 
@@ -147,6 +149,11 @@ TOLD: dict[str, Callable[[Read], Read]] = {
     "uid_renamed": keys(str, timers=True),
     "value_to_list": values(lambda value: f"[{value}]"),
     "value_to_map": values(lambda value: f"{{'n': {value}}}"),
+    "windows_longer": lambda before: {
+        f"c.window.{key}@{start}": str(sum(int(before[f"c.window.{key}@{begin}"]) for begin in (start, start + 10_000)))
+        for key in range(3)
+        for start in (0, 20_000)
+    },
 }
 """What the new version reads by what the recipe says, of what the old version had left."""
 
@@ -173,7 +180,7 @@ def proposed(name: str) -> list[Step]:
     """All steps that the check of a pair proposes, and those that could answer its questions."""
     (report,) = compare(check_of(name, str(PAIRS / name / "savepoint"))).outcomes
     assert isinstance(report, Report)
-    found = propose(report)
+    found = propose(report) or perhaps(report)
     return [step for one in found for step in (one.instead if isinstance(one.step, Open) else (one.step,))]
 
 

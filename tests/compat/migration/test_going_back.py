@@ -16,6 +16,7 @@ from compat.migration.going_back import Inverse, inverse_of, told_back, written_
 from compat.migration.recipe import (
     ConvertKey,
     ConvertState,
+    ConvertWindows,
     DropKeys,
     DropOperator,
     DropState,
@@ -146,6 +147,11 @@ def test_what_a_function_made_another_one_gives_back() -> None:
 def test_keys_that_were_dropped_are_lost() -> None:
     back = inverse(DropKeys(operator="count", keys=(1,)))
     assert (back.recipe.steps, back.lost) == ((), ("Keys of 'count' were dropped, and start empty.",))
+
+
+def test_windows_that_became_one_stay_one() -> None:
+    back = inverse(ConvertWindows(operator="count", size="5 min"))
+    assert (back.recipe.steps, back.lost) == ((), ("Windows of 'count' that became one stay one.",))
 
 
 def test_a_state_of_an_operator_that_went_goes_back_to_it(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 import pytest
 from msgspec.structs import replace
@@ -14,6 +16,7 @@ from compat.migration.python_proposals import conversions
 from compat.migration.recipe import (
     ConvertKey,
     ConvertState,
+    ConvertWindows,
     DropOperator,
     DropState,
     MoveState,
@@ -204,3 +207,14 @@ def test_serializers_that_are_none_are_told_no_fields(sent: bytes) -> None:
     )
     report = check(program("old", old), program("new", new))
     assert propose(replace(report, findings=(finding,))) == propose(report)
+
+
+@pytest.mark.parametrize(("function", "merge"), [("process", {"window-contents": "all"}), ("reduce", {}), (None, {})])
+def test_windows_that_grew_are_a_step_that_may_be_wanted(function: str | None, merge: dict[str, str]) -> None:
+    detail: Any = {"window_function": function}
+    sizes = ("TumblingEventTimeWindows(1000)", "TumblingEventTimeWindows(5000)")
+    old, new = (operator("w", uid="w", kind="window", states=(), detail={"window": one, **detail}) for one in sizes)
+    report = check(program("old", old), program("new", new))
+    step = ConvertWindows(operator="w", size="5000 ms", offset="0 ms", merge=merge)
+    assert [one.step for one in perhaps(report)] == [step]
+    assert propose(report) == ()

@@ -11,6 +11,7 @@ from compat.migration.recipe import (
     STEPS,
     ConvertKey,
     ConvertState,
+    ConvertWindows,
     DropKeys,
     DropOperator,
     DropState,
@@ -44,6 +45,7 @@ steps:
   - {step: drop-keys, operator: a, keys: [1, b]}
   - {step: drop-keys, operator: a, fields: {region: eu}}
   - {step: drop-keys, operator: a, function: /f.py:old}
+  - {step: convert-windows, operator: a, size: 5 min, offset: 1 min, merge: {window-contents: all}}
   - {step: move-offsets, operator: a, topics: {t: u}, partitions: {p-0: p-1}, offsets: {t-0: 5, t-1: latest}}
   - {step: open, question: What?, operator: a, state: s}
 """
@@ -80,6 +82,7 @@ def test_every_step_is_read(tmp_path: Path) -> None:
         DropKeys(operator="a", keys=(1, "b")),
         DropKeys(operator="a", fields={"region": "eu"}),
         DropKeys(operator="a", function="/f.py:old"),
+        ConvertWindows(operator="a", size="5 min", offset="1 min", merge={"window-contents": "all"}),
         MoveOffsets(operator="a", topics={"t": "u"}, partitions={"p-0": "p-1"}, offsets={"t-0": 5, "t-1": "latest"}),
         Open(question="What?", operator="a", state="s"),
     )

@@ -131,7 +131,7 @@ def test_keys_that_do_not_become_others_are_refused(conversion: KeyConversion, t
     before = read_metadata(JAVA / "state_renamed" / "savepoint")
     with pytest.raises(NotWritten) as caught:
         rekeyed(before, conversion, tmp_path / "there")
-    assert "the keys of operator" in str(caught.value)
+    assert "the keys or windows of operator" in str(caught.value)
     assert told in str(caught.value)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from compat.check.code_suggestions import under_another_name
+from compat.check.code_suggestions import longer_windows, migrate, under_another_name
 from compat.check.code_suggestions import window as window_call
 from compat.check.context import Check
 from compat.check.findings import Fate, Finding, Fix, Level
@@ -38,6 +38,7 @@ def _find(check: Check) -> Iterator[Finding]:
                 "Windows that are open at the savepoint end as they began; new ones follow the new rule, and the first of "
                 "them lack the records in those."
             )
+        heir = None if refused or stranded else longer_windows(before, after)
         yield check.finding(
             RULE,
             f"the windows of {pair.new.label} were {before} and are {after}"
@@ -53,7 +54,9 @@ def _find(check: Check) -> Iterator[Finding]:
                     text="Keep the assigner, or give the new windows an operator with a uid of its own.",
                     code=(window_call(before) if "python" in pair.new.detail else None) or uid_call(pair.new, check),
                 ),
+                *(() if heir is None else migrate(check)),
             ),
+            heirs=() if heir is None else (heir,),
             silent=stranded is not None and not refused,
         )
     yield from _states_of_windows(check)

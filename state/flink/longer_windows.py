@@ -1,0 +1,74 @@
+"""Open windows that become part of longer ones: their contents, and the timers that end them.
+
+Flink: `TimeWindow.Serializer`, and `WindowOperator` for the timers, which end a window at the last millisecond in it and, where
+late records are let in, clear it some time after that.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from compat.state.flink.composite_keys import KeyParts
+from compat.state.flink.forms import Unconvertible
+from compat.state.flink.headers import NAMESPACE, QUEUE, VALUES, StateMeta
+
+_WINDOW = struct.Struct(">qq")
+_TIME = struct.Struct(">Q")
+_SIGN = 1 << 63
+"""Times of timers are written with this bit turned over, so that their bytes are in the order of the times."""
+_SERIALIZERS = {
+    "org.apache.flink.streaming.api.windowing.windows.TimeWindow$Serializer",
+    "org.apache.flink.table.runtime.operators.window.TimeWindow$Serializer",  # PyFlink's, too
+}
+_MERGING = "merging-window-set"
+
+
+class LongerWindows(Struct, frozen=True):
+    """Windows of ``size`` milliseconds, one behind the other, of which one begins at ``offset``."""
+
+    size: int
+    offset: int = 0
+
+    def parts(self, parts: KeyParts) -> KeyParts:
+        """The parts of an entry's key, in the window that has the entry's own in it. Raises Unconvertible where none has."""
+        begin, end = _WINDOW.unpack(parts.namespace)
+        start = begin - (begin - self.offset) % self.size
+        if (begin - self.offset) % (end - begin) or end > start + self.size:
+            raise Unconvertible(
+                f"a window from {begin} to {end} is no part of one of {self.size} milliseconds, or overlaps another one"
+            )
+        later = start + self.size - end
+        return parts._replace(namespace=_WINDOW.pack(start, start + self.size), time=_moved(parts.time, end - 1, later))
+
+
+def of_windows(states: Sequence[StateMeta]) -> list[bool]:
+    """Which states of an operator have entries, or timers, of windows of time. Raises Unconvertible where none has any.
+
+    Sessions are kept under one of the windows that they were merged of, and tell no other size.
+    """
+    if any(meta.name.endswith(_MERGING) for meta in states):
+        raise Unconvertible("sessions and other windows that merge are no parts of longer ones")
+    found = list(map(_is_of_windows, states))
+    if not any(found):
+        raise Unconvertible("there are no windows of time")
+    return found
+
+
+def _is_of_windows(meta: StateMeta) -> bool:
+    if meta.type == QUEUE:
+        timer = meta.serializer(VALUES)
+        found = None if timer is None else timer.nested[-1]
+    else:
+        found = meta.serializer(NAMESPACE)
+    return found is not None and found.serializer in _SERIALIZERS
+
+
+def _moved(time: bytes, last: int, later: int) -> bytes:
+    """A timer from the last moment of its window on, so much later; those before it are a trigger's, and stay."""
+    if not time:
+        return time
+    moment = _TIME.unpack(time)[0] - _SIGN
+    return time if moment < last else _TIME.pack(moment + later + _SIGN)
