@@ -8,6 +8,7 @@ from compat.plan.recorded_states import has_kryo
 from compat.savepoint.operators import RequestError
 from compat.state.flink import HeaderReader, Savepoint, read_states
 from compat.state.flink.binary import ByteReader
+from compat.state.flink.function_conversion import FunctionConversion
 from compat.state.flink.header_parts import StateKey
 from compat.state.flink.metadata import of_other_kryo
 from compat.state.flink.rewriting import Draft
@@ -40,7 +41,7 @@ def told_apart(draft: Draft, transfer: Transfer, flink: str) -> Draft:
 def _serializers(transfer: Transfer) -> Iterator[bytes]:
     """What NEW's serializers are written as."""
     for conversion in transfer.converted.values():
-        if isinstance(conversion, SerializerConversion):
+        if isinstance(conversion, SerializerConversion | FunctionConversion):
             yield conversion.serializer
     for change in transfer.keys.values():
         if change.conversion is not None:

@@ -95,8 +95,7 @@ class ConvertState(_Step, frozen=True, kw_only=True, tag="convert-state"):
     lists become one another where they can, and single values entries of maps:
     ``entry`` is their key there. Where NEW has a time to live and OLD had none, the values were last used now.
 
-    Of states of PyFlink, ``function`` may be what gives the values, as ``FILE.py:NAME``; with ``drops`` those go for which it
-    gives None.
+    ``function`` may be what gives the values, as ``FILE.py:NAME``; with ``drops`` those of PyFlink go for which it gives None.
     """
 
     operator: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -37,6 +38,7 @@ from compat.state.flink import NewId, OperatorState, Savepoint
 from compat.state.flink.entry_conversion import Conversion
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.forms import Unconvertible
+from compat.state.flink.function_conversion import FunctionConversion
 from compat.state.flink.header_parts import Field, StateKey, TypeNames
 from compat.state.flink.headers import KIND, MODE
 from compat.state.flink.key_choosing import KeysChosen, KeysEqual
@@ -223,14 +225,19 @@ class _Resolving:
         if key.name.startswith(PYTHON_PREFIX):
             before = declared(key, self._names.program)
             return conversion_of(state, before, after, step, fields, self._functions, self._now)
-        if step.function is not None:
-            raise Unconvertible("a function is given values of PyFlink's process mode")
         serializer = None if after is None or after.serializers is None else after.serializers.value
         if after is None or serializer is None:
             raise Unconvertible(
                 f"NEW does not tell how it writes {becomes.name!r} of operator {becomes.operator}; jars do"
             )
-        return SerializerConversion(serializer, fields, _options(after), self._now, step.entry, self._classes_of_new)
+        conversion = SerializerConversion(
+            serializer, fields, _options(after), self._now, step.entry, self._classes_of_new
+        )
+        if step.function is None:
+            return conversion
+        if step.drops:
+            raise Unconvertible("`drops` is for states of PyFlink: drop keys with drop-keys")
+        return FunctionConversion(conversion, partial(self._functions.applying, step.function))
 
     def convert_key(self, step: ConvertKey) -> None:
         operator, change = self._keyed(step)

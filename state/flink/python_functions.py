@@ -20,6 +20,7 @@ from compat.state.flink.python_states import Array, Item
 from compat.state.flink.python_values import Unpickle, as_declared, coder_of, decoded, decoded_all
 from compat.state.flink.snapshot_writing import key_snapshot
 from compat.state.flink.snapshots import read_versioned
+from compat.state.flink.transcoding import held_forms
 from compat.state.flink.value_writing import as_stored, writer_of
 from compat.state.flink.values import Read, Undecodable
 from compat.state.model.states import StateKind
@@ -71,7 +72,19 @@ class OfMerge(Struct, frozen=True, tag=True, tag_field="of"):
     state: Declared
 
 
-Task = OfValues | OfKeys | OfChoice | OfMerge
+class OfSerialized(Struct, frozen=True, tag=True, tag_field="of"):
+    """The values that one serializer of Flink's wrote become such of another one: snapshots of those of a state, and its kinds.
+
+    Without kinds it is a state of subtasks.
+    """
+
+    old: bytes
+    new: bytes
+    kind: str | None = None
+    kind_now: str | None = None
+
+
+Task = OfValues | OfKeys | OfChoice | OfMerge | OfSerialized
 
 
 def change_of(task: Task, function: Function, pickles: Pickles) -> Change:
@@ -85,9 +98,27 @@ def change_of(task: Task, function: Function, pickles: Pickles) -> Change:
             return _of_choice(task, function, pickles)
         case OfMerge():
             return _of_merge(task.state, function, pickles)
+        case OfSerialized():
+            return _of_serialized(task, function)
 
 
 # ---- values ----
+
+
+def _of_serialized(task: OfSerialized, function: Function) -> Change:
+    """Values that Flink's own serializers write; records are rows here, of which a function may give a dict, too."""
+    old, new = (read_versioned(ByteReader(one, "a serializer"), 0) for one in (task.old, task.new))
+    if task.kind is None or task.kind_now is None:
+        before, after = form_of(old), form_of(new)
+    else:
+        _, before, _, after = held_forms(task.kind, old, task.kind_now, new)
+    write = writer_of(after)
+
+    def change(item: Item) -> list[Item]:
+        made = _made(function, (decoded(before.read, item.arrays[0].data),), drops=False)
+        return [Item(None, (Array(write(made), b""),))]
+
+    return change
 
 
 def _of_values(task: OfValues, function: Function, pickles: Pickles) -> Change:

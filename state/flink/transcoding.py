@@ -68,6 +68,10 @@ class Classes(Protocol):
         """The hash codes of keys."""
 
 
+Join = Callable[[Form, Form, Fields], Transcode]
+"""Gives what writes values of one form as such of another one. Raises Unconvertible."""
+
+
 class SerializerConversion(Struct, frozen=True):
     """The values of a state as another serializer of Flink's writes them, which may be those of another kind of state.
 
@@ -132,7 +136,7 @@ class SerializerConversion(Struct, frozen=True):
             raise Unconvertible("a state without a serializer")
         by_classes = self._by(self.classes, meta, serializer[_COUNT.size :])
         try:
-            one = self._here(meta, old, self._new)
+            one = self.joined(meta, old, transcoder)
         except NeedsClass:
             if by_classes is None:
                 raise
@@ -155,27 +159,24 @@ class SerializerConversion(Struct, frozen=True):
             return None
         return lambda values: classes.convert(old, self.serializer, kind, self.fields, values)
 
-    def _here(self, meta: StateMeta, old: SerializerSnapshot, new: SerializerSnapshot) -> Callable[[bytes], bytes]:
+    def joined(self, meta: StateMeta, old: SerializerSnapshot, join: Join) -> Callable[[bytes], bytes]:
+        """What writes all that a state has under a key, where ``join`` gives what writes one value. Raises Unconvertible."""
+        new = self._new
         if (meta.type == _BROADCAST) is not (self.options.get(MODE, meta.type) == _BROADCAST):
             raise Unconvertible("a broadcast state becomes no list, and a list no broadcast state")
         if meta.type == "OPERATOR":
-            return exactly(transcoder(form_of(old), form_of(new), self.fields), "an element")
+            return exactly(join(form_of(old), form_of(new), self.fields), "an element")
         if meta.type == _BROADCAST:
-            return _broadcast(meta, transcoder(form_of(old), form_of(new), self.fields))
+            return _broadcast(meta, join(form_of(old), form_of(new), self.fields))
         kind = meta.option(KIND) or "VALUE"
         kind_now = self.options.get(KIND, kind)
-        before, form = _held(kind, old)
-        after, form_now = _held(kind_now, new)
+        before, form, after, form_now = held_forms(kind, old, kind_now, new)
         if before.kind != after.kind and (before.kind == "MAP" or (after.kind == "MAP" and self.entry is None)):
             raise Unconvertible(
                 "entries of a map become no single value, and a value no entry, unless `entry` is its key"
             )
-        if after.kind == "LIST" != before.kind and form.layout is Layout.LIST:
-            before, form = replace(before, listed=True), form.parts[0]
-        elif before.kind == "LIST" != after.kind and form_now.layout is Layout.LIST:
-            after, form_now = replace(after, listed=True), form_now.parts[0]
         of_keys = kind == kind_now == "MAP" and _are_of_keys(old, new)
-        return in_state(before, after, transcoder(form, form_now, Fields() if of_keys else self.fields), self.now)
+        return in_state(before, after, join(form, form_now, Fields() if of_keys else self.fields), self.now)
 
 
 def _are_of_keys(old: SerializerSnapshot, new: SerializerSnapshot) -> bool:
@@ -226,6 +227,21 @@ def _held(kind: str, serializer: SerializerSnapshot) -> tuple[Held, Form]:
     inner = serializer.nested[-1] if kind in ("LIST", "MAP") else serializer
     lives = ttl_inside(inner)
     return Held(kind, lives is not None), form_of(lives or inner)
+
+
+def held_forms(
+    kind: str, old: SerializerSnapshot, kind_now: str, new: SerializerSnapshot
+) -> tuple[Held, Form, Held, Form]:
+    """How a state holds its values, and the form of one, before and after; of a list that is a single value its elements.
+
+    Raises Unconvertible.
+    """
+    (before, form), (after, form_now) = _held(kind, old), _held(kind_now, new)
+    if after.kind == "LIST" != before.kind and form.layout is Layout.LIST:
+        before, form = replace(before, listed=True), form.parts[0]
+    elif before.kind == "LIST" != after.kind and form_now.layout is Layout.LIST:
+        after, form_now = replace(after, listed=True), form_now.parts[0]
+    return before, form, after, form_now
 
 
 def in_state(old: Held, new: Held, convert: Transcode, now: int = 0) -> Callable[[bytes], bytes]:

@@ -32,6 +32,8 @@ def writer_of(form: Form) -> Write:
             return _map(*parts)
         case Layout.TUPLE | Layout.ROW | Layout.ROW_OF_CHANGES:
             return _record(form, parts)
+        case Layout.POJO:
+            return _pojo(form, parts)
     if form.called in _BYTES:
         return lambda value: _COUNT.pack(len(value)) + value
     if form.layout is not None or form.write is None:
@@ -67,9 +69,8 @@ def _map(key: Write, value: Write) -> Write:
 def _record(form: Form, parts: Sequence[Write]) -> Write:
     kind = form.layout is Layout.ROW_OF_CHANGES
 
-    def write(value: Sequence[Any]) -> bytes:
-        if len(value) != len(parts):
-            unfit(value, f"{form.called}: it has {len(parts)} fields")
+    def write(found: Any) -> bytes:
+        value = _fields(form, found)
         fields = [None if one is None else part(one) for one, part in zip(value, parts, strict=True)]
         there = b"".join(data for data in fields if data is not None)
         if form.layout is not Layout.TUPLE:
@@ -77,6 +78,36 @@ def _record(form: Form, parts: Sequence[Write]) -> Write:
         return there if None not in fields else unfit(value, f"{form.called}: a field is None")
 
     return write
+
+
+def _pojo(form: Form, parts: Sequence[Write]) -> Write:
+    """An object of the class itself, and of none that extends it (`PojoSerializer`)."""
+
+    def write(found: Any) -> bytes:
+        fields = zip(_fields(form, found), parts, strict=True)
+        return b"\2" + b"".join(b"\1" if one is None else b"\0" + part(one) for one, part in fields)
+
+    return write
+
+
+def _fields(form: Form, found: Any) -> Sequence[Any]:
+    """The fields of a record in their order: of a dict or a row with names by these, of others as they come.
+
+    Nobody knows the order of a POJO's fields, which have names for that.
+    """
+    value = found
+    if isinstance(found, Row):
+        try:
+            value = found.as_dict()
+        except TypeError:  # its fields have no names
+            value = list(found)
+    if isinstance(value, dict):
+        if set(value) != set(form.names):
+            unfit(found, f"{form.called}: its fields are {', '.join(form.names)}")
+        return [value[name] for name in form.names]
+    if form.layout is Layout.POJO or not isinstance(value, list | tuple):
+        unfit(found, f"{form.called}: give a dict of {', '.join(form.names)}")
+    return value if len(value) == len(form.names) else unfit(found, f"{form.called}: it has {len(form.names)} fields")
 
 
 def as_stored(type: TypeInformation, pickled: Callable[[Any], bytes]) -> Callable[[Any], Any]:

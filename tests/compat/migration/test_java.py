@@ -57,6 +57,26 @@ def test_a_tuple_becomes_a_pojo(flink, tmp_path: Path) -> None:
     assert {value.last for value in after.values()} == {7}
 
 
+def test_a_function_makes_values_of_java_of_others(pairs: Pairs, tmp_path: Path) -> None:
+    """It is given tuples, and rows for POJOs; what it gives is written by the form of NEW's serializer, and restored."""
+    (tmp_path / "made.py").write_text(
+        "def made(old):\n"
+        "    return {'name': old[0].upper(), 'n': old[1], 'last': old[1] * 2}\n"
+        "def lacking(old):\n"
+        "    return {'name': old[0]}\n"
+        "def ordered(old):\n"
+        "    return old[0], old[1], 7\n"
+    )
+    step = ConvertState(operator="val", state="st", function=f"{tmp_path}/made.py:made")
+    assert pairs.migrate("tuple_to_pojo", tmp_path, step).kept
+    before, after = values(JAVA / "tuple_to_pojo" / "savepoint"), values(tmp_path / "out")
+    assert before == {key: (value.name.lower(), value.n) for key, value in after.items()}
+    assert all(value.last == value.n * 2 for value in after.values())
+    for name, told in (("lacking", "its fields are last, n, name"), ("ordered", "give a dict of last, n, name")):
+        with pytest.raises(NotWritten, match=f"{name}: .* {told}"):
+            pairs.migrate("tuple_to_pojo", tmp_path / name, replace(step, function=f"{tmp_path}/made.py:{name}"))
+
+
 def test_what_kryo_wrote_is_read_by_the_old_class_and_written_by_the_new_one(pairs: Pairs, tmp_path: Path) -> None:
     proposed = propose(pairs.check("kryo_field_removed", names=True))
     step = ConvertState(operator="val", state="st")

@@ -256,7 +256,7 @@ def test_what_does_not_become_others_writes_nothing(
         (
             "keys_dropped",
             ConvertState(operator="numbers", state="SourceReaderState", function="f.py:f"),
-            "a function is given values of PyFlink's process mode",
+            "NEW does not tell how it writes 'SourceReaderState'",
         ),
     ],
 )

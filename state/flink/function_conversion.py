@@ -1,0 +1,85 @@
+"""Values of Flink's serializers through a function of the user's: what is read of them here, and written of what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from compat.state.flink.binary import ByteReader
+from compat.state.flink.entry_conversion import Layouts, Rewrite, one_by_one
+from compat.state.flink.forms import Convert, Form, Layout, Transcode, Unconvertible, bytes_of
+from compat.state.flink.header_parts import StateForm
+from compat.state.flink.headers import KIND, VALUES, StateMeta
+from compat.state.flink.python_functions import OfSerialized
+from compat.state.flink.python_states import Apply, Array, Item
+from compat.state.flink.transcoding import Fields, SerializerConversion
+
+_LAYOUT_BYTES = 4
+"""The bytes before a snapshot in a header, which say how it is laid out."""
+
+
+class FunctionConversion(Struct, frozen=True):
+    """The values of a state as a function makes them, of lists and maps one by one, in the form of another conversion.
+
+    ``through`` starts the function for serializers.
+    """
+
+    inner: SerializerConversion
+    through: Callable[[OfSerialized], Apply]
+
+    @property
+    def form(self) -> StateForm:
+        """What the header says of the state from now on."""
+        return self.inner.form
+
+    @property
+    def serializer(self) -> bytes:
+        """The snapshot of NEW's serializer."""
+        return self.inner.serializer
+
+    def rewriter(self, meta: StateMeta, serializer: bytes, layout: Layouts) -> Rewrite:
+        """What writes the entries of a keyed state anew. Raises Unconvertible."""
+        return one_by_one(self.converter(meta, serializer), self.inner.map_keys(meta), layout)
+
+    def converter(self, meta: StateMeta, serializer: bytes) -> Convert:
+        """What writes values anew. Raises Unconvertible."""
+        old, kind = meta.serializer(VALUES), meta.option(KIND)
+        if old is None:
+            raise Unconvertible("a state without a serializer")
+        apply = self.through(
+            OfSerialized(serializer[_LAYOUT_BYTES:], self.inner.serializer, kind, self.inner.options.get(KIND, kind))
+        )
+        met: dict[bytes, bytes] = {}
+        look, write = (self.inner.joined(meta, old, join) for join in (_noted(met), _found(met)))
+
+        def convert(values: Sequence[bytes]) -> list[bytes]:
+            met.clear()
+            for value in values:
+                look(value)
+            made = apply([Item(None, (Array(value, b""),)) for value in met])
+            met.update(zip(met, (item.arrays[0].data for (item,) in made), strict=True))
+            return list(map(write, values))
+
+        return convert
+
+
+def _noted(met: dict[bytes, bytes]) -> Callable[[Form, Form, Fields], Transcode]:
+    """What passes over values and keeps each that it meets."""
+
+    def join(old: Form, new: Form, fields: Fields) -> Transcode:
+        if Layout.ROW_DATA in (old.layout, new.layout):
+            raise Unconvertible("rows of SQL do not go through a function: say what becomes of their fields")
+
+        def transcode(reader: ByteReader) -> bytes:
+            data = bytes_of(old, reader)
+            return met.setdefault(data, b"")
+
+        return transcode
+
+    return join
+
+
+def _found(met: dict[bytes, bytes]) -> Callable[[Form, Form, Fields], Transcode]:
+    """What gives for each value what has become of it."""
+    return lambda old, new, fields: lambda reader: met[bytes_of(old, reader)]
