@@ -45,7 +45,7 @@ from compat.state.flink.key_choosing import KeysChosen, KeysEqual
 from compat.state.flink.keyed_transfer import key_serializer_of
 from compat.state.flink.longer_windows import LongerWindows
 from compat.state.flink.merging import Merge
-from compat.state.flink.python_functions import OfChoice
+from compat.state.flink.python_functions import OfChoice, OfSerialized
 from compat.state.flink.rekeying import KeyChange, KeyConversion
 from compat.state.flink.state_entries import StoredState, stored_states
 from compat.state.flink.transcoding import Fields, SerializerConversion
@@ -280,10 +280,13 @@ class _Resolving:
         becomes = self._ids.get(operator.id, NewId(operator.id)).id
         serializer, new = key_serializer(becomes, self._new), declared_key(becomes, self._new)
         there = key_serializer_of(self._savepoint, operator)
-        if serializer is not None and step.function is None:
+        if serializer is not None and there is not None and step.function is not None:
+            apply = self._functions.applying(step.function, OfSerialized(there, serializer))
+            return KeyConversion(serializer, classes=self._classes_of_new, apply=apply)
+        if serializer is not None:
             return KeyConversion(serializer, fields_of(step), self._classes_of_new)
         old = declared_key(operator.id, self._names.program) or self._stored_key(operator)
-        if serializer is not None or new is None or old is None or there is None:
+        if new is None or old is None or there is None:
             raise Unconvertible("NEW does not tell how it writes them; jars do, and programs in Python")
         return key_conversion_of(there, old, new, step, fields_of(step), self._functions)
 

@@ -120,6 +120,14 @@ def test_keys_of_java_go_and_the_others_become_others(pairs: Pairs, tmp_path: Pa
     assert values(tmp_path / "out", "n").keys() == {0, 2}
 
 
+def test_a_function_makes_keys_of_java_of_others(pairs: Pairs, tmp_path: Path) -> None:
+    """The rehearsal tells keys that are in a wrong key group: the hash codes are those of what the function gives."""
+    (tmp_path / "keys.py").write_text("def moved(key): return 100 + key[0]\n")
+    step = ConvertKey(operator="count", function=f"{tmp_path}/keys.py:moved")
+    assert pairs.migrate("key_tuple_to_single", tmp_path, step).kept
+    assert values(tmp_path / "out", "n").keys() == {100, 101, 102}
+
+
 def test_a_function_chooses_among_keys_of_java(pairs: Pairs, tmp_path: Path) -> None:
     """It is given what the key is made of: here a POJO as a row."""
     (tmp_path / "keys.py").write_text("def old(key): return key.id == 1\n")
