@@ -148,7 +148,7 @@ def read_all(file: str, storage: Storage) -> bytes:
             raise NotASavepoint("not a regular file", path=file)
         if size > MAX_METADATA_BYTES:
             raise SavepointTooLarge(f"{size} bytes of metadata", path=file)
-        return storage.read(file, 0, MAX_METADATA_BYTES)
+        return storage.read(file, 0, size)
     except FileNotFoundError as error:
         raise NotASavepoint(f"no file `{METADATA_FILE}` here", path=file) from error
     except (OSError, ValueError) as error:
