@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,12 +16,14 @@ from compat.savepoint.operators import RequestError
 from compat.state.flink import HeaderReader, NotWritten, entries, read_draft, read_metadata
 from compat.state.flink.header_parts import StateKey, TypeNames
 from compat.state.flink.keyed_transfer import keyed_source
+from compat.state.flink.rekeying import KeyChange, KeyConversion
 from compat.state.flink.transcoding import SerializerConversion
 from compat.state.flink.transfer import StateTarget, Transfer
 from tests import needs
 from tests.compat.migration.conftest import Pairs
 from tests.compat.migration.in_flink import ANSWERS, UPGRADE, language_pairs, migrated
 from tests.needs import Need
+from tests.state.flink import writer as w
 
 SAVED = Path(__file__).parents[2] / "golden" / "java" / "1.20.0" / "kryo_same" / "savepoint"
 STEP = ConvertState(operator="val", state="st")
@@ -92,9 +95,59 @@ def test_the_format_tells_one_kryo_from_the_other(state: StateKey, by_kryo: Seri
 def test_all_that_the_other_kryo_wrote_is_converted_or_goes(state: StateKey, by_kryo: SerializerConversion) -> None:
     draft = read_draft(read_metadata(SAVED))
     another = StateKey(OTHER, "x", keyed=True)
-    with pytest.raises(RequestError, match="Kryo of Flink 1 wrote the state 'st'"):
+    with pytest.raises(RequestError, match="Kryo of Flink 1 wrote values of the state 'st'"):
         told_apart(draft, Transfer(converted={another: by_kryo}), "2.3")
     gone = Transfer(converted={another: by_kryo}, states={state: None, another: StateTarget(OTHER, "y")})
     assert told_apart(draft, gone, "2.3").savepoint.format_version == 5
     dropped = Transfer(converted={another: by_kryo}, dropped=frozenset({state.operator}))
     assert told_apart(draft, dropped, "2.3").savepoint.format_version == 5
+
+
+MAP = w.BASE + "MapSerializerSnapshot"
+CONVERTED, REKEYED = "converted", "rekeyed"
+
+
+@pytest.mark.parametrize(
+    ("parts", "key", "done", "told"),
+    [
+        ({"VALUE_SERIALIZER": "kryo"}, "long", {CONVERTED}, None),
+        ({"VALUE_SERIALIZER": "kryo"}, "long", set(), "values of the state 's'"),
+        ({"VALUE_SERIALIZER": ("long", "kryo")}, "long", {CONVERTED}, None),
+        ({"VALUE_SERIALIZER": ("kryo", "long")}, "long", {CONVERTED}, "keys in a map of the state 's'"),
+        (
+            {"VALUE_SERIALIZER": "long", "NAMESPACE_SERIALIZER": "kryo"},
+            "long",
+            {CONVERTED},
+            "namespaces of the state 's'",
+        ),
+        ({"VALUE_SERIALIZER": "long"}, "kryo", {REKEYED}, None),
+        ({"VALUE_SERIALIZER": "long"}, "kryo", {CONVERTED}, "the keys"),
+    ],
+)
+def test_what_no_step_writes_anew_is_refused(
+    parts: dict[str, Any], key: str, done: set[str], told: str | None, by_kryo: SerializerConversion, tmp_path: Path
+) -> None:
+    """Where Kryo wrote it: values are converted, and keys of an operator, but nothing else."""
+    snapshots = {"kryo": by_kryo.serializer, "long": w.simple("Long")}
+    made = {
+        name: snapshots[one] if isinstance(one, str) else w.composite(MAP, *(snapshots[part] for part in one))
+        for name, one in parts.items()
+    }
+    kind = {"KEYED_STATE_TYPE": "VALUE" if isinstance(parts["VALUE_SERIALIZER"], str) else "MAP"}
+    header = w.keyed_header(w.state_meta("s", 0, kind, **made), key=snapshots[key])
+    state = w.full(w.inline(header), 0, [0] * 128)
+    (tmp_path / "_metadata").write_bytes(
+        w.metadata(w.operator(w.subtask(managed_keyed=state, version=4), version=4), version=4)
+    )
+    draft = read_draft(read_metadata(tmp_path))
+    id = draft.savepoint.operators[0].id
+    other = StateKey(OTHER, "x", keyed=True)
+    transfer = Transfer(
+        converted={StateKey(id, "s", keyed=True): by_kryo} if CONVERTED in done else {other: by_kryo},
+        keys={id: KeyChange(KeyConversion(by_kryo.serializer))} if REKEYED in done else {},
+    )
+    if told is None:
+        assert told_apart(draft, transfer, "2.3").savepoint.format_version == 5
+        return
+    with pytest.raises(RequestError, match=f"Kryo of Flink 1 wrote {told} of operator {id}"):
+        told_apart(draft, transfer, "2.3")
