@@ -533,7 +533,11 @@ def begin_with_pyflink(
 
 def notes_of(given: Input, outcome: Outcome) -> tuple[str, ...]:
     """What is to be said of a program that gave its plans."""
-    names = outcome.absent if isinstance(outcome, Loaded) else ()
+    return note_on_absent(given, outcome.absent if isinstance(outcome, Loaded) else ())
+
+
+def note_on_absent(given: Input, names: Sequence[str]) -> tuple[str, ...]:
+    """What is to be said of modules that a program imports and that are not installed."""
     if not names:
         return ()
     listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))

@@ -13,10 +13,21 @@ from compat.compiler.configuration import DEFAULT_PARALLELISM, PARALLELISM
 from compat.compiler.errors import ProgramError
 from compat.loader.digests import of_file
 from compat.loader.failure import Failure, Side, Undecidable
-from compat.loader.inputs import FlinkJars, Input, InputError, InputKind, LoadOptions, given_properties, pyfiles_of
+from compat.loader.former import advice_on, passed_over
+from compat.loader.inputs import (
+    FlinkJars,
+    Input,
+    InputError,
+    InputKind,
+    LoadOptions,
+    given_properties,
+    note_on_absent,
+    pyfiles_of,
+)
+from compat.loader.jvm.adopting import adopted, lacked
 from compat.loader.jvm.answers import Answers, answers_of
-from compat.loader.jvm.compiled import Disagreement
-from compat.loader.jvm.connector_jars import connector_jars, distributed
+from compat.loader.jvm.compiled import Disagreement, minor_version
+from compat.loader.jvm.connector_jars import connector_jars
 from compat.loader.jvm.distribution import FlinkPlaces, find_flink
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import check_jar, failed, of_another_version, refused
@@ -43,7 +54,6 @@ from compat.loader.shown import show_path
 from compat.state.model.job import Assumed, Plan, Refused
 
 _EXTRA = "pip install 'stream-compat[jvm]'"
-_ADOPTED = "The program needs a part of Flink {} that is not on every class path: --connector {} was added."
 _ALONE = (
     "The program makes its execution environment itself, so that flink run refuses it: it is judged as it runs without. "
     "StreamExecutionEnvironment.getExecutionEnvironment() gives one that both have."
@@ -80,7 +90,7 @@ class FlinkLoading:
         self._setup, self._jvms = setup, jvms
         self._show_path = show_path(given.path, given.argument, given.root, given.root_shown, given.folder)
         self._other_version = other_version
-        self._adopted: list[str] = []
+        self._adopted: set[str] = set()
         self._assumed: tuple[Assumed, ...] = ()
         self._asked: list[Restore] = []
         self._building = jvms.take(setup).build(program)
@@ -108,7 +118,8 @@ class FlinkLoading:
         self._ended = True
         refusal = outcome.crash if outcome.crash is not None and outcome.crash.refused else None
         failure = failed(outcome, self._program, self._setup.options, self._given.argument, side, self._show_path)
-        if failure is not None and refusal is None:
+        behind = self._behind_last_job(failure, outcome)
+        if failure is not None and refusal is None and not behind:
             if isinstance(self._program, PyFlinkProgram):
                 failure = of_another_version(failure, self._setup.flink.version, Path(self._program.path).read_bytes())
             raise InputError(failure if self._other_version else replace(failure, flink=None))
@@ -125,8 +136,21 @@ class FlinkLoading:
         program = of_file(self._given.path) if self._given.kind.built_by_flink else None
         made = tuple(replace(self._assuming(plan), program=program) for plan in plans)
         alone = (_ALONE,) if any(isinstance(plan, Plan) and plan.alone for plan in plans) else ()
-        adopted = (_ADOPTED.format(self._setup.flink.version, name) for name in self._adopted)
-        return FlinkJobs(plans=made, answers=self._answers(outcome), notes=(*self._notes, *adopted, *alone))
+        said = (*note_on_absent(self._given, outcome.absent), *map(passed_over, outcome.former), *behind)
+        return FlinkJobs(plans=made, answers=self._answers(outcome), notes=(*self._notes, *said, *alone))
+
+    def _behind_last_job(self, failure: Failure | None, outcome: JvmOutcome) -> tuple[str, ...]:
+        """What is to be said of a program that fails when its jobs are submitted, as it would with PyFlink; empty for others.
+
+        So it does where it asks for what PyFlink of the version lacks: up to there all goes as it would.
+        """
+        if failure is None or not outcome.jobs or not isinstance(self._program, PyFlinkProgram):
+            return ()
+        _, lacks = advice_on(failure.message, minor_version(self._setup.flink.version))
+        if lacks is None or outcome.crash is None or outcome.crash.refused:
+            return ()
+        where = "" if failure.source is None else f" at {failure.source}"
+        return (f"The program fails{where}, when its jobs are submitted. {lacks}",)
 
     def _assuming(self, plan: Plan | Refused) -> Plan | Refused:
         """A plan, with what stood in for what the program lacked."""
@@ -145,7 +169,7 @@ class FlinkLoading:
             self._build_again(self._jvms.start(self._setup))
             outcome = self._building.outcome()
         assert outcome is not None
-        return self._outcome() if self._adopt(outcome) is not None or self._stood_in(outcome) else outcome
+        return self._outcome() if self._adopt(outcome) or self._stood_in(outcome) else outcome
 
     def _stood_in(self, outcome: JvmOutcome) -> bool:
         """Have the program built with something in the place of what it lacks, where that changes neither ids nor states."""
@@ -158,20 +182,18 @@ class FlinkLoading:
         self._build_again(self._jvms.start(self._setup))
         return True
 
-    def _adopt(self, outcome: JvmOutcome) -> str | None:
-        """Have the program built with a part of Flink's distribution that it lacks, where Flink is fetched; its name."""
+    def _adopt(self, outcome: JvmOutcome) -> bool:
+        """Have the program built with a part of Flink's distribution, or a connector, that it lacks, where that is fetched."""
         flink = self._setup.flink
-        name = distributed(outcome.crash.option) if outcome.crash is not None and flink.fetched else None
-        if name is None or name in self._adopted:
-            return None
-        try:
-            jars, _ = connector_jars([name], flink.version)
-        except JvmError:
-            return None
-        self._adopted.append(name)
-        self._setup = Setup(replace(flink, jars=(*flink.jars, *jars)), self._setup.java, self._setup.options)
+        name = lacked(outcome, self._program, flink.fetched)
+        if name is None or name in self._adopted or (found := adopted(name, self._program, flink.version)) is None:
+            return False
+        self._adopted.add(name)
+        self._notes = (*self._notes, found.note)
+        self._assumed = (*self._assumed, *found.assumed)
+        self._setup = Setup(replace(flink, jars=(*flink.jars, *found.jars)), self._setup.java, self._setup.options)
         self._build_again(self._jvms.start(self._setup))
-        return name
+        return True
 
     def _build_again(self, jvm: JvmProcess) -> None:
         """Have the program built in another JVM, with all that was asked of it."""
@@ -224,6 +246,7 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
                 folder=given.folder,
                 taken_from=given.taken_from,
                 runtime_properties=given_properties(load),
+                strict_imports=load.strict_imports,
             )
             flink = flink_of(pyflink, _places(load.jars))
         else:

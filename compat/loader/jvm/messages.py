@@ -363,11 +363,14 @@ PRINTED = b"\0\1said\n"
 class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
     """The last message about a program: it came to its end, by an exception if there is a crash.
 
-    ``missed`` are the variables of the environment that it asked for in vain, with the lines.
+    ``missed`` are the variables of the environment that it asked for in vain, with the lines. ``absent`` are modules that are
+    not installed and that building the job used nothing of, ``former`` calls that PyFlink has no more and that change nothing.
     """
 
     crash: Crash | None = None
     missed: dict[str, JavaFrame] = {}
+    absent: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
 
 
 Backend = Literal["hashmap", "rocksdb", "any"]
@@ -538,8 +541,8 @@ class CompiledPlan(Struct, frozen=True, kw_only=True, tag="compiled-plan"):
 class PyFlinkProgram(Struct, frozen=True, kw_only=True, tag="pyflink"):
     """A program in Python, run by ``python``, an interpreter that has PyFlink of the Flink that builds its job.
 
-    ``pyfiles``, ``environment``, ``root``, ``folder``, ``taken_from`` and ``runtime_properties`` are those of
-    :class:`compat.loader.request.Request`.
+    ``pyfiles``, ``environment``, ``root``, ``folder``, ``taken_from``, ``runtime_properties`` and ``strict_imports`` are those
+    of :class:`compat.loader.request.Request`.
     """
 
     path: str
@@ -551,6 +554,7 @@ class PyFlinkProgram(Struct, frozen=True, kw_only=True, tag="pyflink"):
     folder: str = ""
     taken_from: str = ""
     runtime_properties: str = ""
+    strict_imports: bool = False
 
 
 Program = JarProgram | SqlScript | CompiledPlan | PyFlinkProgram

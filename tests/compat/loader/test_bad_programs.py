@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from compat.cli import main
+from compat.loader.advice import pip
 from compat.loader.inputs import InputError, InputKind, opened
 
 ROOT = Path(__file__).parents[3]
@@ -72,7 +73,7 @@ def test_a_module_that_a_package_of_another_name_gives_is_said_with_the_name_of_
     good.write_text(GOOD + "env.execute()", encoding="utf-8")
     result = run("check", str(good), str(bad))
     assert result.exit_code == 2
-    assert "Install mysqlclient into the environment that runs compat." in result.output
+    assert f"Run: {pip()} install mysqlclient\n" in result.output
 
 
 WITH_CLIENT = """
