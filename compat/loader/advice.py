@@ -109,17 +109,28 @@ def _advised(lack: Lack, side: Side | None, said: str) -> Iterator[str]:
         case Lacking.FILE:
             yield f"Put {lack.name} there; relative paths count from where compat is called."
         case Lacking.MODULE:
-            yield install(lack.name, pip()) or (
+            yield provided(lack.name) or (
                 f"Install what provides the module {lack.name!r} into the environment that runs compat."
             )
             if lack.places:
                 yield f"If it is one of your own: it was looked for in {lack.places}; other places go with --{prefix}pyfiles."
 
 
-def install(module: str, pip: str) -> str | None:
-    """The command that installs what provides a module, as advice; None where that is not known."""
+def provided(module: str) -> str | None:
+    """Which package provides a module, as a sentence; None where that is not known."""
     package = _PACKAGES.get(module.partition(".")[0])
-    return None if package is None else f"Run: {pip} install {package}"
+    return None if package is None else f"{package} provides the module {module!r}."
+
+
+def install(module: str, pip: str) -> str | None:
+    """The command that installs what provides a module; None where that is not known."""
+    package = _PACKAGES.get(module.partition(".")[0])
+    return None if package is None else f"{pip} install {package}"
+
+
+def command(lack: Lack | None) -> str | None:
+    """The command that gives a program what it lacked in the environment that runs compat."""
+    return install(lack.name, pip()) if lack is not None and lack.what is Lacking.MODULE else None
 
 
 def pip() -> str:

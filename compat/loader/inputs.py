@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
@@ -12,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from compat.compiler.versions import LATEST_FLINK
-from compat.loader.advice import REPORT, advice, option, report_of
+from compat.loader.advice import REPORT, advice, command, option, report_of
 from compat.loader.failure import SAID, Failure, Side, Undecidable
 from compat.loader.flink_version import pin_of
 from compat.loader.former import gone, lacks, needed
@@ -72,9 +73,11 @@ _NO_PROGRAM = {
     ".scala": _A_JAR,
     ".kt": _A_JAR,
     ".class": _A_JAR,
-    ".ipynb": "Write its cells to a program: jupyter nbconvert --to script NOTEBOOK.",
+    ".ipynb": "Write its cells to a program, and name that.",
 }
 """Endings of files that are no program, each with what to do instead, None where that cannot be told."""
+_INSTEAD = {".log": "compat diagnose", ".out": "compat diagnose", ".ipynb": "jupyter nbconvert --to script"}
+"""The commands for that."""
 _BY_ENDING = {".jar": InputKind.JAR, ".sql": InputKind.SQL}
 
 
@@ -202,7 +205,17 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
         yield Input(argument, argument, InputKind.SAVEPOINT)
     elif (wrong := _no_input(argument)) is not None:
         message, hint = wrong
-        raise InputError(Failure(rule=Undecidable.PROGRAM_FAILED, message=message, name=argument, side=side, hint=hint))
+        instead = _INSTEAD.get(os.path.splitext(argument)[1].lower()) if os.path.isfile(argument) else None
+        raise InputError(
+            Failure(
+                rule=Undecidable.PROGRAM_FAILED,
+                message=message,
+                name=argument,
+                side=side,
+                hint=hint,
+                command=None if instead is None else f"{instead} {shlex.quote(argument)}",
+            )
+        )
     else:
         yield Input(argument, os.path.abspath(argument), _kind(argument, argument, side), arguments=arguments)
 
@@ -592,6 +605,7 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
         traceback="\n".join(lines),
         hint=advice(crash, side),
         option=option(crash.lacks, side),
+        command=command(crash.lacks),
         flink=crash.flink,
     )
 

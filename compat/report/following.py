@@ -48,6 +48,25 @@ def next_step_undecided(outcome: Undecided, context: ReportContext) -> str:
     return f"Next: {_with_options(again, options_of(outcome.failures)) or _rule(outcome.failures[0].rule)}"
 
 
+def mending(outcome: Undecided, failure: Failure, context: ReportContext) -> str | None:
+    """The command that mends a failure, as a line of a report; None where a person has something to fill in, or to write."""
+    if failure.command is None and failure.option is None:
+        return None
+    command = next_step_undecided(outcome, context).removeprefix("Next: ")
+    return None if '"$' in command else f"Run: {command}"
+
+
+def command_of(fix: Fix, report: Report, context: ReportContext) -> str | None:
+    """The command that a fix is, as a line of a report; None for one that a person has to write."""
+    if fix.code is None or '"$' in fix.code:
+        return None
+    if fix.moves:
+        return f"Run: {fix.code}"
+    again = _again(report.old.name, report.new.name, report.direction, context)
+    command = _with_options(again, [fix.code]) if fix.code.startswith(_OPTIONS) else None
+    return None if command is None else f"Run: {command}"
+
+
 def options_of(failures: Sequence[Failure]) -> list[str]:
     """The options that failures lack: where OLD and NEW lack the same, one option serves both."""
     options = list(dict.fromkeys(failure.option for failure in failures if failure.option is not None))
@@ -171,7 +190,7 @@ def others(report: Report, context: ReportContext) -> tuple[str, ...]:
     return () if moved is None or next_step(report, context).endswith(moved) else (moved,)
 
 
-_OPTIONS = ("--names ", "--classpath ", "--connector ", "-D parallelism.default=")
+_OPTIONS = ("--names ", "--classpath ", "--connector ", "--flink ", "--rehearse", "-D parallelism.default=")
 """Beginnings of the code of a fix that is an option of the check."""
 
 

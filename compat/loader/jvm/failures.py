@@ -223,6 +223,7 @@ def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[st
         traceback="\n".join(lines),
         hint=crash.hint or advice or remedy(short, told),
         option=crash.option or option(crash.lacks, side),
+        command=crash.command,
     )
 
 

@@ -54,6 +54,9 @@ from compat.loader.shown import show_path
 from compat.state.model.job import Assumed, Plan, Refused
 
 _EXTRA = "pip install 'stream-compat[jvm]'"
+_NOTHING_LEFT = "No operators defined in streaming topology"
+"""What ``StreamExecutionEnvironment.getStreamGraph`` throws for an environment whose jobs others submitted."""
+_LEAVE_AWAY = "Leave env.execute() away: execute_sql() and Table.execute_insert() submit their jobs themselves."
 _ALONE = (
     "The program makes its execution environment itself, so that flink run refuses it: it is judged as it runs without. "
     "StreamExecutionEnvironment.getExecutionEnvironment() gives one that both have."
@@ -142,11 +145,13 @@ class FlinkLoading:
     def _behind_last_job(self, failure: Failure | None, outcome: JvmOutcome) -> tuple[str, ...]:
         """What is to be said of a program that fails when its jobs are submitted, as it would with PyFlink; empty for others.
 
-        So it does where it asks for what PyFlink of the version lacks: up to there all goes as it would.
+        So it does where it asks for what PyFlink of the version lacks, or executes an environment in which nothing is left: up
+        to there all goes as it would.
         """
         if failure is None or not outcome.jobs or not isinstance(self._program, PyFlinkProgram):
             return ()
         _, lacks = advice_on(failure.message, minor_version(self._setup.flink.version))
+        lacks = _LEAVE_AWAY if _NOTHING_LEFT in failure.message else lacks
         if lacks is None or outcome.crash is None or outcome.crash.refused:
             return ()
         where = "" if failure.source is None else f" at {failure.source}"

@@ -323,7 +323,8 @@ class Job(Struct, frozen=True, kw_only=True):
 class Crash(Struct, frozen=True, kw_only=True):
     """Why a program gave no job, or none more: an exception, with the user's own frames, innermost first.
 
-    ``hint`` says what to do, ``option`` is the option to add for that; ``lacks`` is what a program in Python was not given.
+    ``hint`` says what to do, ``option`` is the option to add for that, ``command`` one to run first; ``lacks`` is what a
+    program in Python was not given.
     ``refused`` tells that Flink refuses the job that the program submitted, ``without_main`` that the class to run is missing.
     ``settings`` are files that the class path lacks, and whose settings the program hands to connectors as a whole.
     """
@@ -333,6 +334,7 @@ class Crash(Struct, frozen=True, kw_only=True):
     frames: tuple[JavaFrame, ...] = ()
     hint: str | None = None
     option: str | None = None
+    command: str | None = None
     lacks: Lack | None = None
     statement: SqlStatement | None = None
     refused: bool = False

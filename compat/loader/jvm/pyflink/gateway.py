@@ -25,7 +25,7 @@ import jpype
 import msgspec
 
 from compat.loader import runtime_file
-from compat.loader.advice import install
+from compat.loader.advice import install, provided
 from compat.loader.failure import CLASSPATH, RUNTIME_PROPERTIES
 from compat.loader.jvm import connector_jars
 from compat.loader.jvm.bridge import Java, described, flink, java, member, operator_of, text_or_none
@@ -197,18 +197,24 @@ class Gateway:
         if thrown is not None:
             found = crash_of(thrown, program, self._request.flink)
             return msgspec.structs.replace(found, frames=frames)
-        hint = option = None
+        hint = option = command = None
         if failure.module is not None:
-            hint = install(failure.module, f"{shlex.quote(program.python)} -m pip") or _COMPAT.format(
-                failure.module, program.python
-            )
+            command = install(failure.module, f"{shlex.quote(program.python)} -m pip")
+            hint = provided(failure.module) or _COMPAT.format(failure.module, program.python)
         if (missing := _NO_CLASS.search(failure.message)) is not None:
             name = missing[1] or missing[2]
             hint, option = connector_jars.advice(name) or (_JAR.format(name), CLASSPATH)
         if hint is None and not program.runtime_properties and runtime_file.wants(Path(program.path).read_bytes()):
             hint, option = runtime_file.hint(program.path), RUNTIME_PROPERTIES
-        lacks = lack_of(_ending(program, failure))
-        return Crash(type=failure.type, message=failure.message, frames=frames, hint=hint, option=option, lacks=lacks)
+        return Crash(
+            type=failure.type,
+            message=failure.message,
+            frames=frames,
+            hint=hint,
+            option=option,
+            command=command,
+            lacks=lack_of(_ending(program, failure)),
+        )
 
 
 def _key_type(operator: Java) -> str:

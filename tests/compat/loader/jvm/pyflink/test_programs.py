@@ -85,6 +85,7 @@ PROGRAMS = {
     ).replace("import AggregateFunction", "import EnvironmentSettings, AggregateFunction")
     + GROUPED,
     "fails behind": TABLES + GROUPED + "t.execute('job')\n",
+    "executes nothing": TABLES + GROUPED + "env.execute('job')\n",
     "syntax": "import pyflink.table\ndef broken(:\n",
     "query": TABLES + '\nt.execute_sql("INSERT INTO nowhere SELECT product, amount FROM orders")\n',
     "connector": TABLES + "t.execute_sql(\"CREATE TABLE k (a INT) WITH ('connector' = 'kafka')\")\n"
@@ -150,7 +151,7 @@ def test_a_job_that_flink_refuses_is_told_from_a_program_that_fails(outcomes):
 def test_a_module_that_is_missing_is_to_be_installed_where_pyflink_is(outcomes, pyflink):
     for name in ("module", "module passed on", "module swallowed"):
         assert pyflink.python in outcomes[name][1].crash.hint
-    assert outcomes["known module"][1].crash.hint == f"Run: {pyflink.python} -m pip install cassandra-driver"
+    assert outcomes["known module"][1].crash.command == f"{pyflink.python} -m pip install cassandra-driver"
 
 
 def test_a_module_that_only_functions_call_need_not_be_there(outcomes):
@@ -231,9 +232,13 @@ def test_a_program_that_fails_behind_its_last_job_as_pyflink_does_has_its_plan(o
         with opened(str(path)) as given:
             return load(given, options, notes=notes)
 
-    path, notes = outcomes["fails behind"][0], []
-    assert len(loaded(path, notes)) == 1
-    assert "when its jobs are submitted. execute() ended with Flink 1.15" in " ".join(notes)
+    for name, said in (
+        ("fails behind", "execute() ended with Flink 1.15"),
+        ("executes nothing", "Leave env.execute() away"),
+    ):
+        path, notes = outcomes[name][0], []
+        assert len(loaded(path, notes)) == 1
+        assert f"when its jobs are submitted. {said}" in " ".join(notes)
     other = path.with_name("fails otherwise.py")
     other.write_text(TABLES + GROUPED + "[][1]\n")
     with pytest.raises(InputError, match="list index out of range"):
