@@ -19,6 +19,7 @@ from compat.loader.flink_version import pin_of
 from compat.loader.former import gone, lacks, needed
 from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS, Outcome, TimedOut, load_one, more_time
 from compat.loader.request import Crash, Loaded, Request, clipped
+from compat.loader.told_by_project import with_project
 from compat.plan.reading import LARGEST, PlanError, read
 from compat.state.model.job import Plan, Refused
 from compat.state.model.source_line import SourceLine
@@ -596,7 +597,7 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
     if crash.said:
         lines += [SAID, *(f"  {line}" for line in crash.said.splitlines())]
     last = crash.frames[-1] if crash.frames else None
-    return Failure(
+    failure = Failure(
         rule=Undecidable.PROGRAM_FAILED,
         message=f"The program failed: {crash.type}: {told}",
         name=given.argument,
@@ -608,6 +609,7 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
         command=command(crash.lacks),
         flink=crash.flink,
     )
+    return with_project(failure, crash.lacks, (), given.path, given.root or None)
 
 
 def _frames(crash: Crash) -> list[str]:

@@ -51,6 +51,7 @@ from compat.loader.jvm.runtime_properties import folder_for, library_for
 from compat.loader.jvm.stand_ins import stand_in
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.shown import show_path
+from compat.loader.told_by_project import with_project
 from compat.state.model.job import Assumed, Plan, Refused
 
 _EXTRA = "pip install 'stream-compat[jvm]'"
@@ -125,6 +126,7 @@ class FlinkLoading:
         if failure is not None and refusal is None and not behind:
             if isinstance(self._program, PyFlinkProgram):
                 failure = of_another_version(failure, self._setup.flink.version, Path(self._program.path).read_bytes())
+                failure = self._as_project_tells(failure, outcome)
             raise InputError(failure if self._other_version else replace(failure, flink=None))
         plans: list[Plan | Refused] = []
         for job in outcome.jobs:
@@ -141,6 +143,12 @@ class FlinkLoading:
         alone = (_ALONE,) if any(isinstance(plan, Plan) and plan.alone for plan in plans) else ()
         said = (*note_on_absent(self._given, outcome.absent), *map(passed_over, outcome.former), *behind)
         return FlinkJobs(plans=made, answers=self._answers(outcome), notes=(*self._notes, *said, *alone))
+
+    def _as_project_tells(self, failure: Failure, outcome: JvmOutcome) -> Failure:
+        """A failure for want of arguments or variables, with those that the program's project has."""
+        lack = None if outcome.crash is None else outcome.crash.lacks
+        missed = [name for name in outcome.missed if f"{name} (" in (failure.hint or "")]
+        return with_project(failure, lack, missed, self._given.path, self._given.root or None)
 
     def _behind_last_job(self, failure: Failure | None, outcome: JvmOutcome) -> tuple[str, ...]:
         """What is to be said of a program that fails when its jobs are submitted, as it would with PyFlink; empty for others.
