@@ -96,6 +96,8 @@ def _read(one: Assumed) -> Assumption:
             return Assumption(name="arguments", value="none", settle="--args '...'")
         case "settings":
             return Assumption(name=one.name, value="an address alone", settle="--classpath FOLDER")
+        case "connector":
+            return Assumption(name="connector", value=one.name, settle="--connector NAME:RELEASE or --classpath JAR")
         case _:
             return Assumption(name=f"${one.name}", value="as it is here", settle=f"--env {one.name}='...'")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from compat.cli.options import arguments_for, load_options, loading, paths
+from compat.cli.options import arguments_for, load_options, loading, paths, written_options
 from compat.cli.spelled import job_number
 from compat.loader.failure import Failure
 from compat.loader.inputs import Input, InputError, LoadOptions, load, opened
@@ -183,10 +184,22 @@ def _failed(error: InputError, form: str, settings: LoadOptions) -> int:
         _echo_json(_refused(error, settings))
         return 2
     click.echo(f"{failure.name}: {failure.rule}: {failure.message}", err=True)
-    for line in (failure.traceback, failure.hint):
+    for line in (failure.traceback, _mending(failure), failure.hint):
         if line:
             click.echo(line, err=True)
     return 2
+
+
+def _mending(failure: Failure) -> str | None:
+    """The command that mends a failure, as a line; None where a person has something to fill in, or to write."""
+    if failure.command is not None:
+        return f"Run: {failure.command}"
+    if failure.option is None or '"$' in failure.option:
+        return None
+    context = click.get_current_context()
+    names = {str(one.name) for one in context.command.params}
+    typed = ["compat plan", *map(shlex.quote, context.params["jobs"]), *written_options(context, names)]
+    return f"Run: {' '.join([*typed, failure.option])}"
 
 
 def _refused(error: InputError, settings: LoadOptions) -> Refused:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -15,20 +17,44 @@ from compat.loader.request import Crash, Lack, Lacking
 _SUBJECT = {None: "", Side.OLD: "old-", Side.NEW: ""}
 _PACKAGES = {
     "bs4": "beautifulsoup4",
+    "cassandra": "cassandra-driver",
     "confluent_kafka": "confluent-kafka",
     "cv2": "opencv-python-headless",
     "dateutil": "python-dateutil",
     "dotenv": "python-dotenv",
     "elasticsearch_dsl": "elasticsearch-dsl",
+    "influxdb_client": "influxdb-client",
     "jwt": "PyJWT",
     "kafka": "kafka-python",
     "MySQLdb": "mysqlclient",
     "PIL": "pillow",
     "psycopg2": "psycopg2-binary",
+    "pydantic_settings": "pydantic-settings",
+    "sentence_transformers": "sentence-transformers",
     "sklearn": "scikit-learn",
     "yaml": "PyYAML",
+    **{
+        name: name
+        for name in (
+            *("aiohttp", "boto3", "botocore", "elasticsearch", "fastapi", "geopy", "httpx", "minio"),
+            *("nltk", "numpy", "pandas", "polars", "psycopg", "pyarrow", "pydantic"),
+            *(
+                "pymongo",
+                "pymysql",
+                "redis",
+                "requests",
+                "schedule",
+                "scipy",
+                "spacy",
+                "sqlalchemy",
+                "structlog",
+                "tensorflow",
+            ),
+            *("torch", "transformers", "web3", "xgboost"),
+        )
+    },
 }
-"""The packages of modules that have another name."""
+"""The packages of modules that programs often import; of others none is named, for it may be one of a stranger's."""
 _SAID_LINES, _SAID = 15, 2_000
 _REQUIRED = re.compile(r"the following arguments are required: (.+)")
 """How ``argparse`` tells what it lacks."""
@@ -83,11 +109,38 @@ def _advised(lack: Lack, side: Side | None, said: str) -> Iterator[str]:
         case Lacking.FILE:
             yield f"Put {lack.name} there; relative paths count from where compat is called."
         case Lacking.MODULE:
-            package = _PACKAGES.get(lack.name.partition(".")[0])
-            provides = f"what provides the module {lack.name!r}" if package is None else package
-            yield f"Install {provides} into the environment that runs compat."
+            yield provided(lack.name) or (
+                f"Install what provides the module {lack.name!r} into the environment that runs compat."
+            )
             if lack.places:
                 yield f"If it is one of your own: it was looked for in {lack.places}; other places go with --{prefix}pyfiles."
+
+
+def provided(module: str) -> str | None:
+    """Which package provides a module, as a sentence; None where that is not known."""
+    package = _PACKAGES.get(module.partition(".")[0])
+    return None if package is None else f"{package} provides the module {module!r}."
+
+
+def install(module: str, pip: str) -> str | None:
+    """The command that installs what provides a module; None where that is not known."""
+    package = _PACKAGES.get(module.partition(".")[0])
+    return None if package is None else f"{pip} install {package}"
+
+
+def command(lack: Lack | None) -> str | None:
+    """The command that gives a program what it lacked in the environment that runs compat."""
+    return install(lack.name, pip()) if lack is not None and lack.what is Lacking.MODULE else None
+
+
+def pip() -> str:
+    """The command of pip that installs into the environment which runs compat."""
+    python = sys.executable
+    found = shutil.which("pip")
+    if found is not None and os.path.dirname(found) == os.path.dirname(python):
+        return "pip"
+    shown = os.path.relpath(python)
+    return f"{shlex.quote(python if shown.startswith(os.pardir) else shown)} -m pip"
 
 
 def _required(said: str) -> str:

@@ -137,6 +137,9 @@ def run(request: Request) -> Loaded:
             crash = crash_of(error, show_path, layout, request.flink)
         elif refused:
             crash = crash_of(refused[0], show_path, layout, request.flink)
+    if crash is not None and not (crash.hint or crash.fault or _is_certain(crash.lacks)):
+        missed = world.missed(crash.message)
+        crash = crash if missed is None else replace(crash, lacks=Lack(what=Lacking.VARIABLE, name=missed))
     if crash is not None and not request.runtime_properties:
         crash = _without_properties(crash, request.path)
     recorder.end(program)
@@ -145,6 +148,11 @@ def run(request: Request) -> Loaded:
     digest = None if layout is None else of_python(request.path, layout)
     plans = tuple(replace(plan, program=digest) for plan in recorder.plans)
     return Loaded(plans=plans, crash=crash, steady=steady, absent=absent, loads=loads)
+
+
+def _is_certain(lack: Lack | None) -> bool:
+    """Whether what a program was not given is known."""
+    return lack is not None and lack.what is not Lacking.PERHAPS_ARGUMENTS
 
 
 def _without_properties(crash: Crash, path: str) -> Crash:

@@ -1,4 +1,4 @@
-"""The version of Flink that a program in Python is for, where nobody names one: what its project pins."""
+"""The version of Flink that a program in Python is for, where nobody names one: what it or its project pins."""
 
 from __future__ import annotations
 
@@ -14,12 +14,15 @@ from compat.state.safe_open import open_regular
 
 _FILES = re.compile(
     r"requirements[\w.-]*\.(?:txt|in)|pyproject\.toml|setup\.(?:py|cfg)|Pipfile|environment\.ya?ml|pom\.xml|Dockerfile[\w.-]*"
+    r"|(?:docker-)?compose[\w.-]*\.ya?ml"
 )
 _PINS = re.compile(
     r"""apache[-_]flink(?:\[[\w,-]+\])?["']?\s*(?:===?|~=|=|:)\s*["']?\s*[\^~=]*\s*(\d+)\.(\d+)"""
-    r"""|<flink\.version>\s*(\d+)\.(\d+)|^FROM\s+(?:\S+/)?flink:(\d+)\.(\d+)""",
+    r"""|<flink\.version>\s*(\d+)\.(\d+)|^(?:FROM|\s*image:)\s+["']?(?:\S+/)?flink:(\d+)\.(\d+)"""
+    r"""|\bflink-(?:sql-)?connector-[a-z\d-]+?(?:_2\.1\d)?-(?:\d[\w.]*-(\d+)\.(\d+)|(1)\.(\d+)\.\d+)\.jar\b""",
     re.IGNORECASE | re.MULTILINE,
 )
+"""A requirement, a property of Maven, an image, or a jar of a connector, in whose name is the Flink that it is for."""
 _LARGEST = 200_000
 _IN_FOLDER = 1000
 
@@ -36,14 +39,21 @@ class Pin(Struct, frozen=True):
 
 
 def pin_of(program: str, root: str | None = None) -> Pin | None:
-    """What the project of a program pins: the nearest file that names a version, up to the project's root."""
-    for folder in folders_of_project(program, root):
-        for name in sorted(_names(folder)):
+    """What a program or its project pins: the nearest file that names a version, up to the project's root."""
+    for folder, names in _looked_at(program, root):
+        for name in names:
             if (found := _pinned(os.path.join(folder, name))) is not None:
                 major, minor = found
                 stands_for = standing_for(major)
                 return None if stands_for is None else Pin(f"{major}.{minor}", name, stands_for)
     return None
+
+
+def _looked_at(program: str, root: str | None) -> Iterator[tuple[str, list[str]]]:
+    """The folders and files that may name a version, the nearest first; files of Docker Compose come behind the others."""
+    yield os.path.split(program)[0], [os.path.basename(program)]
+    for folder in folders_of_project(program, root):
+        yield folder, sorted(_names(folder), key=lambda one: ("compose" in one, one))
 
 
 def may_pin(path: str) -> bool:

@@ -179,6 +179,11 @@ def advice_on(message: str, flink: str) -> tuple[str | None, str | None]:
     return (None, None) if found is None else advice(found["owner"], found["name"], flink)
 
 
+def passed_over(name: str) -> str:
+    """What is to be said of a call of a builder that a version of PyFlink lacks, and that changes nothing."""
+    return str(_MEMBERS[f"Builder.{name}"])
+
+
 def uses(source: bytes) -> list[Use]:
     """The lines of a program that use former names, in order; only what is certain without running it."""
     try:

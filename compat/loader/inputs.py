@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
@@ -12,12 +13,13 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from compat.compiler.versions import LATEST_FLINK
-from compat.loader.advice import REPORT, advice, option, report_of
+from compat.loader.advice import REPORT, advice, command, option, report_of
 from compat.loader.failure import SAID, Failure, Side, Undecidable
 from compat.loader.flink_version import pin_of
 from compat.loader.former import gone, lacks, needed
 from compat.loader.process import DEFAULT_TIMEOUT, MOST_SECONDS, Outcome, TimedOut, load_one, more_time
 from compat.loader.request import Crash, Loaded, Request, clipped
+from compat.loader.told_by_project import with_project
 from compat.plan.reading import LARGEST, PlanError, read
 from compat.state.model.job import Plan, Refused
 from compat.state.model.source_line import SourceLine
@@ -72,9 +74,11 @@ _NO_PROGRAM = {
     ".scala": _A_JAR,
     ".kt": _A_JAR,
     ".class": _A_JAR,
-    ".ipynb": "Write its cells to a program: jupyter nbconvert --to script NOTEBOOK.",
+    ".ipynb": "Write its cells to a program, and name that.",
 }
 """Endings of files that are no program, each with what to do instead, None where that cannot be told."""
+_INSTEAD = {".log": "compat diagnose", ".out": "compat diagnose", ".ipynb": "jupyter nbconvert --to script"}
+"""The commands for that."""
 _BY_ENDING = {".jar": InputKind.JAR, ".sql": InputKind.SQL}
 
 
@@ -202,7 +206,17 @@ def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = N
         yield Input(argument, argument, InputKind.SAVEPOINT)
     elif (wrong := _no_input(argument)) is not None:
         message, hint = wrong
-        raise InputError(Failure(rule=Undecidable.PROGRAM_FAILED, message=message, name=argument, side=side, hint=hint))
+        instead = _INSTEAD.get(os.path.splitext(argument)[1].lower()) if os.path.isfile(argument) else None
+        raise InputError(
+            Failure(
+                rule=Undecidable.PROGRAM_FAILED,
+                message=message,
+                name=argument,
+                side=side,
+                hint=hint,
+                command=None if instead is None else f"{instead} {shlex.quote(argument)}",
+            )
+        )
     else:
         yield Input(argument, os.path.abspath(argument), _kind(argument, argument, side), arguments=arguments)
 
@@ -533,7 +547,11 @@ def begin_with_pyflink(
 
 def notes_of(given: Input, outcome: Outcome) -> tuple[str, ...]:
     """What is to be said of a program that gave its plans."""
-    names = outcome.absent if isinstance(outcome, Loaded) else ()
+    return note_on_absent(given, outcome.absent if isinstance(outcome, Loaded) else ())
+
+
+def note_on_absent(given: Input, names: Sequence[str]) -> tuple[str, ...]:
+    """What is to be said of modules that a program imports and that are not installed."""
     if not names:
         return ()
     listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
@@ -579,7 +597,7 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
     if crash.said:
         lines += [SAID, *(f"  {line}" for line in crash.said.splitlines())]
     last = crash.frames[-1] if crash.frames else None
-    return Failure(
+    failure = Failure(
         rule=Undecidable.PROGRAM_FAILED,
         message=f"The program failed: {crash.type}: {told}",
         name=given.argument,
@@ -588,8 +606,10 @@ def _crashed(given: Input, crash: Crash, side: Side | None) -> Failure:
         traceback="\n".join(lines),
         hint=advice(crash, side),
         option=option(crash.lacks, side),
+        command=command(crash.lacks),
         flink=crash.flink,
     )
+    return with_project(failure, crash.lacks, (), given.path, given.root or None)
 
 
 def _frames(crash: Crash) -> list[str]:

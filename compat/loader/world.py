@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import SupportsIndex, overload
@@ -24,6 +25,7 @@ class World:
         self._read: dict[Assumed, None] = {}
         self._arguments_told = bool(arguments)
         self._environment = environment
+        self._missed: dict[str, None] = {}
 
     @property
     def read(self) -> tuple[Assumed, ...]:
@@ -32,7 +34,7 @@ class World:
 
     def watch_environment(self) -> None:
         """Note each variable from now on."""
-        noted, given = self._read, self._environment
+        noted, given, missed = self._read, self._environment, self._missed
 
         class Watched(os._Environ):  # type: ignore[type-arg]
             def __getitem__(self, key: str) -> str:
@@ -40,7 +42,22 @@ class World:
                     noted[Assumed(what="variable", name=str(key))] = None
                 return str(super().__getitem__(key))
 
+            def get(self, key: str, default: object = None) -> object:
+                if default is None and key not in self and _is_the_programs():
+                    missed[str(key)] = None
+                return super().get(key, default)
+
         os.environ.__class__ = Watched
+
+    def missed(self, message: str) -> str | None:
+        """The variable that the program asked for in vain, and that a failure comes of by its message; None for none.
+
+        The program tells of it, or has None in its place, where it is the only one.
+        """
+        told = [name for name in self._missed if re.search(rf"\b{re.escape(name)}\b", message)]
+        if not told and len(self._missed) == 1 and "None" in message:
+            told = list(self._missed)
+        return told[0] if told else None
 
     def argv(self, values: list[str]) -> list[str]:
         """What is to stand in ``sys.argv``."""
@@ -85,4 +102,6 @@ def _is_the_programs() -> bool:
 
 
 def _is_between(path: str) -> bool:
-    return path in ("<frozen os>", "<frozen _collections_abc>") or (is_library(path) and path.endswith(_BETWEEN))
+    return path in (__file__, "<frozen os>", "<frozen _collections_abc>") or (
+        is_library(path) and path.endswith(_BETWEEN)
+    )

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import shutil
-import sys
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -13,6 +10,7 @@ from importlib.util import find_spec
 from compat.check.findings import Direction, Fix, Report, Verdict
 from compat.check.moving import SAVEPOINT
 from compat.check.undecided import Undecided
+from compat.loader.advice import pip
 from compat.loader.failure import Failure, Undecidable
 from compat.loader.inputs import is_running
 from compat.loader.revisions import revision_of
@@ -48,6 +46,25 @@ def next_step_undecided(outcome: Undecided, context: ReportContext) -> str:
         return f"Next: {command}"
     again = _again(outcome.old, outcome.new, outcome.direction, context)
     return f"Next: {_with_options(again, options_of(outcome.failures)) or _rule(outcome.failures[0].rule)}"
+
+
+def mending(outcome: Undecided, failure: Failure, context: ReportContext) -> str | None:
+    """The command that mends a failure, as a line of a report; None where a person has something to fill in, or to write."""
+    if failure.command is None and failure.option is None:
+        return None
+    command = next_step_undecided(outcome, context).removeprefix("Next: ")
+    return None if '"$' in command else f"Run: {command}"
+
+
+def command_of(fix: Fix, report: Report, context: ReportContext) -> str | None:
+    """The command that a fix is, as a line of a report; None for one that a person has to write."""
+    if fix.code is None or '"$' in fix.code:
+        return None
+    if fix.moves:
+        return f"Run: {fix.code}"
+    again = _again(report.old.name, report.new.name, report.direction, context)
+    command = _with_options(again, [fix.code]) if fix.code.startswith(_OPTIONS) else None
+    return None if command is None else f"Run: {command}"
 
 
 def options_of(failures: Sequence[Failure]) -> list[str]:
@@ -146,7 +163,7 @@ def _repair(report: Report, context: ReportContext, alone: bool) -> str:
     """The command that repairs NEW or moves state, or what explains the worst finding: one that failed is not repeated."""
     again = _again(report.old.name, report.new.name, report.direction, context)
     if _writes(report, context):
-        return f"{again} --fix" if _is_installed("libcst") else f"{_pip()} install libcst"
+        return f"{again} --fix" if _is_installed("libcst") else f"{pip()} install libcst"
     failing = [finding for finding in by_cause(report) if context.fails(finding.level)]
     codes = [fix.code for finding in failing for fix in finding.fixes if fix.code is not None]
     settled = _with_options(again, list(dict.fromkeys(code for code in codes if code.startswith(_OPTIONS))))
@@ -173,7 +190,7 @@ def others(report: Report, context: ReportContext) -> tuple[str, ...]:
     return () if moved is None or next_step(report, context).endswith(moved) else (moved,)
 
 
-_OPTIONS = ("--names ", "--classpath ", "--connector ", "-D parallelism.default=")
+_OPTIONS = ("--names ", "--classpath ", "--connector ", "--flink ", "--rehearse", "-D parallelism.default=")
 """Beginnings of the code of a fix that is an option of the check."""
 
 
@@ -185,16 +202,6 @@ def _with_options(command: str, options: Sequence[str]) -> str | None:
 
 def _rule(rule: str) -> str:
     return f"compat rule {rule}"
-
-
-def _pip() -> str:
-    """The command of pip that installs into the environment which runs compat."""
-    python = sys.executable
-    found = shutil.which("pip")
-    if found is not None and os.path.dirname(found) == os.path.dirname(python):
-        return "pip"
-    shown = os.path.relpath(python)
-    return f"{shlex.quote(python if shown.startswith(os.pardir) else shown)} -m pip"
 
 
 def _again(old: str | None, new: str | None, direction: Direction, context: ReportContext) -> str:

@@ -30,7 +30,8 @@ def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> st
     """How many there are of which verdict, and all outcomes, one below the other, each under a heading of its own."""
     pages = [[f"**{markdown(summary.together(outcomes))}**"]] if len(outcomes) > 1 else []
     pages += [
-        _undecided(outcome) if isinstance(outcome, Undecided) else _report(outcome, context) for outcome in outcomes
+        _undecided(outcome, context) if isinstance(outcome, Undecided) else _report(outcome, context)
+        for outcome in outcomes
     ]
     return "\n\n".join("\n".join(map(no_command, page)) for page in pages) + "\n"
 
@@ -48,7 +49,7 @@ def _report(report: Report, context: ReportContext) -> list[str]:
             rule = f"{finding.rule} {summary.rule_name(finding.rule)}".strip()
             lines.append(f"| {finding.level.value} | {markdown(rule)} | {markdown(finding.title)} | {where} |")
         for finding in findings[:MOST_DETAILS]:
-            lines += ["", *_details(finding, context)]
+            lines += ["", *_details(finding, report, context)]
         if len(findings) > MOST_DETAILS:
             lines += ["", f"Details of {len(findings) - MOST_DETAILS} more findings are left out."]
     if report.mapping:
@@ -80,7 +81,7 @@ def _story(report: Report) -> list[str]:
     return lines
 
 
-def _details(finding: Finding, context: ReportContext) -> list[str]:
+def _details(finding: Finding, report: Report, context: ReportContext) -> list[str]:
     lines = ["<details>", f"<summary>{finding.rule} {markdown(finding.title)}</summary>"]
     for title, operator in (("OLD", finding.old), ("NEW", finding.new)):
         if operator is not None:
@@ -99,6 +100,8 @@ def _details(finding: Finding, context: ReportContext) -> list[str]:
         lines += ["", f"**Fix:** {markdown(fix.text)}"]
         if fix.call is not None:
             lines += [*_source("At", fix.at, context, fix.call)]
+        elif (command := following.command_of(fix, report, context)) is not None:
+            lines += ["", "Run:", "", *fence([code_line(command.removeprefix("Run: "))])]
         elif fix.code is not None:
             lines += ["", *fence([code_line(fix.code)])]
     more = summary.further(finding)
@@ -139,16 +142,16 @@ def _operator(operator: Operator) -> str:
     return markdown(operator.name) + uid
 
 
-def _undecided(outcome: Undecided) -> list[str]:
+def _undecided(outcome: Undecided, context: ReportContext) -> list[str]:
     if outcome.unchecked is not None:
         return [f"### ➖ {markdown(summary.sentence(outcome))}"]
     lines = [f"### ❗ {markdown(summary.sentence(outcome))}"]
     for failures in summary.alike(outcome.failures):
-        lines += ["", *_failure(failures)]
+        lines += ["", *_failure(failures, following.mending(outcome, failures[-1], context))]
     return lines
 
 
-def _failure(failures: Sequence[Failure]) -> list[str]:
+def _failure(failures: Sequence[Failure], command: str | None) -> list[str]:
     failure = failures[-1]
     rule = f"{failure.rule} {summary.rule_name(failure.rule)}".strip()
     lines = [
@@ -158,6 +161,9 @@ def _failure(failures: Sequence[Failure]) -> list[str]:
         lines += ["", f"At {markdown_code(str(failure.source))}"]
     if failure.traceback:
         lines += ["", *fence([code_line(line) for line in failure.traceback.splitlines()])]
+    if command is not None:
+        lines += ["", "What to do: Run:", "", *fence([code_line(command.removeprefix("Run: "))])]
     if failure.hint:
-        lines += ["", f"What to do: {markdown(summary.said(failure.hint))}"]
+        told = markdown(summary.said(failure.hint))
+        lines += ["", told if command is not None else f"What to do: {told}"]
     return lines

@@ -150,7 +150,7 @@ class _Page:
     def whole_report(self, report: Report) -> None:
         """All that is known, before the last lines."""
         for finding in summary.by_cause(report):
-            self.finding(finding)
+            self.finding(finding, report)
         if report.mapping:
             self.mapping(report)
         if report.accounts:
@@ -225,7 +225,7 @@ class _Page:
         self.whole(short_revisions(summary.sentence(outcome)), "bold red")
         self.sides = _revisions(outcome.old, outcome.new)
         for failures in summary.alike(outcome.failures):
-            self.failure(failures)
+            self.failure(failures, outcome)
         if last:
             self.line()
             self.whole(following.next_step_undecided(outcome, self.context), "bold")
@@ -292,7 +292,7 @@ class _Page:
         head.append(self.shown(finding.title))
         self.wrapped(head)
 
-    def finding(self, finding: Finding) -> None:
+    def finding(self, finding: Finding, report: Report) -> None:
         """A finding with all that is known of it."""
         self.line()
         self.head(finding)
@@ -317,8 +317,8 @@ class _Page:
                 self.additions([Addition(fix.at, (fix.field or fix.call,))])
             elif fix.call is not None:
                 self.line(fix.call, 4)
-            elif fix.moves and fix.code is not None:
-                self.whole(f"    {fix.code}", "")
+            elif (command := following.command_of(fix, report, self.context)) is not None:
+                self.whole(f"    {command}", "")
             elif fix.code is not None:
                 self.line(fix.code, 4)
         more = summary.further(finding)
@@ -458,7 +458,7 @@ class _Page:
             where = f"{place}: " if place is not None else ""
             self.line(f"{where}{finding.rule} {finding.title} [{finding.ignored or 'no reason given'}]", 2)
 
-    def failure(self, failures: Sequence[Failure]) -> None:
+    def failure(self, failures: Sequence[Failure], outcome: Undecided) -> None:
         """What went wrong, once for the programs that it went wrong with."""
         failure = failures[-1]
         self.line()
@@ -474,7 +474,12 @@ class _Page:
             self.line("its traceback:", 2)
         for line in traceback:
             self.line(f"| {code_line(line)}", 4)
-        if failure.hint:
+        command = following.mending(outcome, failure, self.context)
+        if command is not None:
+            self.whole(f"  What to do: {command}", "green")
+            for line in (failure.hint or "").splitlines():
+                self.line(line, 4)
+        elif failure.hint:
             self.labelled("What to do", failure.hint, "green")
 
 

@@ -91,10 +91,11 @@ class Assumed(Record, frozen=True, kw_only=True):
     """What a job depends on and nobody told.
 
     That is an option whose default holds, the arguments that the program read and nobody gave, a variable of the
-    environment that it read where it was built, or a file of settings that it hands on as a whole and that was not there.
+    environment that it read where it was built, a file of settings that it hands on as a whole and that was not there, or
+    the release of a connector whose jar was not there.
     """
 
-    what: Literal["option", "arguments", "variable", "settings"]
+    what: Literal["option", "arguments", "variable", "settings", "connector"]
     name: str = ""
 
 

@@ -8,6 +8,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from compat.loader import env_file
 from compat.loader.absent.importing import importers_in_program
 from compat.loader.absent.table import TABLE_API
 from compat.loader.absent.values import NotInstalled
@@ -30,8 +31,9 @@ class LateWatch:
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """The modules that stand-ins are for, and that could be installed."""
-        return () if self._watch is None else tuple(one for one in self._watch.modules if one != TABLE_API)
+        """The modules that stand-ins are for and that could be installed, but for the one whose functions are done here."""
+        served = (TABLE_API, env_file.MODULE)
+        return () if self._watch is None else tuple(one for one in self._watch.modules if one not in served)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None

@@ -7,14 +7,13 @@ is. Everything else needs that, and is refused.
 from __future__ import annotations
 
 import functools
-import os
 import sys
 from abc import ABCMeta
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
-from types import FrameType, FunctionType, ModuleType
+from collections.abc import Callable, Sequence
+from types import FunctionType, ModuleType
 from typing import Any, NoReturn
 
+from compat.loader import env_file
 from compat.loader.absent.table import TABLE_API, needs_planner, root_of
 
 
@@ -60,30 +59,21 @@ class AbsentModule(ModuleType):
         values = vars(self)["absent_values"]
         if name not in values:
             values[name] = stand_in(self.__name__, name)
-        if (self.__name__, name) in _OF_VARIABLES:
-            return functools.partial(_variables, values[name], _OF_VARIABLES[self.__name__, name])
+        if self.__name__ == env_file.MODULE and name in env_file.functions(""):
+            return _of_variables(name, values[name])
         return values[name]
 
 
-_OF_VARIABLES: dict[tuple[str, str], object] = {("dotenv", "load_dotenv"): False, ("dotenv", "find_dotenv"): ""}
-"""Functions that read a file of variables, and what they give where there is none: then a job is built without them."""
+def _of_variables(name: str, stands: AbsentType) -> Callable[..., object]:
+    """A function of ``dotenv``, which is refused where only the real one knows what it gives."""
 
+    def called(*given: object, **named: object) -> object:
+        try:
+            return env_file.functions(sys._getframe(1).f_code.co_filename)[name](*given, **named)
+        except (env_file.NotPlain, OSError, UnicodeDecodeError):
+            return Policy.refuse(stands, "is called")
 
-def _variables(function: AbsentType, nothing: object, path: object = None, *given: object, **named: object) -> object:
-    """What such a function gives without a file; it is refused where one is there, for what is in it decides."""
-    path = named.get("dotenv_path", path)
-    places = (
-        [os.fspath(path)] if isinstance(path, str | os.PathLike) and path else _files_of_variables(sys._getframe(1))
-    )
-    if named.get("stream") is not None or any(map(os.path.isfile, places)):
-        Policy.refuse(function, "is called")
-    return nothing
-
-
-def _files_of_variables(caller: FrameType) -> Iterator[str]:
-    """Where they are looked for: beside the file that asks and where compat was called, and in the folders above."""
-    for folder in (Path(caller.f_code.co_filename).absolute().parent, Path.cwd()):
-        yield from (str(above / ".env") for above in (folder, *folder.parents))
+    return called
 
 
 class AbsentType(ABCMeta):

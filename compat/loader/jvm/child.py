@@ -221,7 +221,12 @@ def _build(program: Program, place: _Workplace, out: _Out) -> tuple[Ended, list[
     timer = _watch(place.request, out, taker.gateway)
     crash = _crash_of_run(program, taker, place)
     timer.cancel()
-    return Ended(crash=crash, missed=place.variables.missed_by(crash)), taker.built
+    missed = place.variables.missed_by(crash)
+    if taker.gateway is None:
+        return Ended(crash=crash, missed=missed), taker.built
+    gateway = taker.gateway
+    ended = Ended(crash=crash, missed=gateway.missed, absent=gateway.absent, former=gateway.former)
+    return ended, taker.built
 
 
 def _crash_of_run(program: Program, taker: _Taker, place: _Workplace) -> Crash | None:
@@ -231,6 +236,8 @@ def _crash_of_run(program: Program, taker: _Taker, place: _Workplace) -> Crash |
         take_jobs(taker, request.options, place.environments, place.places)
         if isinstance(program, PyFlinkProgram) and taker.gateway is not None:
             crash = taker.gateway.run(program)
+            if crash is None and not taker.built:
+                crash = taker.gateway.caught(program)
             frames = () if crash is None else crash.frames
             return msgspec.structs.replace(taker.refusals[0], frames=frames) if taker.refusals else crash
         _run_program(program, request, taker)

@@ -7,6 +7,7 @@ cannot be asked, what is known here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -49,6 +50,10 @@ def _cdc(name: str) -> ConnectorJar:
     return ConnectorJar(artifacts=(f"flink-sql-connector-{name}",), names=(name,), known=("3.5.0",))
 
 
+NO_FACTORY = re.compile(r"Could not find any factory for identifier '([^']+)' that implements '([^']+)'")
+"""What ``FactoryUtil`` throws for a connector, format or catalog that is not on the class path."""
+_JAR = re.compile(r"\b([a-z][a-z\d-]*?)-(\d[\w.]*-(\d+\.\d+))\.jar\b")
+"""The jar of a connector's release for a version of Flink."""
 _SCALA = Artifact(group="org.scala-lang", name="scala-library", version="2.12.20", alone=True)
 """Scala 2.12 makes the lambdas of a job anew in Java 17 from a later release on than the one that Flink names."""
 
@@ -188,6 +193,12 @@ CONNECTORS: Mapping[str, ConnectorJar] = {
 }
 
 
+def coordinates(wanted: str, flink: str) -> str:
+    """The Maven coordinates of a connector, ``NAME`` or ``NAME:RELEASE``. Raises JvmError for what has no release."""
+    name, _, release = wanted.partition(":")
+    return str(_chosen(name, release, flink)[0][0])
+
+
 def connector_jars(wanted: Sequence[str], flink: str) -> tuple[tuple[Path, ...], tuple[str, ...]]:
     """The jars of connectors, each ``NAME`` or ``NAME:RELEASE``, for a version of Flink, and what is to be said of them.
 
@@ -213,11 +224,33 @@ def advice(name: str) -> tuple[str, str] | None:
     return None
 
 
+def named_by(option: str | None) -> str | None:
+    """The connector that an option asks for; None for any other option."""
+    return next((name for name in CONNECTORS if option == CONNECTOR.format(name)), None)
+
+
 def distributed(option: str | None) -> str | None:
     """The connector that an option asks for, if Flink's distribution has it; else None."""
-    return next(
-        (name for name, jar in CONNECTORS.items() if jar.distributed and option == CONNECTOR.format(name)), None
+    name = named_by(option)
+    return None if name is None or not CONNECTORS[name].distributed else name
+
+
+def without_factory(said: str) -> str | None:
+    """The connector of which Flink found no factory, by what was said of that; None for what is not known here."""
+    found = NO_FACTORY.search(said)
+    told = None if found is None else advice(found[1])
+    return None if told is None else named_by(told[1])
+
+
+def in_release_of(text: str, name: str, flink: str) -> str:
+    """A connector in the release whose jar a text names, ``NAME:RELEASE``, if that is for a version of Flink; else ``NAME``."""
+    artifacts = {one.replace("-sql-", "-") for one in CONNECTORS[name].artifacts}
+    releases_named = (
+        release
+        for artifact, release, of in _JAR.findall(text)
+        if artifact.replace("-sql-", "-") in artifacts and parsed(of) == parsed(flink)
     )
+    return next((f"{name}:{release}" for release in releases_named), name)
 
 
 def advice_on_file_system(plugins: str) -> tuple[str, str] | None:

@@ -134,7 +134,11 @@ def failed(
             hint, option = _nearest(program)
             crash = replace(crash, hint=hint, option=option)
         failure = _crashed(crash, name, side, show_path, outcome.said)
-        return failure if failure.hint else _with_variables(failure, outcome.missed)
+        return (
+            failure
+            if failure.hint or _is_of_another_kind(program, failure)
+            else _with_variables(failure, outcome.missed)
+        )
     if not outcome.jobs:
         what = "Call env.execute(); arguments follow --args."
         if isinstance(program, PyFlinkProgram):
@@ -142,8 +146,13 @@ def failed(
         if isinstance(program, SqlScript | CompiledPlan):
             what = "Write an INSERT INTO, or a statement set."
         failure = _without_job(outcome.said, what, name, side, in_python=isinstance(program, PyFlinkProgram))
-        return _with_variables(failure, outcome.missed)
+        return failure if _is_of_another_kind(program, failure) else _with_variables(failure, outcome.missed)
     return None
+
+
+def _is_of_another_kind(program: Program, failure: Failure) -> bool:
+    """Whether a variable that a program in Python lacks is no reason for its failure: then it has None in the place of it."""
+    return isinstance(program, PyFlinkProgram) and "None" not in failure.message
 
 
 def _with_variables(failure: Failure, missed: Mapping[str, JavaFrame]) -> Failure:
@@ -214,6 +223,7 @@ def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[st
         traceback="\n".join(lines),
         hint=crash.hint or advice or remedy(short, told),
         option=crash.option or option(crash.lacks, side),
+        command=crash.command,
     )
 
 

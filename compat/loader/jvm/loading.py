@@ -13,10 +13,21 @@ from compat.compiler.configuration import DEFAULT_PARALLELISM, PARALLELISM
 from compat.compiler.errors import ProgramError
 from compat.loader.digests import of_file
 from compat.loader.failure import Failure, Side, Undecidable
-from compat.loader.inputs import FlinkJars, Input, InputError, InputKind, LoadOptions, given_properties, pyfiles_of
+from compat.loader.former import advice_on, passed_over
+from compat.loader.inputs import (
+    FlinkJars,
+    Input,
+    InputError,
+    InputKind,
+    LoadOptions,
+    given_properties,
+    note_on_absent,
+    pyfiles_of,
+)
+from compat.loader.jvm.adopting import adopted, lacked
 from compat.loader.jvm.answers import Answers, answers_of
-from compat.loader.jvm.compiled import Disagreement
-from compat.loader.jvm.connector_jars import connector_jars, distributed
+from compat.loader.jvm.compiled import Disagreement, minor_version
+from compat.loader.jvm.connector_jars import connector_jars
 from compat.loader.jvm.distribution import FlinkDistribution, FlinkPlaces, find_flink
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import check_jar, failed, of_another_version, refused
@@ -40,10 +51,13 @@ from compat.loader.jvm.runtime_properties import folder_for, library_for
 from compat.loader.jvm.stand_ins import stand_in
 from compat.loader.jvm.warm import WarmJvms
 from compat.loader.shown import show_path
+from compat.loader.told_by_project import with_project
 from compat.state.model.job import Assumed, Plan, Refused
 
 _EXTRA = "pip install 'stream-compat[jvm]'"
-_ADOPTED = "The program needs a part of Flink {} that is not on every class path: --connector {} was added."
+_NOTHING_LEFT = "No operators defined in streaming topology"
+"""What ``StreamExecutionEnvironment.getStreamGraph`` throws for an environment whose jobs others submitted."""
+_LEAVE_AWAY = "Leave env.execute() away: execute_sql() and Table.execute_insert() submit their jobs themselves."
 _ALONE = (
     "The program makes its execution environment itself, so that flink run refuses it: it is judged as it runs without. "
     "StreamExecutionEnvironment.getExecutionEnvironment() gives one that both have."
@@ -80,7 +94,7 @@ class FlinkLoading:
         self._setup, self._jvms = setup, jvms
         self._show_path = show_path(given.path, given.argument, given.root, given.root_shown, given.folder)
         self._other_version = other_version
-        self._adopted: list[str] = []
+        self._adopted: set[str] = set()
         self._assumed: tuple[Assumed, ...] = ()
         self._asked: list[Restore] = []
         self._building = jvms.take(setup).build(program)
@@ -113,9 +127,11 @@ class FlinkLoading:
         self._ended = True
         refusal = outcome.crash if outcome.crash is not None and outcome.crash.refused else None
         failure = failed(outcome, self._program, self._setup.options, self._given.argument, side, self._show_path)
-        if failure is not None and refusal is None:
+        behind = self._behind_last_job(failure, outcome)
+        if failure is not None and refusal is None and not behind:
             if isinstance(self._program, PyFlinkProgram):
                 failure = of_another_version(failure, self._setup.flink.version, Path(self._program.path).read_bytes())
+                failure = self._as_project_tells(failure, outcome)
             raise InputError(failure if self._other_version else replace(failure, flink=None))
         plans: list[Plan | Refused] = []
         for job in outcome.jobs:
@@ -130,8 +146,29 @@ class FlinkLoading:
         program = of_file(self._given.path) if self._given.kind.built_by_flink else None
         made = tuple(replace(self._assuming(plan), program=program) for plan in plans)
         alone = (_ALONE,) if any(isinstance(plan, Plan) and plan.alone for plan in plans) else ()
-        adopted = (_ADOPTED.format(self._setup.flink.version, name) for name in self._adopted)
-        return FlinkJobs(plans=made, answers=self._answers(outcome), notes=(*self._notes, *adopted, *alone))
+        said = (*note_on_absent(self._given, outcome.absent), *map(passed_over, outcome.former), *behind)
+        return FlinkJobs(plans=made, answers=self._answers(outcome), notes=(*self._notes, *said, *alone))
+
+    def _as_project_tells(self, failure: Failure, outcome: JvmOutcome) -> Failure:
+        """A failure for want of arguments or variables, with those that the program's project has."""
+        lack = None if outcome.crash is None else outcome.crash.lacks
+        missed = [name for name in outcome.missed if f"{name} (" in (failure.hint or "")]
+        return with_project(failure, lack, missed, self._given.path, self._given.root or None)
+
+    def _behind_last_job(self, failure: Failure | None, outcome: JvmOutcome) -> tuple[str, ...]:
+        """What is to be said of a program that fails when its jobs are submitted, as it would with PyFlink; empty for others.
+
+        So it does where it asks for what PyFlink of the version lacks, or executes an environment in which nothing is left: up
+        to there all goes as it would.
+        """
+        if failure is None or not outcome.jobs or not isinstance(self._program, PyFlinkProgram):
+            return ()
+        _, lacks = advice_on(failure.message, minor_version(self._setup.flink.version))
+        lacks = _LEAVE_AWAY if _NOTHING_LEFT in failure.message else lacks
+        if lacks is None or outcome.crash is None or outcome.crash.refused:
+            return ()
+        where = "" if failure.source is None else f" at {failure.source}"
+        return (f"The program fails{where}, when its jobs are submitted. {lacks}",)
 
     def _assuming(self, plan: Plan | Refused) -> Plan | Refused:
         """A plan, with what stood in for what the program lacked."""
@@ -150,7 +187,7 @@ class FlinkLoading:
             self._build_again(self._jvms.start(self._setup))
             outcome = self._building.outcome()
         assert outcome is not None
-        return self._outcome() if self._adopt(outcome) is not None or self._stood_in(outcome) else outcome
+        return self._outcome() if self._adopt(outcome) or self._stood_in(outcome) else outcome
 
     def _stood_in(self, outcome: JvmOutcome) -> bool:
         """Have the program built with something in the place of what it lacks, where that changes neither ids nor states."""
@@ -163,20 +200,18 @@ class FlinkLoading:
         self._build_again(self._jvms.start(self._setup))
         return True
 
-    def _adopt(self, outcome: JvmOutcome) -> str | None:
-        """Have the program built with a part of Flink's distribution that it lacks, where Flink is fetched; its name."""
+    def _adopt(self, outcome: JvmOutcome) -> bool:
+        """Have the program built with a part of Flink's distribution, or a connector, that it lacks, where that is fetched."""
         flink = self._setup.flink
-        name = distributed(outcome.crash.option) if outcome.crash is not None and flink.fetched else None
-        if name is None or name in self._adopted:
-            return None
-        try:
-            jars, _ = connector_jars([name], flink.version)
-        except JvmError:
-            return None
-        self._adopted.append(name)
-        self._setup = Setup(replace(flink, jars=(*flink.jars, *jars)), self._setup.java, self._setup.options)
+        name = lacked(outcome, self._program, flink.fetched)
+        if name is None or name in self._adopted or (found := adopted(name, self._program, flink.version)) is None:
+            return False
+        self._adopted.add(name)
+        self._notes = (*self._notes, found.note)
+        self._assumed = (*self._assumed, *found.assumed)
+        self._setup = Setup(replace(flink, jars=(*flink.jars, *found.jars)), self._setup.java, self._setup.options)
         self._build_again(self._jvms.start(self._setup))
-        return name
+        return True
 
     def _build_again(self, jvm: JvmProcess) -> None:
         """Have the program built in another JVM, with all that was asked of it."""
@@ -229,6 +264,7 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
                 folder=given.folder,
                 taken_from=given.taken_from,
                 runtime_properties=given_properties(load),
+                strict_imports=load.strict_imports,
             )
             flink = flink_of(pyflink, places_of(load.jars))
         else:

@@ -323,7 +323,8 @@ class Job(Struct, frozen=True, kw_only=True):
 class Crash(Struct, frozen=True, kw_only=True):
     """Why a program gave no job, or none more: an exception, with the user's own frames, innermost first.
 
-    ``hint`` says what to do, ``option`` is the option to add for that; ``lacks`` is what a program in Python was not given.
+    ``hint`` says what to do, ``option`` is the option to add for that, ``command`` one to run first; ``lacks`` is what a
+    program in Python was not given.
     ``refused`` tells that Flink refuses the job that the program submitted, ``without_main`` that the class to run is missing.
     ``settings`` are files that the class path lacks, and whose settings the program hands to connectors as a whole.
     """
@@ -333,6 +334,7 @@ class Crash(Struct, frozen=True, kw_only=True):
     frames: tuple[JavaFrame, ...] = ()
     hint: str | None = None
     option: str | None = None
+    command: str | None = None
     lacks: Lack | None = None
     statement: SqlStatement | None = None
     refused: bool = False
@@ -363,11 +365,14 @@ PRINTED = b"\0\1said\n"
 class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
     """The last message about a program: it came to its end, by an exception if there is a crash.
 
-    ``missed`` are the variables of the environment that it asked for in vain, with the lines.
+    ``missed`` are the variables of the environment that it asked for in vain, with the lines. ``absent`` are modules that are
+    not installed and that building the job used nothing of, ``former`` calls that PyFlink has no more and that change nothing.
     """
 
     crash: Crash | None = None
     missed: dict[str, JavaFrame] = {}
+    absent: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
 
 
 Backend = Literal["hashmap", "rocksdb", "any"]
@@ -540,8 +545,8 @@ class CompiledPlan(Struct, frozen=True, kw_only=True, tag="compiled-plan"):
 class PyFlinkProgram(Struct, frozen=True, kw_only=True, tag="pyflink"):
     """A program in Python, run by ``python``, an interpreter that has PyFlink of the Flink that builds its job.
 
-    ``pyfiles``, ``environment``, ``root``, ``folder``, ``taken_from`` and ``runtime_properties`` are those of
-    :class:`compat.loader.request.Request`.
+    ``pyfiles``, ``environment``, ``root``, ``folder``, ``taken_from``, ``runtime_properties`` and ``strict_imports`` are those
+    of :class:`compat.loader.request.Request`.
     """
 
     path: str
@@ -553,6 +558,7 @@ class PyFlinkProgram(Struct, frozen=True, kw_only=True, tag="pyflink"):
     folder: str = ""
     taken_from: str = ""
     runtime_properties: str = ""
+    strict_imports: bool = False
 
 
 Program = JarProgram | SqlScript | CompiledPlan | PyFlinkProgram

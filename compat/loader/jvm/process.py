@@ -76,7 +76,7 @@ class JvmOutcome(msgspec.Struct, frozen=True, kw_only=True):
     ``timed_out`` tells that it did not end in time; ``stuck`` are the lines where it stood then, ``waits`` is the call that it
     waited for. ``restored`` are the answers to restores, in order: fewer than were asked for where one of them took too long or
     ended the JVM. ``said`` is the end of what it printed as errors, ``missed`` are the variables of the environment that it
-    asked for in vain, with the lines.
+    asked for in vain, with the lines. ``absent`` and ``former`` are those of :class:`compat.loader.jvm.messages.Ended`.
     """
 
     jobs: tuple[Job, ...]
@@ -87,6 +87,8 @@ class JvmOutcome(msgspec.Struct, frozen=True, kw_only=True):
     restored: tuple[Restored, ...] = ()
     said: str = ""
     missed: dict[str, JavaFrame] = {}
+    absent: tuple[str, ...] = ()
+    former: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -258,7 +260,15 @@ class JvmProcess:
         jobs, restored = tuple(building.jobs), tuple(building.restored)
         if building.ended is not None:
             ended = building.ended
-            return JvmOutcome(jobs=jobs, crash=ended.crash, restored=restored, said=building.said, missed=ended.missed)
+            return JvmOutcome(
+                jobs=jobs,
+                crash=ended.crash,
+                restored=restored,
+                said=building.said,
+                missed=ended.missed,
+                absent=ended.absent,
+                former=ended.former,
+            )
         if not begun:
             return None
         if building.stuck is not None or self._late:

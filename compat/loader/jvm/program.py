@@ -55,7 +55,6 @@ _OUTSIDE = frozenset(
 """What libraries throw where they cannot reach a system, or have no credentials for it."""
 _REQUIRED = re.compile(r"No data for required key '([^']+)'")
 """What Flink's ``ParameterTool`` throws for an argument that is not there."""
-_NO_FACTORY = re.compile(r"Could not find any factory for identifier '([^']+)' that implements '([^']+)'")
 _NO_FILE_SYSTEM = re.compile(r"directly supported by Flink through the following plugin\(s\): ([\w-]+(?:, [\w-]+)*)")
 """What Flink's ``UnsupportedFileSystemSchemeException`` says of a scheme that a plugin of its own has."""
 _ASKS_FOR_FILE = frozenset({"getResource", "getResourceAsStream"})
@@ -135,7 +134,7 @@ def crash_of(error: Java, program: Program | None, version: str, variables: Vari
     for one in causes(error):
         kind = str(one.getClass().getName())
         said = str(one.getMessage())
-        if lacking := _NO_FACTORY.search(said):
+        if lacking := connector_jars.NO_FACTORY.search(said):
             name, factory = lacking.groups()
             message = f"No {factory.rpartition('.')[2]} for {name!r} is on the class path."
             hint, option = connector_jars.advice_on_factory(name)

@@ -90,13 +90,44 @@ def test_a_file_of_variables_need_not_be_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "call", ["load_dotenv()", "load_dotenv('.env')", "load_dotenv(dotenv_path='.env')", "find_dotenv()"]
+    ("call", "uid"),
+    [
+        ("load_dotenv()", "steady"),
+        ("load_dotenv(find_dotenv())", "steady"),
+        ("load_dotenv(dotenv_path='other.env')", "other"),
+        ("os.environ['TASK'] = 'set'; load_dotenv()", "set"),
+        ("os.environ['TASK'] = 'set'; load_dotenv(override=True)", "steady"),
+        ("os.environ.update(dotenv_values())", "steady"),
+    ],
 )
-def test_a_file_of_variables_that_is_there_has_to_be_read(
-    tmp_path: Path, call: str, monkeypatch: pytest.MonkeyPatch
+def test_a_file_of_variables_that_is_there_is_read(
+    tmp_path: Path, call: str, uid: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / ".env").write_text("UID=steady")
+    (tmp_path / ".env").write_text("# of the job\nexport TASK='steady'\n")
+    (tmp_path / "other.env").write_text("TASK=other # not the first\n")
+    top = f"import os\nfrom dotenv import dotenv_values, find_dotenv, load_dotenv\n{call}"
+    outcome = load(tmp_path, top, body="uid = os.environ['TASK']")
+    assert outcome.crash is None
+    assert uid in [operator.uid for operator in outcome.plans[0].operators]
+    assert outcome.absent == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "call"),
+    [
+        ("TASK=${OTHER}", "load_dotenv()"),
+        ("TASK='a\nb'", "load_dotenv()"),
+        ("TASK=steady", "load_dotenv(interpolate=False)"),
+        ("TASK=steady", "load_dotenv(stream=open('.env'))"),
+        ("TASK=steady", "find_dotenv(usecwd=True)"),
+    ],
+)
+def test_a_file_of_variables_whose_meaning_is_not_plain_needs_the_real_one(
+    tmp_path: Path, text: str, call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text(text)
     crash = load(tmp_path, f"from dotenv import find_dotenv, load_dotenv\n{call}").crash
     assert crash is not None
     assert crash.lacks is not None

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from compat.cli import main
+from compat.loader.advice import pip
 from compat.loader.inputs import InputError, InputKind, opened
 
 ROOT = Path(__file__).parents[3]
@@ -72,7 +74,7 @@ def test_a_module_that_a_package_of_another_name_gives_is_said_with_the_name_of_
     good.write_text(GOOD + "env.execute()", encoding="utf-8")
     result = run("check", str(good), str(bad))
     assert result.exit_code == 2
-    assert "Install mysqlclient into the environment that runs compat." in result.output
+    assert f"Run: {pip()} install mysqlclient\n" in result.output
 
 
 WITH_CLIENT = """
@@ -202,23 +204,34 @@ def test_what_is_no_file_is_refused(argument, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "what_to_do"),
+    ("name", "what_to_do", "command"),
     [
-        ("jobmanager.log", "compat diagnose reads logs"),
-        ("Job.java", "Build the job, and name its jar."),
-        ("job.ipynb", "jupyter nbconvert --to script"),
-        ("notes.txt", "Name a program (job.py)"),
+        ("jobmanager.log", "compat diagnose reads logs", "compat diagnose"),
+        ("Job.java", "Build the job, and name its jar.", None),
+        ("job.ipynb", "Write its cells to a program", "jupyter nbconvert --to script"),
+        ("notes.txt", "Name a program (job.py)", None),
     ],
 )
-def test_a_file_that_is_no_program_is_not_run(name, what_to_do, tmp_path):
+def test_a_file_that_is_no_program_is_not_run(name, what_to_do, command, tmp_path):
     (tmp_path / name).write_text("raise SystemExit('was run')\n", encoding="utf-8")
     with pytest.raises(InputError) as error, opened(str(tmp_path / name)):
         pass
     assert f"its name ends in {Path(name).suffix}." in error.value.failure.message
     assert what_to_do in error.value.failure.hint
+    assert error.value.failure.command == (command and f"{command} {shlex.quote(str(tmp_path / name))}")
 
 
 def test_a_program_may_have_any_other_ending(tmp_path):
     (tmp_path / "job.v2").write_text("", encoding="utf-8")
     with opened(str(tmp_path / "job.v2")) as given:
         assert given.kind is InputKind.PROGRAM
+
+
+def test_compat_plan_tells_the_command_that_mends_a_program(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a b.py").write_text("import redis\nredis.Redis()", encoding="utf-8")
+    result = run("plan", "a b.py", "--layer", "job")
+    assert result.exit_code == 2
+    assert f"\nRun: {pip()} install redis\n" in result.output
+    (tmp_path / "c.py").write_text("import sys\nsys.argv[1]", encoding="utf-8")
+    assert "Run:" not in run("plan", "c.py").output

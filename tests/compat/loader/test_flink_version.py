@@ -34,6 +34,17 @@ env.execute()
         ("pom.xml", "<flink.version>2.0.1</flink.version>", "2.0", "2.3"),
         ("Dockerfile", "FROM docker.io/library/flink:1.17.2-scala_2.12\n", "1.17", "1.20"),
         ("environment.yml", "  - apache-flink=1.20.1", "1.20", "1.20"),
+        ("docker-compose.yml", "services:\n  jobmanager:\n    image: apache/flink:1.18.1-java11\n", "1.18", "1.20"),
+        ("compose.yaml", 'services:\n  jobmanager:\n    image: "flink:2.1"\n', "2.1", "2.3"),
+        (
+            "Dockerfile",
+            "RUN wget -P /opt/flink/lib https://a/flink-sql-connector-kafka-3.1.0-1.18.jar\n",
+            "1.18",
+            "1.20",
+        ),
+        ("Dockerfile", "COPY flink-connector-jdbc-4.0.0-2.0.jar /opt/flink/lib/\n", "2.0", "2.3"),
+        ("Dockerfile", "COPY flink-sql-connector-kafka_2.11-1.14.0.jar lib/\n", "1.14", "1.20"),
+        ("Dockerfile", "COPY flink-connector-kafka-1.17.1.jar lib/\n", "1.17", "1.20"),
     ],
 )
 def test_a_pin(tmp_path: Path, file: str, text: str, named: str, flink: str) -> None:
@@ -52,12 +63,31 @@ def test_a_pin(tmp_path: Path, file: str, text: str, named: str, flink: str) -> 
         ("requirements.txt", "apache-flink-libraries==1.18.1\n"),
         ("requirements.txt", "apache-flink==0.9\n"),
         ("notes.txt", "apache-flink==1.18.1\n"),
+        ("Dockerfile", "COPY flink-connector-jdbc-3.1.2.jar kafka-clients-3.1.0-1.18.jar lib/\n"),
+        ("docker-compose.yml", "    image: bitnami/kafka:1.18\n"),
         ("Dockerfile", "FROM acme/flinkless:1.17\n"),
     ],
 )
 def test_no_pin(tmp_path: Path, file: str, text: str) -> None:
     (tmp_path / file).write_text(text, encoding="utf-8")
     assert pin_of(str(tmp_path / "job.py")) is None
+
+
+def test_the_jars_that_a_program_names_pin_its_version_before_its_project_does(tmp_path: Path) -> None:
+    (tmp_path / "requirements.txt").write_text("apache-flink==2.1.0\n", encoding="utf-8")
+    job = tmp_path / "job.py"
+    job.write_text("env.add_jars('file:///opt/flink-sql-connector-kafka-3.2.0-1.19.jar')\n", encoding="utf-8")
+    pin = pin_of(str(job))
+    assert pin is not None
+    assert (pin.named, pin.flink, pin.file) == ("1.19", "1.20", "job.py")
+
+
+def test_a_requirement_is_believed_before_docker_compose(tmp_path: Path) -> None:
+    (tmp_path / "docker-compose.yml").write_text("    image: flink:2.1\n", encoding="utf-8")
+    (tmp_path / "requirements.txt").write_text("apache-flink==1.18.1\n", encoding="utf-8")
+    pin = pin_of(str(tmp_path / "job.py"))
+    assert pin is not None
+    assert pin.file == "requirements.txt"
 
 
 def test_a_pin_outside_of_the_repository_is_not_the_programs(tmp_path: Path) -> None:

@@ -60,3 +60,20 @@ def test_what_is_not_there_is_the_programs_matter(lines: str, tmp_path: Path) ->
     with pytest.raises(InputError) as found:
         read_by(tmp_path, lines)
     assert found.value.failure.rule is Undecidable.PROGRAM_FAILED
+
+
+@pytest.mark.parametrize(
+    ("lines", "option"),
+    [
+        ("os.environ.get('KEY') or exec('raise RuntimeError(\\'KEY is required\\')')", '--env KEY="$KEY"'),
+        ("os.getenv('SERVERS').split(',')", '--env SERVERS="$SERVERS"'),
+        ("os.getenv('SERVERS', '').split(',')[1]", None),
+        ("os.getenv('SERVERS')\nos.getenv('KEY').split(',')", None),
+        ("os.getenv('SERVERS')\n[][1]", None),
+    ],
+)
+def test_a_variable_that_is_none_is_told_where_a_failure_comes_of_it(tmp_path: Path, lines: str, option: str) -> None:
+    with pytest.raises(InputError) as error:
+        read_by(tmp_path, lines)
+    assert error.value.failure.rule is Undecidable.PROGRAM_FAILED
+    assert error.value.failure.option == option

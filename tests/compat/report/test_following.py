@@ -12,7 +12,16 @@ from compat.check.findings import Fix, Level, Started, Verdict
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure, Undecidable
 from compat.report.context import ReportContext, Typed
-from compat.report.following import accepted, instruction, next_step, next_step_undecided, others, start
+from compat.report.following import (
+    accepted,
+    command_of,
+    instruction,
+    mending,
+    next_step,
+    next_step_undecided,
+    others,
+    start,
+)
 from compat.state.model.source_line import SourceLine
 from tests.compat.builders import finding, operator, program, report
 
@@ -210,6 +219,37 @@ def test_a_command_that_makes_what_is_lacking_comes_first() -> None:
     context = ReportContext(sources={}, typed=Typed(check="compat check a.py b.py"))
     outcome = Undecided(failures=(other, told), old="a.py", new="b.py")
     assert next_step_undecided(outcome, context) == "Next: compat setup pyflink 2.3"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ({"option": "--connector kafka"}, "Run: compat check 'a b.py' c.py --connector kafka"),
+        ({"command": "pip install redis", "option": "--connector kafka"}, "Run: pip install redis"),
+        ({"option": '--env TOPIC="$TOPIC"'}, None),
+        ({"hint": "Repair the program."}, None),
+    ],
+)
+def test_what_mends_a_failure_is_a_command_that_works_when_it_is_pasted(given, expected) -> None:
+    failure = Failure(rule=Undecidable.PROGRAM_FAILED, message="It failed.", name="c.py", **given)
+    outcome = Undecided(failures=(failure,), old="a b.py", new="c.py")
+    assert mending(outcome, failure, ReportContext(typed=Typed())) == expected
+
+
+@pytest.mark.parametrize(
+    ("fix", "expected"),
+    [
+        (Fix(text="Move it.", code="compat migrate s n o", moves=True), "Run: compat migrate s n o"),
+        (Fix(text="Move it.", code='compat migrate "$SAVEPOINT" n o', moves=True), None),
+        (Fix(text="Name it.", code="--names old.py"), "Run: compat check v1.py v2.py -n --names old.py"),
+        (Fix(text="Name it.", code=OLD_PROGRAM), None),
+        (Fix(text="Set it.", code=".set_parallelism(2)"), None),
+        (Fix(text="Repair it."), None),
+    ],
+)
+def test_a_fix_that_is_a_command_is_told_as_one(fix, expected) -> None:
+    context = ReportContext(typed=Typed(check="compat check v1.py v2.py -n"))
+    assert command_of(fix, report(Verdict.INCOMPATIBLE), context) == expected
 
 
 def test_what_counts_as_failed_is_not_started() -> None:

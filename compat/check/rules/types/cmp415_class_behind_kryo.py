@@ -67,6 +67,9 @@ def _findings(check: Check, pair: Pair, state: State | None, changes: Sequence[C
         )
 
 
+_SEEN = Fix(text="Restore a savepoint of OLD to see it: compat check SAVEPOINT NEW --rehearse.")
+
+
 def _guessed(check: Check, pair: Pair, state: State | None, changes: Sequence[ClassChange]) -> Iterator[Finding]:
     """What changed in classes of which values may be that stand in an ``Optional``, a raw list or a field of ``Object``."""
     if not changes:
@@ -84,7 +87,7 @@ def _guessed(check: Check, pair: Pair, state: State | None, changes: Sequence[Cl
         state=None if state is None else state.name,
         fixes=(
             Fix(text="Give the values a type that tells their classes, such as a POJO with fields of these classes."),
-            Fix(text="Restore a savepoint of OLD to see it: compat check SAVEPOINT NEW --rehearse."),
+            _SEEN if check.snapshot_to_come else Fix(text="Restore the savepoint to see it.", code="--rehearse"),
         ),
         silent=True,
         subject="guessed" if state is not None else "key guessed",

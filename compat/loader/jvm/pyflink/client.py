@@ -21,9 +21,12 @@ import signal
 import types
 import typing
 
-STATEMENTS, PIPELINE, SQL, FUNCTIONS, FAILURE = (
-    "compat." + name for name in ("statements", "pipeline", "sql", "functions", "failure")
+STATEMENTS, PIPELINE, SQL, FUNCTIONS, FAILURE, CAUGHT, ABSENT, MISSED, FORMER = (
+    "compat." + name
+    for name in ("statements", "pipeline", "sql", "functions", "failure", "caught", "absent", "missed", "former")
 )
+_PLANNERS = ("use_blink_planner", "use_any_planner")
+"""Calls of PyFlink before 1.15 that choose the planner which is the only one since: they change nothing."""
 WHERE_SIZE = 8192
 _HERE = os.path.abspath(__file__)
 _LOADER = os.path.dirname(os.path.dirname(os.path.dirname(_HERE)))
@@ -35,7 +38,7 @@ class Where:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
-        self._last: bytes | None = None
+        self.last: bytes | None = None
         self._foreign: dict[str, bool] = {}
         py4j, pyflink = map(importlib.import_module, ("py4j", "pyflink"))
         folders = [os.path.dirname(os.path.abspath(str(one.__file__))) for one in (pyflink, py4j, os)]
@@ -68,8 +71,8 @@ class Where:
         if found is None:
             return
         data = json.dumps(found).encode() + b"\n"
-        if data != self._last and len(data) <= WHERE_SIZE:
-            self._last = data
+        if data != self.last and len(data) <= WHERE_SIZE:
+            self.last = data
             os.pwrite(self._descriptor, data.ljust(WHERE_SIZE), 0)
 
 
@@ -83,6 +86,7 @@ class Statements:
         self._where = where
         self._sets: dict[int, list[dict[str, typing.Any]]] = {}
         self._watching = False
+        self.former: dict[str, None] = {}
 
     def watch(self) -> None:
         """Watch the Table API, once the program has imported it."""
@@ -91,7 +95,7 @@ class Statements:
         if "pyflink.table.table_environment" not in sys.modules:
             return
         self._watching = True
-        from pyflink.table import StatementSet, Table, TableEnvironment
+        from pyflink.table import EnvironmentSettings, StatementSet, Table, TableEnvironment
 
         self._before(TableEnvironment, "execute_sql", self._sql)
         self._before(Table, "execute_insert", self._insert)
@@ -99,6 +103,7 @@ class Statements:
         self._before(StatementSet, "add_insert", self._add_insert)
         self._before(StatementSet, "add", self._add)
         self._before(StatementSet, "execute", self._set)
+        self._choose_planner(EnvironmentSettings.Builder)
         pipelines = sys.modules.get("pyflink.table.table_pipeline")
         if pipelines is not None:
             self._before(pipelines.TablePipeline, "execute", self._pipeline)
@@ -118,6 +123,20 @@ class Statements:
             return method(*given, **named)
 
         setattr(owner, name, watched)
+
+    def _choose_planner(self, builder: typing.Any) -> None:
+        """Let the program choose the one planner, by calls that later versions of PyFlink lack."""
+
+        def chosen(name: str) -> typing.Any:
+            def choose(made: typing.Any) -> typing.Any:
+                self.former[name] = None
+                return made
+
+            return choose
+
+        for name in _PLANNERS:
+            if name not in vars(builder):
+                setattr(builder, name, chosen(name))
 
     def _statement(self, text: str) -> dict[str, typing.Any]:
         frame = self._where.frame(sys._getframe(1)) or {}
@@ -175,12 +194,14 @@ def _pipeline_text(pipeline: typing.Any) -> str:
 class Functions:
     """Opens functions of the program that Flink holds as bytes, and tells the states that they ask for."""
 
-    def __init__(self, where: Where) -> None:
+    def __init__(self, where: Where, absent: typing.Any) -> None:
         self._where = where
+        self._absent = absent
 
     def apply(self, payload: typing.Any, asked: typing.Any) -> str:
         """A description of a function, as JSON; so is how it is asked for."""
-        return json.dumps(_module("functions").describe(bytes(payload), self._where, **json.loads(asked)))
+        describe = _module("functions").describe
+        return json.dumps(self._absent.opening(lambda: describe(bytes(payload), self._where, **json.loads(asked))))
 
     class Java:
         """The interface that Java sees."""
@@ -267,19 +288,72 @@ def _run(places: dict[str, typing.Any], arguments: list[str]) -> None:
     exec(code, main.__dict__)
 
 
-def _watch_calls(where: Where, statements: Statements) -> None:
+def _watch_calls(where: Where, statements: Statements, caught: Caught) -> None:
     """Tell the line of the program before each call of Java."""
     from py4j.java_gateway import GatewayClient
 
     send = GatewayClient.send_command
 
     @functools.wraps(send)
-    def watched(self: typing.Any, *given: typing.Any, **named: typing.Any) -> typing.Any:
+    def watched(self: typing.Any, command: str, *given: typing.Any, **named: typing.Any) -> typing.Any:
         where.tell(sys._getframe(1))
+        caught.call(command)
         statements.watch()
-        return send(self, *given, **named)
+        return send(self, command, *given, **named)
 
     GatewayClient.send_command = watched
+
+
+class Caught:
+    """The last exception of Java that a call of the program threw, which the program may catch, and say nothing of."""
+
+    def __init__(self, where: Where) -> None:
+        self._where = where
+        self._line: bytes | None = None
+        self.exception: typing.Any = None
+
+    def keep(self, exception: typing.Any) -> None:
+        """Keep an exception that was thrown just now."""
+        self._line, self.exception = self._where.last, exception
+
+    def call(self, command: str) -> None:
+        """Forget the exception where the line of the program that got it calls Java again: PyFlink itself caught it."""
+        if self._line == self._where.last and not command.startswith("m\n"):
+            self.exception = None
+
+
+def _watch_answers(caught: Caught) -> None:
+    """Keep what calls of Java throw."""
+    gateways = importlib.import_module("py4j.java_gateway")
+    answer = gateways.get_return_value
+
+    @functools.wraps(answer)
+    def watched(*given: typing.Any, **named: typing.Any) -> typing.Any:
+        try:
+            return answer(*given, **named)
+        except BaseException as error:
+            java = _java_exception(error)
+            if java is not None:
+                caught.keep(java)
+            raise
+
+    vars(gateways)["get_return_value"] = watched
+
+
+def _watch_environment(where: Where) -> dict[str, typing.Any]:
+    """Note each variable that the program asks for in vain, and has no other value for, with the line."""
+    missed: dict[str, typing.Any] = {}
+
+    class Watched(os._Environ):  # type: ignore[type-arg]
+        def get(self, key: typing.Any, default: typing.Any = None) -> typing.Any:
+            asks = sys._getframe(1)
+            asks = asks.f_back or asks if asks.f_code is os.getenv.__code__ else asks
+            if default is None and key not in self and not where.is_foreign(asks.f_code.co_filename):
+                missed.setdefault(str(key), where.frame(asks))
+            return super().get(key, default)
+
+    os.environ.__class__ = Watched
+    return missed
 
 
 def _own_ids() -> None:
@@ -308,8 +382,14 @@ def main() -> None:
     signal.signal(signal.SIGUSR1, lambda _, frame: where.tell(frame))
     _own_ids()
     gateway = get_gateway()
-    gateway.entry_point.put(FUNCTIONS, Functions(where))
-    _watch_calls(where, Statements(where))
+    absent = _module("absent").Finder(where, _module(os.path.join(os.pardir, os.pardir, "env_file")))
+    gateway.entry_point.put(FUNCTIONS, Functions(where, absent))
+    statements, caught = Statements(where), Caught(where)
+    _watch_calls(where, statements, caught)
+    _watch_answers(caught)
+    missed = _watch_environment(where)
+    if not places["strict"]:
+        sys.meta_path.append(absent)
     failure: dict[str, typing.Any] | None = None
     try:
         _run(places, arguments)
@@ -317,10 +397,17 @@ def main() -> None:
         if error.code not in (None, 0):
             failure = _failure(error, where)
     except BaseException as error:
-        failure = _failure(error, where)
+        failure = _failure(absent.instead_of(error), where)
         java = _java_exception(error)
         if java is not None:
             gateway.entry_point.put(FAILURE, java)
+    if failure is None and absent.refused is not None:
+        failure = _failure(absent.refused, where)
+    if failure is None and caught.exception is not None:
+        gateway.entry_point.put(CAUGHT, caught.exception)
+    gateway.entry_point.put(FORMER, json.dumps(list(statements.former)))
+    gateway.entry_point.put(ABSENT, json.dumps(list(absent.names)))
+    gateway.entry_point.put(MISSED, json.dumps(missed))
     if failure is not None:
         os.pwrite(failure_end, json.dumps(failure).encode(), 0)
     os._exit(0)

@@ -10,6 +10,7 @@ import json
 import linecache
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -18,12 +19,13 @@ import time
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 import jpype
 import msgspec
 
 from compat.loader import runtime_file
+from compat.loader.advice import install, provided
 from compat.loader.failure import CLASSPATH, RUNTIME_PROPERTIES
 from compat.loader.jvm import connector_jars
 from compat.loader.jvm.bridge import Java, described, flink, java, member, operator_of, text_or_none
@@ -42,8 +44,12 @@ _PORT = "PYFLINK_GATEWAY_PORT"
 _WAKE = 0.3
 _NO_CLASS = re.compile(r"Could not found the Java class '([\w.$]+)'|^([\w.$]+) does not exist in the JVM")
 """What PyFlink says where no jar has a class."""
-_JAR = "Put the jar that has {} on the class path with --classpath."
 _COMPAT = "Install what provides the module {!r} into the environment that has PyFlink: {}."
+_CAUGHT = "The program catches this exception, and submits no job."
+_JAR = "Put the jar that has {} on the class path with --classpath."
+
+
+_Told = TypeVar("_Told")
 
 
 class _Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -67,6 +73,36 @@ class Gateway:
         self._where: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
         self._process: subprocess.Popen[bytes] | None = None
         self._numbers: NodeNumbers | None = None
+
+    @property
+    def absent(self) -> tuple[str, ...]:
+        """The modules that are not installed, and that building the last program's job used nothing of."""
+        return self._told(client.ABSENT, tuple[str, ...]) or ()
+
+    @property
+    def former(self) -> tuple[str, ...]:
+        """The calls of the last program that PyFlink has no more, and that change nothing."""
+        return self._told(client.FORMER, tuple[str, ...]) or ()
+
+    @property
+    def missed(self) -> dict[str, JavaFrame]:
+        """The variables of the environment that the last program asked for in vain, with the lines."""
+        return self._told(client.MISSED, dict[str, JavaFrame]) or {}
+
+    def caught(self, program: PyFlinkProgram) -> Crash | None:
+        """The last exception of Java that a program caught; None for none."""
+        thrown = self._shared.get(client.CAUGHT)
+        if thrown is None:
+            return None
+        found = crash_of(thrown, program, self._request.flink)
+        here = self.here()
+        frames = () if here is None else (here,)
+        hint = "\n".join(filter(None, [found.hint, _CAUGHT]))
+        return msgspec.structs.replace(found, hint=hint, frames=frames)
+
+    def _told(self, name: str, kind: type[_Told]) -> _Told | None:
+        text = text_or_none(self._shared.get(name))
+        return None if text is None else msgspec.json.decode(text, type=kind)
 
     def run(self, program: PyFlinkProgram) -> Crash | None:
         """Run a program to its end; gives how it failed, if it did."""
@@ -161,16 +197,24 @@ class Gateway:
         if thrown is not None:
             found = crash_of(thrown, program, self._request.flink)
             return msgspec.structs.replace(found, frames=frames)
-        hint = option = None
+        hint = option = command = None
         if failure.module is not None:
-            hint = _COMPAT.format(failure.module, program.python)
+            command = install(failure.module, f"{shlex.quote(program.python)} -m pip")
+            hint = provided(failure.module) or _COMPAT.format(failure.module, program.python)
         if (missing := _NO_CLASS.search(failure.message)) is not None:
             name = missing[1] or missing[2]
             hint, option = connector_jars.advice(name) or (_JAR.format(name), CLASSPATH)
         if hint is None and not program.runtime_properties and runtime_file.wants(Path(program.path).read_bytes()):
             hint, option = runtime_file.hint(program.path), RUNTIME_PROPERTIES
-        lacks = lack_of(_ending(program, failure))
-        return Crash(type=failure.type, message=failure.message, frames=frames, hint=hint, option=option, lacks=lacks)
+        return Crash(
+            type=failure.type,
+            message=failure.message,
+            frames=frames,
+            hint=hint,
+            option=option,
+            command=command,
+            lacks=lack_of(_ending(program, failure)),
+        )
 
 
 def _key_type(operator: Java) -> str:
@@ -187,6 +231,7 @@ def _places(program: PyFlinkProgram) -> str:
         "outermost": program.root,
         "moved": (program.taken_from, program.root) if program.taken_from else None,
         "properties": program.runtime_properties,
+        "strict": program.strict_imports,
     }
     return json.dumps(places)
 

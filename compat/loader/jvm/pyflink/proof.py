@@ -28,7 +28,8 @@ def proved(
                 message=f"PyFlink is of Flink {real[0].flink}, and the check is for Flink {outcome.plans[0].flink}.",
                 name=given.argument,
                 side=side,
-                hint=f"Write --flink {real[0].flink}, or name another PyFlink with --pyflink PYTHON.",
+                hint="Or name another PyFlink with --pyflink PYTHON.",
+                option=f"--flink {real[0].flink}",
             )
         )
     found = next(differences(outcome.plans, real), None)
