@@ -77,6 +77,7 @@ class FlinkClasses:
         """Values of a state of some kind, read by one serializer and written by another one. Raises Unconvertible."""
         from compat.loader.jvm.messages import Convert
 
+        fields.require_unfilled()
         if not self._jars and has_kryo(read_versioned(ByteReader(old, "OLD's serializer"), 0)):
             raise Unconvertible(f"only OLD's own class reads what Kryo wrote: {_NAME_OLD}")
         if not self._jars and fields != Fields():
