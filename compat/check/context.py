@@ -40,11 +40,14 @@ class Asked(Enum):
 class Rewritten(Struct, frozen=True):
     """A state that a recipe wrote: what it was called, and for each field of its rows the place of the one that it was.
 
-    A place is None for one that begins; there are none where the values are as they were.
+    A place is None for one that begins; there are none where the values are as they were. ``filled`` are the fields that are
+    constants where they were null, ``single`` is the field that is the whole value now.
     """
 
     was: str
     places: tuple[int | None, ...] | None = None
+    filled: frozenset[int] = frozenset()
+    single: str | None = None
 
 
 class CheckOptions(Struct, frozen=True):
@@ -185,11 +188,18 @@ class Check(Struct, frozen=True, dict=True, weakref=True):
     @cached_property
     def tied(self) -> Mapping[str, Pair]:
         """The pairs that edits of NEW would make, of state that is lost or in wrong hands now, by OLD's id."""
+        return {
+            id: Pair(self.old.by_id[id], new, BY_USER_HASH) for id, new in self.owners.items() if takes_user_hash(new)
+        }
+
+    @cached_property
+    def owners(self) -> Mapping[str, Operator]:
+        """The operators of NEW that state belongs to which is lost or in wrong hands now, by OLD's id."""
         owners = dict(self.rightful)
         if self.left_behind is None:
             lost = (old for old in self.mapping.lost if old.id not in self.mapping.guessed)
             owners |= {old.id: new for old in lost if (new := self.successor(old)) is not None}
-        return {id: Pair(self.old.by_id[id], new, BY_USER_HASH) for id, new in owners.items() if takes_user_hash(new)}
+        return owners
 
     @cached_property
     def leaving(self) -> frozenset[str]:

@@ -140,6 +140,13 @@ class ValueHeir(Struct, frozen=True):
     """The same state of NEW, which OLD's own values fit as soon as NEW's serializers have written them."""
 
 
+class OperatorHeir(Struct, frozen=True):
+    """The operator of NEW that does the work of one of OLD, whose id it has not."""
+
+    old: Operator
+    new: Operator
+
+
 class KeyHeir(Struct, frozen=True):
     """The key of NEW under which the state of an operator is looked for, where it is not that of OLD any more."""
 
@@ -155,8 +162,9 @@ class RowHeir(Struct, frozen=True):
     """What a state of a query holds, one thing beside the other: for each of NEW's the place in OLD of the same one.
 
     ``begins`` are those of NEW that OLD has not, by their places, with what they are called; those in ``zero`` begin with zero,
-    the others with null. ``gone`` are those of OLD that NEW has not, likewise. ``renamed`` are states beside it, by the names
-    that they have in NEW, None for one that goes. ``of_rows`` tells columns of rows from sums.
+    the others with null. ``along`` are those among them that OLD has, and that one result is made of with others that begin.
+    ``filled`` are zero where OLD had null. ``gone`` are those of OLD that NEW has not, likewise. ``renamed`` are states beside
+    it, by the names that they have in NEW, None for one that goes. ``of_rows`` tells columns of rows from sums.
     """
 
     old: Operator
@@ -168,6 +176,17 @@ class RowHeir(Struct, frozen=True):
     gone: Mapping[int, str]
     renamed: Mapping[str, str | None]
     of_rows: bool
+    along: frozenset[int] = frozenset()
+    filled: frozenset[int] = frozenset()
+
+
+class CountHeir(Struct, frozen=True):
+    """A state of a join that keeps a number behind each row, or behind how often it came, which NEW does not keep."""
+
+    old: Operator
+    new: Operator
+    state: str
+    field: str
 
 
 class TopicHeir(Struct, frozen=True):
@@ -177,7 +196,7 @@ class TopicHeir(Struct, frozen=True):
     topics: tuple[str, ...]
 
 
-Heir = StateHeir | ValueHeir | FieldHeir | KeyHeir | WindowHeir | RowHeir | TopicHeir
+Heir = OperatorHeir | StateHeir | ValueHeir | FieldHeir | KeyHeir | WindowHeir | RowHeir | CountHeir | TopicHeir
 
 
 class Finding(Struct, frozen=True, kw_only=True):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 
 from compat.plan.facts import Program
 from compat.plan.families import family
+from compat.plan.queries import description
 from compat.state.model.code import UserCode
 from compat.state.model.operators import Operator
 from compat.state.model.states import StateKind
@@ -169,20 +171,28 @@ class Index:
         return self._groups.get(key, _NONE)
 
 
+_NUMBER = re.compile(r"\[\d+\]")
 _NONE: list[Operator] = []
 _BY_NAME = ("both", "name")
-_SIGNS = (*_BY_NAME, "function", "states", "nameless")
+_SIGNS = (*_BY_NAME, "described", "keyed", "function", "states", "nameless")
 """What operators are found by, the most telling first."""
 
 
 def _keys(operator: Operator) -> list[tuple[object, ...]]:
-    """The keys by which an operator can be found: name and function, name, function, declared states, sort."""
+    """The keys by which an operator can be found: name and function, name, what a query says, function, declared states,
+    sort."""
     sort, name, function, states = family(operator), own_name(operator), own_function(operator), state_names(operator)
     keys: list[tuple[object, ...]] = []
     if name is not None and function is not None:
         keys.append((sort, "both", name, function))
     if name is not None:
         keys.append((sort, "name", name))
+    if (told := description(operator, numbered=True)) is not None:
+        # Operators of queries are numbered: their sources are known by their names without that.
+        origins = frozenset(_NUMBER.sub("", one) for one in operator.detail.get("origins") or ())
+        keys.append((sort, "described", told, origins))
+        if told.keyed:
+            keys.append((sort, "keyed", told.keyed, origins))
     if function is not None:
         keys.append((sort, "function", function))
     if states:

@@ -116,6 +116,7 @@ class FlinkClasses:
         """Values of a state of some kind, read by one serializer and written by another one. Raises Unconvertible."""
         from compat.loader.jvm.messages import Convert
 
+        fields.require_unfilled()
         of_kryo = has_kryo(read_versioned(ByteReader(old, "OLD's serializer"), 0))
         if not self._jars and of_kryo:
             raise Unconvertible(f"only OLD's own class reads what Kryo wrote: {_NAME_OLD}")

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 from msgspec import Struct
 
+from compat.check.catalogue import RULES
 from compat.check.code_suggestions import MIGRATE, RESTORE
 from compat.check.findings import (
     Account,
+    CountHeir,
     Fate,
     FieldHeir,
     Finding,
     KeyHeir,
     Level,
+    OperatorHeir,
     Report,
     RowHeir,
     StateHeir,
@@ -23,6 +26,7 @@ from compat.check.findings import (
     ValueHeir,
     WindowHeir,
 )
+from compat.check.rule import Family
 from compat.check.states import key_type_of
 from compat.escaping import visible
 from compat.migration.python_proposals import conversions, key_conversions, of_pickles
@@ -49,6 +53,7 @@ from compat.state.model.operators import Operator
 from compat.state.model.states import State, StateKind, StateScope
 from compat.state.names import WINDOW_CONTENTS
 
+_MAY_GO = "May all of its state go?"
 _FINE = (Fate.RESTORED, Fate.MIGRATED, Fate.EMPTY)
 
 
@@ -80,6 +85,7 @@ class _Proposing:
         self._of_fields: set[tuple[str, str | None]] = set()
         self._rewritten: set[tuple[str, str | None]] = set()
         self._apart: set[tuple[str, str | None]] = set()
+        self._moved: set[str] = set()
         self._of: dict[str, list[Finding]] = {}
         for finding in report.findings:
             if finding.old is not None:
@@ -93,11 +99,16 @@ class _Proposing:
                     self._rewritten.add((finding.old.id, finding.state))
 
     def run(self) -> Iterator[Proposal]:
-        moved: set[str] = set()
+        moved = self._moved
         for row in self._report.mapping:
             if row.old is not None and row.successor is not None and row.old.id not in moved:
                 moved.add(row.old.id)
-                yield self._renamed(row.old, row.successor)
+                yield self._moved_to(row.old, row.successor)
+        for finding in self._report.findings:
+            for heir in finding.heirs:
+                if isinstance(heir, OperatorHeir):
+                    moved.add(heir.old.id)
+                    yield self._moved_to(heir.old, heir.new)
         yield from self._fields()
         asked = self._of_fields.copy()
         for old, proposal in self._topics():
@@ -175,6 +186,10 @@ class _Proposing:
 
     def _rows(self) -> Iterator[tuple[Operator, Proposal]]:
         """What is kept of queries, state by state, with its parts where NEW has them."""
+        for finding in self._report.findings:
+            for heir in finding.heirs:
+                if isinstance(heir, CountHeir):
+                    yield heir.old, self._uncounted(heir, finding)
         found: dict[tuple[str, str], tuple[RowHeir, Finding]] = {}
         for finding in self._report.findings:
             for heir in finding.heirs:
@@ -186,23 +201,40 @@ class _Proposing:
                 for proposal in self._in_places(heir, finding):
                     yield heir.old, proposal
 
+    def _uncounted(self, heir: CountHeir, finding: Finding) -> Proposal:
+        counts = tuple(f"f{place}" for place in range(2) if f"f{place}" != heir.field)
+        called = self._called(heir.old)
+        step = ConvertState(operator=called, state=heir.state, single=heir.field, without=counts)
+        return Proposal(step, _said(finding))
+
     def _in_places(self, heir: RowHeir, finding: Finding) -> Iterator[Proposal]:
         """A step where nothing begins; else a question, as what begins is of what comes from now on alone."""
         called, because = self._called(heir.old), _said(finding)
         if finding.old is not None and finding.old.id != heir.old.id:
             because = f"{because} {heir.old.name} keeps that, too."
-        named = {f"f{now}": f"f{place}" for now, place in enumerate(heir.places) if place not in (None, now)}
+        named = {
+            f"f{now}": f"f{place}"
+            for now, place in enumerate(heir.places)
+            if place is not None and (place != now or now in heir.filled)
+        }
         constants: dict[str, Constant] = {f"f{now}": 0 if now in heir.zero else None for now in heir.begins}
+        constants |= {f"f{now}": 0 for now in heir.filled}
         without = tuple(f"f{place}" for place in heir.gone)
         step = ConvertState(operator=called, state=heir.state, fields=named, constants=constants, without=without)
-        begins, gone = (", ".join(dict.fromkeys(names.values())) for names in (heir.begins, heir.gone))
-        told = [f"{begins} would {'be null in rows that are kept' if heir.of_rows else 'start anew'}"] if begins else []
-        told += [f"{gone} would go"] if gone else []
-        if begins:
-            question = f"{' and '.join(told)}, the rest goes on. May it be so, or may all of its state go?"
+        gone = {place: name for place, name in heir.gone.items() if name not in heir.begins.values()}
+        told = [f"{_listed(heir.begins)} would {'be null in rows that are kept' if heir.of_rows else 'start anew'}"]
+        told = told if heir.begins else []
+        if along := {now: heir.begins[now] for now in heir.along}:
+            told = [f"{told[0]} ({_listed(along)} as well, as results are made of both)"]
+        told += [f"{_listed(gone)} would go"] if gone else []
+        if heir.begins:
+            rest = "" if len(heir.begins) == len(heir.places) else ", the rest goes on"
+            question = f"{' and '.join(told)}{rest}. May it be so, or may all of its state go?"
             asked = Open(operator=called, state=heir.state, question=question)
-            yield Proposal(asked, because, (step, DropOperator(operator=called)))
-        elif named or gone or _type_of(heir.old, heir.state) != _type_of(heir.new, heir.state):
+            # An operator that is renamed is dropped in the place of that step.
+            gone_whole = () if heir.old.id in self._moved else (DropOperator(operator=called),)
+            yield Proposal(asked, because, (step, *gone_whole))
+        elif named or heir.gone or _type_of(heir.old, heir.state) != _type_of(heir.new, heir.state):
             yield Proposal(step, because)
         for name, now in heir.renamed.items():
             if now is None:
@@ -210,7 +242,15 @@ class _Proposing:
             elif now != name:
                 yield Proposal(RenameState(operator=called, state=name, to=now), because)
 
-    def _renamed(self, old: Operator, successor: Operator) -> Proposal:
+    def _moved_to(self, old: Operator, successor: Operator) -> Proposal:
+        """The other id of an operator; a question where what a query kept would be wrong under any id.
+
+        So it is where findings do not tell where its parts are in NEW.
+        """
+        called = self._called(old)
+        if wrong := [one for one in self._of.get(old.id, ()) if _of_queries(one) and not one.heirs]:
+            asked = Open(operator=called, question=_MAY_GO)
+            return Proposal(asked, " ".join(map(_said, wrong)), (DropOperator(operator=called),))
         step = RenameOperator(operator=self._called(old), to=successor.uid or successor.id)
         return Proposal(step, f"{old.label} is {successor.label} now, under another id.")
 
@@ -227,8 +267,13 @@ class _Proposing:
             asked = Open(operator=called, question="Can its keys be converted, or may all of its state go?")
             types = (None if one is None else key_type_of(one) for one in (account.old, account.new))
             return Proposal(asked, _said(reason), (*key_conversions(called, *types), drop))
-        question = "Which operator of NEW has its state now, or may it go?" if gone else "May all of its state go?"
-        told = f"{account.old.label}: {account.gap or account.fate.value}." if reason is None or gone else _said(reason)
+        elsewhere = gone and (reason is None or not _of_queries(reason))
+        question = "Which operator of NEW has its state now, or may it go?" if elsewhere else _MAY_GO
+        told = (
+            f"{account.old.label}: {account.gap or account.fate.value}."
+            if reason is None or elsewhere
+            else _said(reason)
+        )
         return Proposal(Open(operator=called, question=question), told, (drop,))
 
     def _of_state(self, account: Account, reason: Finding | None) -> Proposal:
@@ -274,6 +319,15 @@ class _Proposing:
         if operator.uid is not None:
             return operator.uid
         return operator.name if self._names[operator.name] == 1 and not operator.detail.get("unnamed") else operator.id
+
+
+def _listed(names: Mapping[int, str]) -> str:
+    return ", ".join(dict.fromkeys(names.values()))
+
+
+def _of_queries(finding: Finding) -> bool:
+    """Whether a finding says that what a query kept would be wrong."""
+    return finding.level is Level.ERROR and RULES[finding.rule].family is Family.SQL
 
 
 def _as_a_whole(account: Account, reason: Finding | None) -> bool:

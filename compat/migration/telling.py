@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from compat.check.context import Rewritten
-from compat.plan.facts import Program
+from compat.plan.facts import Program, with_ids
 from compat.savepoint.facts import FOLDING
 from compat.savepoint.names import Names, of_program
 from compat.state.flink.header_parts import StateKey
@@ -32,13 +32,14 @@ def told_after(names: Names, transfer: Transfer, new: Program | None) -> Names:
         for owner, state in _states(operator, transfer, new):
             states.setdefault(owner, []).append(state)
     known = None if transfer.types.named else states
+    program = with_ids(names.program, {old: target.id for old, target in transfer.ids.items()})
     operators = tuple(
-        _renamed(operator, transfer, known)
-        for operator in names.program.operators
+        _renamed(operator, now, transfer, known)
+        for operator, now in zip(names.program.operators, program.operators, strict=True)
         if operator.id not in transfer.dropped
     )
     samples = () if transfer.types.named else tuple(one for one in names.program.samples if _stays(one, transfer))
-    return of_program(replace(names.program, operators=operators, samples=samples))
+    return of_program(replace(program, operators=operators, samples=samples))
 
 
 def _stays(sample: Sample, transfer: Transfer) -> bool:
@@ -55,8 +56,10 @@ def rewritten(transfer: Transfer) -> dict[str, dict[str, Rewritten]]:
         becomes = transfer.becomes(key)
         if becomes is not None:
             conversion = transfer.converted.get(key)
-            places = conversion.places if isinstance(conversion, SerializerConversion) else None
-            found.setdefault(becomes.operator, {})[becomes.name] = Rewritten(key.name, places)
+            told = Rewritten(key.name)
+            if isinstance(conversion, SerializerConversion):
+                told = Rewritten(key.name, conversion.places, conversion.filled, conversion.fields.single)
+            found.setdefault(becomes.operator, {})[becomes.name] = told
     return found
 
 
@@ -84,11 +87,13 @@ def key_serializer(operator: str, program: Program | None) -> bytes | None:
     return None
 
 
-def _renamed(operator: Operator, transfer: Transfer, states: Mapping[str, list[State]] | None) -> Operator:
+def _renamed(
+    operator: Operator, now: Operator, transfer: Transfer, states: Mapping[str, list[State]] | None
+) -> Operator:
+    """An operator under the id that it has ``now``, with the uid and the states of that."""
     new = transfer.ids.get(operator.id)
-    id, uid = (operator.id, operator.uid) if new is None else (new.id, new.uid)
-    listed = None if operator.states is None or states is None else tuple(states.get(id, ()))
-    return replace(operator, id=id, uid=uid, states=listed)
+    listed = None if operator.states is None or states is None else tuple(states.get(now.id, ()))
+    return replace(now, uid=operator.uid if new is None else new.uid, states=listed)
 
 
 def _states(operator: Operator, transfer: Transfer, new: Program | None) -> Iterator[tuple[str, State]]:

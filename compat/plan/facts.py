@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from compat.plan.as_run import KEPT_BY, STORE
 from compat.plan.earlier import operators_of
@@ -115,6 +116,33 @@ class Program(Struct, frozen=True, kw_only=True, dict=True):
     def uids(self) -> frozenset[str]:
         """The uids of all operators that have one."""
         return frozenset(operator.uid for operator in self.operators if operator.uid is not None)
+
+
+def with_ids(program: Program, ids: Mapping[str, str]) -> Program:
+    """A program whose operators have other ids, wherever one is named. One that has an id that another gets is called apart."""
+    apart = {id: f"once {id}" for id in ids.values() if id in program.by_id}
+    known = {**apart, **ids}
+
+    def now(id: str) -> str:
+        return known.get(id, id)
+
+    return replace(
+        program,
+        operators=tuple(
+            replace(operator, id=now(operator.id), inputs=tuple(map(now, operator.inputs)))
+            for operator in program.operators
+        ),
+        vertices=tuple(
+            replace(
+                vertex,
+                id=now(vertex.id),
+                operators=tuple(map(now, vertex.operators)),
+                inputs=tuple((now(id), pointwise) for id, pointwise in vertex.inputs),
+            )
+            for vertex in program.vertices
+        ),
+        sides={now(id): sides for id, sides in program.sides.items()},
+    )
 
 
 def facts_of(plan: Plan, *, name: str, kind: str) -> Program:

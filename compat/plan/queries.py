@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from msgspec import Struct
 
@@ -23,11 +24,32 @@ def has_queries(program: Program) -> bool:
     return program.language == "sql" or any(map(of_query, program.operators))
 
 
+_PUSHED = re.compile(r", (?:filter|project|watermark|limit|metadata)=.*", re.DOTALL)
+_KEYS = ("table", "groupBy", "partitionBy", "key", "where", "leftKeys", "uniqueKey")
+
+
 class Description(Struct, frozen=True):
     """Flink's description of an operator: ``[6]:GroupAggregate(groupBy=[k], …)``, in its parts."""
 
     kind: str
     rest: str
+
+    @property
+    def keyed(self) -> frozenset[str]:
+        """Its keys: the table, the GROUP BY, the PARTITION BY, or what a join joins on."""
+        return frozenset(_PUSHED.sub("", one).rstrip("]") for one in items(self.rest) if one.partition("=")[0] in _KEYS)
+
+
+def items(text: str) -> Iterator[str]:
+    """What stands between commas that are in no brackets."""
+    depth, start = 0, 0
+    for place, char in enumerate(text):
+        depth += (char in "([{") - (char in ")]}")
+        if char == "," and depth == 0:
+            yield text[start:place].strip()
+            start = place + 1
+    if text[start:].strip():
+        yield text[start:].strip()
 
 
 def description(operator: Operator, *, numbered: bool = True) -> Description | None:

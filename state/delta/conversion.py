@@ -106,6 +106,7 @@ def _record(
     fields: Fields,
 ) -> Values:
     """Records of the one type as those of the other, field by field; a single value is a record of one field."""
+    fields.require_unfilled()
     _require_there(old, before, (*fields.sources.values(), *fields.dropped))
     _require_there(new, after, (*fields.sources, *fields.constants))
     sources = {name: fields.sources.get(name, name) for name in after if name not in fields.constants}

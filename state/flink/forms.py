@@ -93,6 +93,9 @@ def form_of(snapshot: SerializerSnapshot) -> Form:
     """The form in which a serializer of Flink's writes values. Raises Unconvertible for one that cannot be read here."""
     if snapshot.serializer == ROW_DATA:
         return _row_data(snapshot)
+    if snapshot.serializer in _COLLECTIONS:
+        called = f"{_COLLECTIONS[snapshot.serializer]}<{', '.join(snapshot.texts('types'))}>"
+        return Form(called, called, lambda reader: reader.sized("an array or a map"))
     if snapshot.serializer == AVRO:
         return _avro(snapshot)
     layout = _LAYOUTS.get(snapshot.serializer or "")
@@ -113,6 +116,11 @@ def form_of(snapshot: SerializerSnapshot) -> Form:
     return Form(_short(snapshot), same, read, None, layout, parts, names if layout.is_record else ())
 
 
+_COLLECTIONS = {
+    "org.apache.flink.table.runtime.typeutils.ArrayDataSerializer": "ARRAY",
+    "org.apache.flink.table.runtime.typeutils.MapDataSerializer": "MAP",
+}
+"""Arrays and maps of SQL: a length, and so many bytes (`BinaryArrayData`, `BinaryMapData`)."""
 ROW_DATA = "org.apache.flink.table.runtime.typeutils.RowDataSerializer"
 
 

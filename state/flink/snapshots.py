@@ -242,6 +242,21 @@ def _read_row_data(reader: ByteReader, head: SerializerSnapshot, depth: int) -> 
     return _with(head, fields=tuple(reader.utf() for _ in range(number)))
 
 
+def _of_collection(*, types: int) -> Body:
+    """The layout of `ArrayDataSerializerSnapshot` and `MapDataSerializerSnapshot`: a stream of Java objects for each type, and
+    behind these for each serializer."""
+
+    def read(reader: ByteReader, head: SerializerSnapshot, _: int) -> SerializerSnapshot:
+        if head.version != 3:
+            return _unknown_version(head)
+        found = tuple(read_logical_type(reader) for _ in range(types))
+        for _ in range(types):
+            read_java_object(reader)
+        return _with(head, types=found)
+
+    return read
+
+
 def _read_sorted_map(reader: ByteReader, head: SerializerSnapshot, depth: int) -> SerializerSnapshot:
     """The layout of `SortedMapSerializerSnapshot`: the comparator of the keys as a Java object, and serializers.
 
@@ -282,6 +297,8 @@ _BODIES: dict[str, Body] = {
     "org.apache.flink.runtime.state.ttl.TtlAwareSerializerSnapshot": _read_ttl_aware,
     _TABLE + "RowDataSerializer$RowDataSerializerSnapshot": _read_row_data,
     _TABLE + "SortedMapSerializerSnapshot": _read_sorted_map,
+    _TABLE + "ArrayDataSerializer$ArrayDataSerializerSnapshot": _of_collection(types=1),
+    _TABLE + "MapDataSerializer$MapDataSerializerSnapshot": _of_collection(types=2),
     _TABLE + "BinaryRowDataSerializer$BinaryRowDataSerializerSnapshot": _integers("fields"),
     _TABLE + "DecimalDataSerializer$DecimalSerializerSnapshot": _integers("precision", "scale"),
     _TABLE + "TimestampDataSerializer$TimestampDataSerializerSnapshot": _integers("precision"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
 from msgspec import Struct
@@ -49,13 +49,30 @@ _NO_SUBCLASS = 2
 class Fields(Struct, frozen=True):
     """The fields of a record: by NEW's names those that they are of OLD, constants for what OLD has not, and OLD's that go.
 
-    Where one of them is no record but a single value, ``single`` is the field of the other one that it is.
+    Where one of them is no record but a single value, ``single`` is the field of the other one that it is. A constant of a
+    field that was one of OLD stands in the place of a null.
     """
 
     sources: Mapping[str, str] = {}
     constants: Mapping[str, Constant] = {}
     dropped: frozenset[str] = frozenset()
     single: str | None = None
+
+    @property
+    def filled(self) -> frozenset[str]:
+        """The fields of NEW that are constants where OLD has null."""
+        return frozenset(self.sources.keys() & self.constants.keys())
+
+    def of(self, names: Iterable[str]) -> dict[str, str]:
+        """Of fields of NEW those that OLD has, with what they are there."""
+        return {
+            name: self.sources.get(name, name) for name in names if name in self.sources or name not in self.constants
+        }
+
+    def require_unfilled(self) -> None:
+        """Raise Unconvertible where constants stand in the place of nulls: only rows of SQL are written so."""
+        if self.filled:
+            raise Unconvertible(f"{', '.join(self.filled)} has a constant and a field: rows of SQL alone are filled")
 
 
 class Classes(Protocol):
@@ -105,7 +122,7 @@ class SerializerConversion(Struct, frozen=True):
             key = _constant(self.entry, form_of(new.nested[0])) or b""
             return MapKeys(lambda reader: key)
         before, after = old.nested[0], new.nested[0]
-        fields = self.fields if _are_of_keys(old, new) else Fields()
+        fields = self.fields if self._are_of_keys(old, new) else Fields()
         if before == after and fields == Fields():
             return None
         return MapKeys(transcoder(form_of(before), form_of(after), fields), _merging(new))
@@ -120,10 +137,15 @@ class SerializerConversion(Struct, frozen=True):
         if found is None:
             return None
         row = form_of(found)
-        given = {name: self.fields.sources.get(name, name) for name in row.names if name not in self.fields.constants}
+        given = self.fields.of(row.names)
         if any(not re.fullmatch(r"f\d+", source) for source in given.values()):
             return None
         return tuple(int(given[name][1:]) if name in given else None for name in row.names)
+
+    @property
+    def filled(self) -> frozenset[int]:
+        """The fields of NEW's rows of SQL that are constants where OLD has null, by their numbers."""
+        return frozenset(int(name[1:]) for name in self.fields.filled if re.fullmatch(r"f\d+", name))
 
     @property
     def _new(self) -> SerializerSnapshot:
@@ -175,16 +197,15 @@ class SerializerConversion(Struct, frozen=True):
             raise Unconvertible(
                 "entries of a map become no single value, and a value no entry, unless `entry` is its key"
             )
-        of_keys = kind == kind_now == "MAP" and _are_of_keys(old, new)
+        of_keys = kind == kind_now == "MAP" and self._are_of_keys(old, new)
         return in_state(before, after, join(form, form_now, Fields() if of_keys else self.fields), self.now)
 
-
-def _are_of_keys(old: SerializerSnapshot, new: SerializerSnapshot) -> bool:
-    """Whether fields are those of a map's keys: where only these are rows of SQL, or else where they are what changes."""
-    key, value = new.nested
-    if _rows_in(value) is None and _rows_in(key) is not None:
-        return True
-    return _rows_in(value) is None and old.nested[0] != key
+    def _are_of_keys(self, old: SerializerSnapshot, new: SerializerSnapshot) -> bool:
+        """Whether fields are those of a map's keys: where only these are rows of SQL, or else where they are what changes."""
+        key, value = new.nested
+        if self.fields.single is not None or _rows_in(value) is not None:
+            return False
+        return _rows_in(key) is not None or old.nested[0] != key
 
 
 def _merging(new: SerializerSnapshot) -> Callable[[bytes, bytes], bytes] | None:
@@ -323,7 +344,10 @@ def transcoder(old: Form, new: Form, fields: Fields = Fields()) -> Transcode:  #
         return lambda reader: bytes_of(old, reader)
     if fields.single is not None:
         if all(one.layout is not None and one.layout.is_record for one in (old, new)):
-            raise Unconvertible(f"{old.called} and {new.called} are both records: name fields, and no single one")
+            if {old.layout, new.layout} != {Layout.TUPLE, Layout.ROW_DATA}:
+                raise Unconvertible(f"{old.called} and {new.called} are both records: name fields, and no single one")
+            # What Flink keeps with a row of SQL goes, or comes: the row is one field.
+            old, new = (alone(one, fields.single) if one.layout is Layout.ROW_DATA else one for one in (old, new))
         old, new = (one if one.layout and one.layout.is_record else alone(one, fields.single) for one in (old, new))
     if old.layout is not None and new.layout is not None:
         if old.layout is new.layout is Layout.TUPLE and any(part.layout is Layout.ROW_DATA for part in old.parts):
@@ -402,11 +426,13 @@ class _Record:
 
     def __init__(self, old: Form, new: Form, fields: Fields) -> None:
         self._old, self._new = old, new
+        if new.layout is not Layout.ROW_DATA:
+            fields.require_unfilled()
         before, after = dict(zip(old.names, old.parts, strict=True)), dict(zip(new.names, new.parts, strict=True))
         _require_there(old, (*fields.sources.values(), *fields.dropped))
         _require_there(new, (*fields.sources, *fields.constants))
         self._made = [_maker(name, form, before, old, fields) for name, form in after.items()]
-        used = {fields.sources.get(name, name) for name in after if name not in fields.constants}
+        used = {*fields.of(after).values()}
         left = [name for name in before if name not in used and name not in fields.dropped]
         if left:
             raise Unconvertible(f"{new.called} has no field for {', '.join(left)}: name it, or drop it")
@@ -480,8 +506,8 @@ def _maker(
     name: str, form: Form, before: Mapping[str, Form], old: Form, fields: Fields
 ) -> Callable[[Values], bytes | None]:
     """What gives a field of NEW from those of OLD."""
-    if name in fields.constants:
-        constant = _constant(fields.constants[name], form)
+    constant = _constant(fields.constants[name], form) if name in fields.constants else None
+    if name in fields.constants and name not in fields.sources:
         return lambda values: constant
     source = fields.sources.get(name, name)
     if source not in before:
@@ -491,7 +517,7 @@ def _maker(
     def make(values: Values) -> bytes | None:
         value = values[source]
         try:
-            return None if value is None else convert(ByteReader(value, "a value"))
+            return constant if value is None else convert(ByteReader(value, "a value"))
         except Unconvertible as error:
             raise Unconvertible(f"field {source}: {error}") from None
 

@@ -98,13 +98,14 @@ def _filtered(inputs: tuple[Expression, ...]) -> tuple[Expression, ...]:
 class Sums(Struct, frozen=True):
     """What aggregates add up, in a state: ``fields`` are those of its rows, None where that is not told.
 
-    ``views`` are the states that aggregates have of their own.
+    ``views`` are the states that aggregates have of their own, ``together`` the calls that one result is made of.
     """
 
     calls: tuple[Aggregate, ...]
     state: str | None = None
     fields: tuple[_Field, ...] | None = None
     views: tuple[View, ...] = ()
+    together: frozenset[frozenset[int]] = frozenset()
 
     def parts(self, new: Sums, words: Words) -> tuple[Part, ...] | None:
         """Where NEW has the same; None where that is not told."""
@@ -112,16 +113,29 @@ class Sums(Struct, frozen=True):
             return None
         if self._distinct != new._distinct:
             return None
+        same = places_of(self.fields, new.fields)
+        sums = places_of(self.fields, [one.as_sum for one in new.fields])
+        filled = frozenset(now for now, both in enumerate(zip(same, sums, strict=True)) if both[1] and not both[0])
         return (
             Part(
                 self.state,
-                places_of(self.fields, new.fields),
+                tuple(sums[now] if now in filled else one for now, one in enumerate(same)),
                 tuple(one.start for one in new.fields),
                 tuple(one.of.text(words.old) for one in self.fields),
                 tuple(one.of.text(words.new) for one in new.fields),
                 self.views,
+                together=new._fields_together,
+                filled=filled,
+                was_calls=tuple(one.call for one in self.fields),
+                now_calls=tuple(one.call for one in new.fields),
             ),
         )
+
+    @property
+    def _fields_together(self) -> tuple[frozenset[int], ...]:
+        """The places of the fields of calls that one result is made of."""
+        named = [{place for place, one in enumerate(self.fields or ()) if one.of == call} for call in self.calls]
+        return tuple(frozenset().union(*(named[call] for call in calls)) for calls in self.together)
 
     @property
     def _distinct(self) -> tuple[Traced, ...]:
@@ -130,12 +144,13 @@ class Sums(Struct, frozen=True):
 
 
 class _Field(Struct, frozen=True):
-    """A field of an accumulator: the one of that ``number`` of so ``many`` that an aggregate has."""
+    """A field of an accumulator: the one of that ``number`` of so ``many`` that an aggregate has, which is the ``call``-th."""
 
     of: Aggregate
     number: int
     many: int
     start: Start
+    call: int
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Field) and self._parts == other._parts
@@ -147,6 +162,13 @@ class _Field(Struct, frozen=True):
     def _parts(self) -> tuple[Aggregate, int, int]:
         return self.of, self.number, self.many
 
+    @property
+    def as_sum(self) -> _Field | None:
+        """The sum that is null without any values, of one that is zero then; None for all else."""
+        if self.of.function != _ZERO_SUM or self.many != 1:
+            return None
+        return replace(self, of=replace(self.of, function="SUM", name="SUM"))
+
 
 def sums_of(
     calls: tuple[Aggregate, ...],
@@ -154,42 +176,45 @@ def sums_of(
     rows: Rows,
     operator: Operator,
     state: str | None,
+    together: frozenset[frozenset[int]] = frozenset(),
     *,
     counted: bool,
 ) -> Sums:
     """The sums of aggregates, of which those that are ``retracting`` can take rows back.
 
-    ``counted`` tells that all rows are counted besides, which a ``COUNT(*)`` of the query does as well
-    (Flink: ``AggregateInfoList``).
+    ``together`` are the calls that one result is made of. ``counted`` tells that all rows are counted besides, which a
+    ``COUNT(*)`` of the query does as well (Flink: ``AggregateInfoList``).
     """
     star = Aggregate("COUNT", False, False, traced(rows, lambda _: (_ALL,)), "COUNT")
     kinds = [*zip(calls, retracting, strict=False), *([(star, True)] if counted and star not in calls else ())]
     starts = [found for call, retracts in kinds if (found := _starts(call, retracts=retracts)) is not None]
     fields: tuple[_Field, ...] | None = None
     if len(calls) == len(retracting) and len(starts) == len(kinds):
-        # One that took back rows which it had not counted would be wrong for good.
+        # One that took back rows which it had not counted would be wrong for good, and so would one of distinct values that
+        # another one had seen before.
         of_calls = (
-            _Field(call, number, len(found), Start.UNTOLD if any(retracting) else start)
-            for (call, _), found in zip(kinds, starts, strict=True)
+            _Field(call, number, len(found), Start.UNTOLD if any(retracting) or call.distinct else start, place)
+            for place, ((call, _), found) in enumerate(zip(kinds, starts, strict=True))
             for number, start in enumerate(found)
         )
         distinct = dict.fromkeys(one.inputs for one in calls if one.distinct)
         values = (Aggregate("DISTINCT", True, False, one, "DISTINCT") for one in distinct)
-        fields = (*of_calls, *(_Field(one, 0, 1, Start.UNTOLD) for one in values))
-    return Sums(calls, state, fields, views_in(operator))
+        fields = (*of_calls, *(_Field(one, 0, 1, Start.UNTOLD, len(kinds)) for one in values))
+    return Sums(calls, state, fields, views_in(operator), together)
 
 
+_ZERO_SUM = "$SUM0"
 _NULL, _ZERO = Start.NULL, Start.ZERO
 _STARTS: Mapping[str, tuple[Start, ...]] = {
     "COUNT": (_ZERO,),
-    "$SUM0": (_ZERO,),
+    _ZERO_SUM: (_ZERO,),
     "SUM": (_NULL,),
     "MIN": (_NULL,),
     "MAX": (_NULL,),
     "AVG": (_ZERO, _ZERO),
     "LISTAGG": (Start.UNTOLD, Start.UNTOLD),
     "SINGLE_VALUE": (Start.UNTOLD, Start.UNTOLD),
-    **dict.fromkeys(("FIRST_VALUE", "LAST_VALUE", "ARRAY_AGG", "COLLECT"), (Start.UNTOLD,)),
+    **dict.fromkeys(("FIRST_VALUE", "LAST_VALUE", "LAG", "ARRAY_AGG", "COLLECT"), (Start.UNTOLD,)),
 }
 """What the fields of accumulators begin with, by function (``…AggFunction.initialValuesExpressions``)."""
 _RETRACTING: Mapping[str, tuple[Start, ...]] = {
@@ -295,7 +320,8 @@ def grouped(operator: Operator, text: str, lineage: Lineage) -> Meaning:
     retracting = node.agg_call_need_retractions or (node.need_retraction,) * len(calls)
     # Where DISTINCT is computed in parts, what is kept is not one thing for each aggregate.
     state = None if node.partial_original_agg_calls else sums_in(operator)
-    sums = sums_of(calls_of(calls, rows), retracting, rows, operator, state, counted=counted)
+    together = lineage.together(operator, len(node.grouping), len(calls))
+    sums = sums_of(calls_of(calls, rows), retracting, rows, operator, state, together, counted=counted)
     return Grouped(rows, picked(rows, grouping), sums, window)
 
 
@@ -443,14 +469,24 @@ def over(operator: Operator, text: str, lineage: Lineage) -> Meaning:
     )
     calls = tuple(call for group in spec.groups for call in calls_of(group.agg_calls, with_constants))
     all_so_far = all(one.is_all for one in ranges)
+    kept_rows = rows_in(operator)
     return Over(
         rows,
         picked(rows, spec.partition.fields),
         tuple(group.order_by.over(rows) for group in spec.groups),
         ranges,
-        sums_of(calls, (not all_so_far,) * len(calls), rows, operator, sums_in(operator), counted=not all_so_far),
+        sums_of(
+            calls,
+            (not all_so_far,) * len(calls),
+            rows,
+            operator,
+            sums_in(operator),
+            lineage.together(operator, len(rows[0].columns), len(calls)),
+            counted=not all_so_far,
+        ),
         any(state.name == _SUMS for state in operator.states or ()),
-        Stored(rows, rows_in(operator)),
+        # Over all rows by arrival there are sums alone (Flink: `ProcTimeUnboundedPrecedingFunction`).
+        Stored(rows, kept_rows, marks=kept_rows == ()),
     )
 
 

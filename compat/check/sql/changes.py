@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from compat.check.context import Check, Rewritten
-from compat.check.mapping import Pair
+from compat.check.mapping import BY_GENERATED_ID, Pair
 from compat.check.similarity import recorded
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.computed import computed_alike
-from compat.check.sql.contents import Part
+from compat.check.sql.contents import Part, Uncounted
 from compat.check.sql.descriptions import described
 from compat.check.sql.exec_nodes import meaning_of
 from compat.check.sql.expressions import read_by_place
@@ -20,7 +20,7 @@ from compat.check.sql.meaning import Difference, Meaning, Words
 from compat.check.sql.options import marks_of
 from compat.check.sql.rows import Lineage
 from compat.check.sql.sources import TableChange, table_changes
-from compat.plan.facts import Program
+from compat.plan.facts import Program, with_ids
 from compat.plan.queries import of_query
 from compat.state.model.operators import Operator
 
@@ -34,7 +34,7 @@ class MeaningChange(msgspec.Struct, frozen=True):
 
     pair: Pair
     differences: tuple[Difference, ...]
-    parts: tuple[Part, ...] | None = None
+    parts: tuple[Part | Uncounted, ...] | None = None
     behind: tuple[MeaningChange, ...] = ()
 
     def is_settled(self, rewritten: Mapping[str, Mapping[str, Rewritten]]) -> bool:
@@ -59,16 +59,57 @@ class SqlChanges(msgspec.Struct, frozen=True):
 
 
 def sql_changes(check: Check) -> SqlChanges:
-    """What changed its meaning between the programs of a check."""
+    """What changed its meaning between the programs of a check.
+
+    An operator whose id moved is compared as well, as it is once it has its state under the other id, and so are operators that
+    took each other's places.
+    """
+    moved = [Pair(check.old.by_id[id], new, BY_GENERATED_ID) for id, new in check.owners.items()]
+    found = _with_moved(check, moved)
+    exchanged = [Pair(work, pair.new, BY_GENERATED_ID) for exchange in found.exchanges for pair, work in exchange.moved]
+    return replace(found, changes=_with_moved(check, [*moved, *exchanged]).changes) if exchanged else found
+
+
+def _with_moved(check: Check, moved: Sequence[Pair]) -> SqlChanges:
+    """What changed where the operators of some pairs have NEW's ids."""
+    others = {pair.old.id for pair in moved}
+    right = (pair for pair in check.mapping.pairs if pair.old.id not in check.doubtful | others)
+    pairs = [*right, *moved]
+    kept = [*(pair for pair in check.right_pairs if pair.old.id not in others), *moved]
+    if not moved:
+        return _sql_changes(check, kept, pairs)
+    old = with_ids(check.old, {pair.old.id: pair.new.id for pair in moved})
+    both = [*zip(check.old.operators, old.operators, strict=True)]
+    now, before = {one.id: two for one, two in both}, {two.id: one for one, two in both}
+    kept, pairs = ([replace(pair, old=now[pair.old.id]) for pair in each] for each in (kept, pairs))
+    return _of(_sql_changes(replace(check, old=old), kept, pairs), before)
+
+
+def _of(found: SqlChanges, operators: Mapping[str, Operator]) -> SqlChanges:
+    """The changes of these operators of OLD, by the ids that they were compared under."""
+
+    def pair(given: Pair) -> Pair:
+        return replace(given, old=operators[given.old.id])
+
+    def change(given: MeaningChange) -> MeaningChange:
+        return replace(given, pair=pair(given.pair), behind=tuple(map(change, given.behind)))
+
+    return SqlChanges(
+        tuple(map(change, found.changes)),
+        tuple(
+            Exchange(tuple((pair(one), operators[other.id]) for one, other in each.moved)) for each in found.exchanges
+        ),
+        tuple(replace(one, pair=pair(one.pair)) for one in found.tables),
+    )
+
+
+def _sql_changes(check: Check, with_state: Iterable[Pair], all_pairs: Iterable[Pair]) -> SqlChanges:
+    """What changed its meaning in pairs ``with_state``, whose rows come from sources among ``all_pairs``."""
     sql = "sql" in (check.old.language, check.new.language)
-    pairs = [pair for pair in check.right_pairs if sql or (of_query(pair.old) and of_query(pair.new))]
+    pairs = [pair for pair in with_state if sql or (of_query(pair.old) and of_query(pair.new))]
     kept = [pair for pair in pairs if pair.old.inputs and not _COLLECTS == pair.old.kind == pair.new.kind]
     origins = {id for pair in kept for id in _origins(pair.old, check.old)}
-    sources = [
-        pair
-        for pair in check.mapping.pairs
-        if not pair.old.inputs and (pair.old.has_state or pair.old.id in origins) and pair.old.id not in check.doubtful
-    ]
+    sources = [pair for pair in all_pairs if not pair.old.inputs and (pair.old.has_state or pair.old.id in origins)]
     tables = tuple(table_changes(sources, check.new.operators))
     comparison = _Compared(check)
     found = {pair.old.id: change for pair in kept if (change := comparison.change(pair)) is not None}
@@ -124,10 +165,10 @@ class _Compared:
         columns = (column for rows in sides for branch in rows for column in branch.columns)
         return {id for column in columns for id in read_by_place(column)}
 
-    def does_the_work(self, old: Operator, new: Operator) -> bool:
-        """True if an operator of NEW keeps what one of OLD kept."""
+    def differences(self, old: Operator, new: Operator) -> tuple[Difference, ...] | None:
+        """What is different in what an operator of NEW keeps from what one of OLD kept; None where nothing tells."""
         one, two = self._olds.of(old), self._news.of(new)
-        return one is not None and two is not None and not any(_differences(one, two, self.words))
+        return None if one is None or two is None else tuple(_differences(one, two, self.words))
 
 
 def _in_both(change: MeaningChange, other: MeaningChange | None) -> tuple[Difference, ...]:
@@ -138,13 +179,14 @@ def _in_both(change: MeaningChange, other: MeaningChange | None) -> tuple[Differ
 
 def _passed_on(change: MeaningChange, kept: Iterable[Pair], check: Check) -> MeaningChange:
     """The change; where what it put out is kept by an operator behind it, that is what goes on wrongly."""
-    if any(one.holds or not one.output for one in change.differences):
+    if all(one.holds or not one.output for one in change.differences):
         return change
     keeper = next((pair for pair in kept if change.pair.old.id in _origins(pair.old, check.old, stateful=True)), None)
     if keeper is None:
         return change
     holds = f"What it put out by the old rule is kept by {keeper.new.name} behind it, which goes on with that"
-    return replace(change, differences=tuple(replace(one, holds=holds) for one in change.differences))
+    passed = tuple(one if one.holds or not one.output else replace(one, holds=holds) for one in change.differences)
+    return replace(change, differences=passed, parts=None)
 
 
 def _with_parts(
@@ -178,12 +220,18 @@ def _left(change: MeaningChange, check: Check) -> MeaningChange:
     return replace(change, differences=tuple(one for one in change.differences if not one.holds))
 
 
-def _parts(change: MeaningChange) -> tuple[Part, ...] | None:
-    """What could be written anew; None where that is not told of all that would be wrong, or nothing would be."""
+def _parts(change: MeaningChange) -> tuple[Part | Uncounted, ...] | None:
+    """What could be written anew; None where that is not told of all that would be wrong, or nothing would be, and where a
+    state would be written in two ways at once."""
     wrong = [one for one in change.differences if one.holds]
     if not wrong or any(one.parts is None for one in wrong):
         return None
-    return tuple(part for one in wrong for part in one.parts or ())
+    parts = tuple(part for one in wrong for part in one.parts or ())
+    return parts if len({part.state for part in parts}) == len(parts) else None
+
+
+def _can_move(differences: Iterable[Difference]) -> bool:
+    return all(one.parts is not None for one in differences if one.holds)
 
 
 def _before(operator: Operator, program: Program) -> set[str]:
@@ -240,10 +288,13 @@ def _exchanges(found: Mapping[str, MeaningChange], comparison: _Compared) -> Ite
     """Circles of operators that do each other's work now."""
     works: dict[str, str] = {}
     for id, change in found.items():
-        for other_id, other_change in found.items():
+        for other_id, other in found.items():
             if other_id == id or other_id in works.values():
                 continue
-            if comparison.does_the_work(other_change.pair.old, change.pair.new):
+            differences = comparison.differences(other.pair.old, change.pair.new)
+            if differences is not None and (
+                not differences or (_can_move(differences) and not _can_move(change.differences))
+            ):
                 works[id] = other_id
                 break
     seen: set[str] = set()

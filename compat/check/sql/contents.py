@@ -25,23 +25,29 @@ class Start(Enum):
     UNTOLD = "what no constant is, or what would be wrong later"
 
 
-class View(Struct, frozen=True):
-    """A state that an aggregate has of its own, by the place of the aggregate's field: ``agg2$map``."""
+_MOST_FIELDS = 1 << 16
+"""More than a row has."""
 
-    place: int
+
+class View(Struct, frozen=True):
+    """A state that an aggregate has of its own, by the aggregate's number: ``agg2$map`` (Flink: ``DataViewUtils``)."""
+
+    call: int
     what: str
 
     @property
     def name(self) -> str:
         """What the state is called."""
-        return f"agg{self.place}${self.what}"
+        return f"agg{self.call}${self.what}"
 
 
 class Part(Struct, frozen=True):
     """What stands in a state: for each of NEW's the places in OLD of those that are the same, and what it begins with.
 
     ``was`` and ``now`` are what the things are called, ``views`` the states of OLD that belong to them. ``of_rows`` tells
-    columns of rows from sums.
+    columns of rows from sums. ``together`` are those of NEW that one result is made of: all of them go on, or none. ``filled``
+    are those that are zero where OLD had null. ``was_calls`` and ``now_calls`` are the numbers of the aggregates whose fields
+    the things are, where an aggregate can have several.
     """
 
     state: str
@@ -51,40 +57,77 @@ class Part(Struct, frozen=True):
     now: tuple[str, ...]
     views: tuple[View, ...] = ()
     of_rows: bool = False
+    together: tuple[frozenset[int], ...] = ()
+    filled: frozenset[int] = frozenset()
+    was_calls: Sequence[int] = range(_MOST_FIELDS)
+    now_calls: Sequence[int] = range(_MOST_FIELDS)
 
     @property
     def places(self) -> tuple[int | None, ...]:
-        """For each of NEW's the place in OLD of the same one; None for what begins."""
-        return tuple(min(same, default=None) for same in self.same)
+        """For each of NEW's the place in OLD of the same one; None for what begins, and for what has to begin with that."""
+        begins = {now for now, same in enumerate(self.same) if not same}
+        while more := {now for one in self.together if not begins.isdisjoint(one) for now in one} - begins:
+            begins |= more
+        return tuple(None if now in begins else min(same) for now, same in enumerate(self.same))
 
     @property
     def renamed(self) -> dict[str, str | None]:
         """The views by the names that they have in NEW; None for one that goes."""
-        now = {place: number for number, place in enumerate(self.places)}
-        return {view.name: View(now[view.place], view.what).name if view.place in now else None for view in self.views}
+        kept = ((now, place) for now, place in enumerate(self.places) if place is not None)
+        now = {self.was_calls[place]: self.now_calls[number] for number, place in kept}
+        return {view.name: View(now[view.call], view.what).name if view.call in now else None for view in self.views}
 
     @property
     def can_move(self) -> bool:
         """Whether all that begins can begin."""
-        return all(same or start is not Start.UNTOLD for same, start in zip(self.same, self.start, strict=True))
+        return self._can_begin(self.places)
+
+    def _can_begin(self, places: Sequence[int | None]) -> bool:
+        both = zip(places, self.start, strict=True)
+        return all(place is not None or start is not Start.UNTOLD for place, start in both)
 
     def is_settled(self, rewritten: Mapping[str, Rewritten]) -> bool:
         """Whether a recipe wrote it so that all of it is the same; what is not in ``rewritten`` stayed as it was."""
         told = rewritten.get(self.state, Rewritten(self.state))
         places = tuple(range(len(self.was))) if told.places is None else told.places
         return (
-            self.can_move
-            and told.was == self.state
+            told.was == self.state
             and len(places) == len(self.same)
+            and self._can_begin(places)
             and all(place is None or place in same for place, same in zip(places, self.same, strict=True))
+            and all(len({places[now] is None for now in one}) == 1 for one in self.together)
+            and self.filled <= told.filled | {now for now, place in enumerate(places) if place is None}
             and all(self._is_owned(view, rewritten) for view in self.views)
         )
 
     def _is_owned(self, view: View, rewritten: Mapping[str, Rewritten]) -> bool:
         """Whether a view, under the name that it has now, belongs to the aggregate that it belonged to."""
         was = view_of(rewritten.get(view.name, Rewritten(view.name)).was)
-        return was is not None and was.what == view.what and was.place in self.same[view.place]
+        if was is None or was.what != view.what:
+            return False
+        same = [places for places, call in zip(self.same, self.now_calls, strict=False) if call == view.call]
+        return bool(same) and all(was.call in {self.was_calls[place] for place in places} for places in same)
 
+
+class Uncounted(Struct, frozen=True):
+    """A state of an outer join that keeps for each row how many partners it found, behind what an inner join keeps of it
+    (Flink: ``OuterJoinRecordStateViews``)."""
+
+    state: str
+
+    @property
+    def can_move(self) -> bool:
+        """True: a number that nobody asks for can go."""
+        return True
+
+    def is_settled(self, rewritten: Mapping[str, Rewritten]) -> bool:
+        """Whether a recipe left what an inner join keeps."""
+        told = rewritten.get(self.state)
+        return told is not None and (told.was, told.single) == (self.state, COUNTED)
+
+
+COUNTED = "f0"
+"""What an outer join counts partners of: the row, or how often it came."""
 
 T = TypeVar("T")
 
@@ -119,8 +162,8 @@ _ROWS = frozenset(
 )
 _SUMS = frozenset({"accState", "window-aggs"})
 _BESIDE = re.compile(
-    r"agg(?P<place>\d+)\$(?P<what>\w+)|distinctAcc_\d+(_null_state)?|IntervalJoin(Left|Right)TimerState"
-    r"|lastTriggeringTsState|cleanupTsState|processedCountState|smallestTSState|counterState|sorted-map|next-index|timers?"
+    r"agg(?P<call>\d+)\$(?P<what>\w+)|distinctAcc_\d+(_null_state)?|IntervalJoin(Left|Right)TimerState"
+    r"|lastTriggeringTsState|session-window-mapping|cleanupTsState|processedCountState|smallestTSState|counterState|sorted-map|next-index|timers?"
     r"|cleanup-timestamp|already-emitted-state-boolean|watermark"
 )
 """States whose form no column and no place of a sum changes, and the views of aggregates, which have a place in their name."""
@@ -129,7 +172,7 @@ _BESIDE = re.compile(
 def rows_in(operator: Operator, side: str = "") -> tuple[str, ...] | None:
     """The states of an operator that hold rows, or those of a side of a join; None where nobody looked at one of its states."""
     names = _names(operator)
-    if len(names) == 1 and not side:
+    if len(names) == 1 and not side and names[0] not in _SUMS:
         return tuple(names)
     if any(name not in _ROWS | _SUMS and _BESIDE.fullmatch(name) is None for name in names):
         return None
@@ -152,7 +195,7 @@ def views_in(operator: Operator) -> tuple[View, ...]:
 def view_of(state: str) -> View | None:
     """The view that a state is, by its name; None for another state."""
     found = _BESIDE.fullmatch(state)
-    return None if found is None or found["place"] is None else View(int(found["place"]), found["what"])
+    return None if found is None or found["call"] is None else View(int(found["call"]), found["what"])
 
 
 def _names(operator: Operator) -> list[str]:

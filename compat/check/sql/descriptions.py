@@ -14,7 +14,7 @@ from msgspec import Struct
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.meaning import Difference, Meaning, Words
 from compat.plan.facts import Program
-from compat.plan.queries import Description, description, of_query
+from compat.plan.queries import Description, description, items, of_query
 from compat.state.model.operators import Operator
 
 _SELECT = re.compile(r"(?P<before>.*?)\bselect=\[(?P<items>.*?)\](?P<after>(?:, \w+=\[.*|))", re.DOTALL)
@@ -92,24 +92,13 @@ def _inputs(operator: Operator, program: Program, all_columns: bool) -> tuple[di
 def _projected(rest: str, inner: dict[str, str]) -> dict[str, str]:
     select = _SELECT.fullmatch(rest)
     names: dict[str, str] = {}
-    for item in [] if select is None else _items(select["items"]):
+    for item in [] if select is None else items(select["items"]):
         alias = _ALIAS.fullmatch(item)
         if alias is not None:
             names[alias["name"]] = _resolved(alias["what"], inner)
         else:
             names[item] = inner.get(item, item)
     return names
-
-
-def _items(text: str) -> Iterator[str]:
-    depth, start = 0, 0
-    for place, char in enumerate(text):
-        depth += (char in "([{") - (char in ")]}")
-        if char == "," and depth == 0:
-            yield text[start:place].strip()
-            start = place + 1
-    if text[start:].strip():
-        yield text[start:].strip()
 
 
 def _without_aliases(text: str) -> str:

@@ -129,6 +129,29 @@ def read_by_place(given: Expression) -> Iterator[str]:
             yield from read_by_place(one)
 
 
+def columns_in(given: Expression) -> Iterator[Column]:
+    """The columns that a value is made of. A number that is only asked for whether it is zero, where the value is null then, is
+    none of them: so Flink makes a sum of one that is zero without any values."""
+    if isinstance(given, Column):
+        yield given
+    elif isinstance(given, Call):
+        for one in _null_at_zero(given) or given.operands:
+            yield from columns_in(one)
+
+
+def _null_at_zero(given: Call) -> tuple[Expression, ...]:
+    """The value of ``CASE WHEN count = 0 THEN NULL ELSE value END``, and of ``WHEN count > 0`` the other way round."""
+    if given.function != "CASE" or len(given.operands) != 3:
+        return ()
+    condition, *values = given.operands
+    if not isinstance(condition, Call) or condition.function not in ("=", ">", "<", "<>"):
+        return ()
+    if not any(isinstance(one, Literal) and one.value == "0" for one in condition.operands):
+        return ()
+    there = tuple(one for one in values if not (isinstance(one, Literal) and one.value == "null" and not one.kind))
+    return there if len(there) == 1 else ()
+
+
 def places_of(rex: Rex | None) -> Iterator[int]:
     """The places of the columns that an expression of a plan refers to."""
     if rex is None:

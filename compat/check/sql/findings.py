@@ -8,11 +8,11 @@ from weakref import ReferenceType, ref
 
 from compat.check import code_suggestions, restores
 from compat.check.context import Check
-from compat.check.findings import Fate, Finding, Fix, Level, RowHeir
+from compat.check.findings import CountHeir, Fate, Finding, Fix, Level, RowHeir
 from compat.check.mapping import Pair
 from compat.check.rule import Rule
 from compat.check.sql.aspects import Aspect
-from compat.check.sql.contents import Start
+from compat.check.sql.contents import COUNTED, Start, Uncounted
 from compat.plan.queries import has_queries, of_query
 from compat.state.model.operators import Operator
 
@@ -77,8 +77,11 @@ def _finding(check: Check, rule: Rule, change: MeaningChange, aspect: Aspect, ke
     differences = [one for one in change.differences if one.aspect is aspect]
     wrong = [one.holds for one in differences if one.holds]
     unknown, refused = aspect is Aspect.UNKNOWN, is_refused(change.pair, check)
+    moved = _is_moved(change.pair, check)
     if unknown:
         consequence = f"{differences[0].holds}."
+    elif wrong and moved:
+        consequence = f"With its state under its new id: {wrong[0]}, and its results are wrong."
     elif wrong and refused:
         consequence = "The operator fails when it starts: its state is of another type now."
     elif wrong:
@@ -94,7 +97,7 @@ def _finding(check: Check, rule: Rule, change: MeaningChange, aspect: Aspect, ke
         old=change.pair.old,
         new=change.pair.new,
         fixes=_fixes(check, change, keep) if wrong else (Fix(text="Nothing, if that is what you want."),),
-        silent=bool(wrong) and not unknown and not refused,
+        silent=bool(wrong) and not unknown and not refused and not moved,
         fate=Fate.REFUSED if wrong and refused and not unknown else None,
         heirs=_heirs(change),
     )
@@ -105,7 +108,7 @@ def _fixes(check: Check, change: MeaningChange, keep: str) -> tuple[Fix, ...]:
     return (Fix(text=keep), *moved, _REBUILD_AS_WELL if moved else REBUILD)
 
 
-def _heirs(change: MeaningChange) -> tuple[RowHeir, ...]:
+def _heirs(change: MeaningChange) -> tuple[RowHeir | CountHeir, ...]:
     """Where NEW's parts of what is kept are in OLD, here and behind it, if all of it is told."""
     changes = (change, *change.behind)
     if any(one.parts is None or not all(part.can_move for part in one.parts) for one in changes):
@@ -113,8 +116,10 @@ def _heirs(change: MeaningChange) -> tuple[RowHeir, ...]:
     return tuple(_heir(one.pair, part) for one in changes for part in one.parts or ())
 
 
-def _heir(pair: Pair, part: Part) -> RowHeir:
-    begins = {now: name for now, (same, name) in enumerate(zip(part.same, part.now, strict=True)) if not same}
+def _heir(pair: Pair, part: Part | Uncounted) -> RowHeir | CountHeir:
+    if isinstance(part, Uncounted):
+        return CountHeir(pair.old, pair.new, part.state, COUNTED)
+    begins = {now: name for now, (place, name) in enumerate(zip(part.places, part.now, strict=True)) if place is None}
     return RowHeir(
         old=pair.old,
         new=pair.new,
@@ -125,6 +130,8 @@ def _heir(pair: Pair, part: Part) -> RowHeir:
         gone={place: name for place, name in enumerate(part.was) if place not in part.places},
         renamed=part.renamed,
         of_rows=part.of_rows,
+        along=frozenset(now for now in begins if part.same[now]),
+        filled=part.filled - begins.keys(),
     )
 
 
@@ -132,12 +139,19 @@ def _reason(pair: Pair, check: Check, *, refused: bool) -> str:
     changed = [change for one, change, _ in restores.unreadable(check) if one is pair] if refused else []
     of_key = [change for change in changed if not change.name]  # its timers are of the same types
     types = dict.fromkeys(reason for change in of_key or changed for reason in change.reasons)
+    if _is_moved(pair, check):
+        return "Its id has moved, and its part of the query is another one besides."
     if types:
         return f"Flink finds state by the operator's id, and compares its types: {' '.join(types)}"
     return (
         "Flink finds state by the operator's id alone, which is the same in both versions; it does not know what the query "
         "means."
     )
+
+
+def _is_moved(pair: Pair, check: Check) -> bool:
+    """True if OLD's operator does not have the id of NEW's."""
+    return all((one.old.id, one.new.id) != (pair.old.id, pair.new.id) for one in check.mapping.pairs)
 
 
 def is_refused(pair: Pair, check: Check) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from compat.check.sql.aspects import Aspect
-from compat.check.sql.contents import rows_in
+from compat.check.sql.contents import Uncounted, rows_in
 from compat.check.sql.expressions import Expression, Rex, canonical, expression
 from compat.check.sql.meaning import Difference, Meaning, Stored, Words, conditions, kept, watermarks
 from compat.check.sql.nodes import ExecNode, read
@@ -90,9 +90,7 @@ class Join(Struct, frozen=True):
         moved = list(self._keys(new, words))
         yield from moved
         if self.kind != new.kind:
-            title = f"the {_KINDS.get(self.kind, self.kind)} became a {_KINDS.get(new.kind, new.kind)}"
-            same = self.counted == new.counted or not (self.counted or new.counted)
-            yield Difference(Aspect.JOIN, title, "" if same else _COUNTS, _OUTPUT_ONLY)
+            yield from self._kind_changes(new)
         if self.condition != new.condition:
             was, now = words.both(self.condition, new.condition, lambda parts: " AND ".join(parts) or "none")
             title = f"the condition besides equal keys was {was} and is {now}"
@@ -112,6 +110,27 @@ class Join(Struct, frozen=True):
             if self.interval is not None or one.window is not None:
                 yield from watermarks(one.rows, two.rows, words)
 
+    def _kind_changes(self, new: Join) -> Iterator[Difference]:
+        """What of one kind of join is wrong for another one: partners that were counted, or were not."""
+        title = f"the {_KINDS.get(self.kind, self.kind)} became a {_KINDS.get(new.kind, new.kind)}"
+        before, after = self._counting, new._counting
+        gone = [side.stored for side, was, now in zip(self.sides, before, after, strict=True) if was and not now]
+        if any(now and not was for was, now in zip(before, after, strict=True)):
+            yield Difference(Aspect.JOIN, title, _UNCOUNTED)
+        elif gone and self.interval is None:  # in an interval there is a mark beside each row anyhow
+            states = [state for one in gone for state in one.states or ()]
+            parts = tuple(map(Uncounted, states)) if len(states) == len(gone) else None
+            yield Difference(Aspect.JOIN, title, _COUNTS, parts=parts)
+        yield Difference(Aspect.JOIN, title, "", _OUTPUT_ONLY)
+
+    @property
+    def _counting(self) -> tuple[bool, bool]:
+        """For each side whether it counts the partners of its rows (Flink: ``StreamingJoinOperator``), or marks that there
+        was one (``TimeIntervalJoin``)."""
+        if not self.counted:
+            return False, False
+        return self.kind in ("LEFT", "FULL", "SEMI", "ANTI"), self.kind in ("RIGHT", "FULL")
+
     def _keys(self, new: Join, words: Words) -> Iterator[Difference]:
         old_key, new_key = (tuple(side.key for side in join.sides) for join in (self, new))
         if old_key != new_key:
@@ -126,6 +145,7 @@ class Join(Struct, frozen=True):
             yield Difference(Aspect.KEYS, "other columns are unique in its rows", "It kept its rows by the old ones")
 
 
+_UNCOUNTED = "It did not count how many partners each row had found, which NEW goes by"
 _COUNTS = "It kept for each row how many partners it had found by the old rule, and takes that for the new one"
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from compat.check.sql.aspects import Aspect
-from compat.check.sql.contents import Part, Start, places_of
+from compat.check.sql.contents import Part, Start, Uncounted, places_of
 from compat.check.sql.expressions import Expression
 from compat.check.sql.rows import Branch, Lineage, Rows, Traced, traced
 
@@ -26,7 +26,7 @@ class Difference(Struct, frozen=True):
     holds: str
     since: str = ""
     output: bool = True
-    parts: tuple[Part, ...] | None = None
+    parts: tuple[Part | Uncounted, ...] | None = None
 
 
 class Words(Struct, frozen=True):
@@ -105,18 +105,20 @@ def keys(old: Traced, new: Traced, words: Words, what: str) -> Iterator[Differen
 class Stored(Struct, frozen=True):
     """The rows that are kept as a whole: ``states`` hold them, None where that is not told.
 
-    ``found`` tells that a row is found by its key or its time, and not by being equal to the one that takes it back.
+    ``found`` tells that a row is found by its key or its time, and not by being equal to the one that takes it back; ``marks``
+    that no row is kept, but that there was one, how many, or what they add up to.
     """
 
     rows: Rows
     states: tuple[str, ...] | None = None
     found: bool = True
+    marks: bool = False
 
 
 def kept(old: Stored, new: Stored, words: Words, which: str = "the rows") -> Iterator[Difference]:
     """Whether the rows that are kept as a whole have other columns."""
     before, after = (traced(stored.rows, lambda branch: branch.columns) for stored in (old, new))
-    if before == after:
+    if before == after or old.marks:
         return
     yield Difference(
         Aspect.ROWS,

@@ -7,20 +7,23 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from compat.check.sql.aggregates import Partition, Sorting
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.contents import rows_in
+from compat.check.sql.expressions import Column, Rex, canonical, conjuncts, expression
 from compat.check.sql.meaning import Difference, Meaning, Stored, Words, conditions, kept, keys, watermarks
 from compat.check.sql.nodes import ExecNode, read
 from compat.check.sql.options import is_limited
-from compat.check.sql.rows import Lineage, Rows, Traced, picked
+from compat.check.sql.rows import Branch, Lineage, Rows, Traced, picked
 from compat.check.sql.sources import identity
 from compat.check.sql.windows import Window, Windowing, window_changes
 from compat.plan.queries import description
 from compat.state.model.operators import Operator
 
 _ALL_ROWS = "Retract"
+_COUNTER = "counterState"
 _MATERIALIZER = "SinkMaterializer"
 _OF_FLINK = frozenset({"sink_writer", "sink_committer", "sink_global_committer", "SinkOperator"})
 """The operators that Flink makes of a sink of any connector, which rules about connectors judge."""
@@ -103,7 +106,7 @@ class Rank(Struct, frozen=True):
             return Difference(
                 Aspect.RANK, title, "The rows behind the old bound are gone, so that the new ranks begin empty"
             )
-        if not new.numbered and self.window is None and new.range.end != self.range.end:
+        if not (new.numbered or self.stored.marks) and self.window is None and new.range.end != self.range.end:
             return Difference(
                 Aspect.RANK, title, "It kept more rows than the new bound allows, and goes on with that many"
             )
@@ -133,7 +136,13 @@ def rank(operator: Operator, text: str, lineage: Lineage) -> Meaning:
         picked(rows, node.rank_strategy.primary_keys),
         node.output_row_number,
         None if node.windowing is None else node.windowing.over(rows),
-        Stored(rows, rows_in(operator), found=node.rank_strategy.type != _ALL_ROWS),
+        Stored(
+            rows,
+            rows_in(operator),
+            found=node.rank_strategy.type != _ALL_ROWS,
+            # The first rows by arrival are counted (Flink: `AppendOnlyFirstNFunction`).
+            marks=any(one.name == _COUNTER for one in operator.states or ()),
+        ),
     )
 
 
@@ -144,7 +153,7 @@ class _DeduplicateNode(ExecNode, frozen=True, rename="camel"):
     is_rowtime: bool = True
     keep_last_row: bool = False
     windowing: Windowing | None = None
-    filter_condition: Any = None
+    filter_condition: Rex | None = None
 
 
 class Deduplication(Struct, frozen=True):
@@ -188,7 +197,8 @@ def deduplication(operator: Operator, text: str, lineage: Lineage) -> Meaning:
         "event time" if node.is_rowtime else "processing time",
         picked(rows, (node.order_key,)) if node.order_key >= 0 else (),
         None if node.windowing is None else node.windowing.over(rows),
-        Stored(rows, rows_in(operator)),
+        # Of first rows by arrival there is a mark only (Flink: `ProcTimeDeduplicateKeepFirstRowFunction`).
+        Stored(rows, rows_in(operator), marks=not (node.is_rowtime or node.keep_last_row or node.windowing)),
     )
 
 
@@ -210,10 +220,21 @@ class LastRows(Struct, frozen=True):
 
 
 def normalized(operator: Operator, text: str, lineage: Lineage) -> Meaning:
-    """What the normalization of changes keeps."""
+    """What the normalization of changes keeps: of a filter that the planner has put into it, the rows that meet that (Flink:
+    ``ProcTimeDeduplicateKeepLastRowFunction``)."""
+    node = read(text, _DeduplicateNode)
     rows = lineage.sides(operator)[0]
-    by = picked(rows, read(text, _DeduplicateNode).unique_keys)
+    if (condition := node.filter_condition) is not None:
+        rows = tuple(_meeting(branch, condition, node.names) for branch in rows)
+    by = picked(rows, node.unique_keys)
     return LastRows(rows, by, "its primary key", Stored(rows, rows_in(operator)))
+
+
+def _meeting(branch: Branch, condition: Rex, names: tuple[str, ...]) -> Branch:
+    """Rows that meet a condition besides; the columns of a source that tells none have their ``names``."""
+    columns = branch.columns or tuple(Column(branch.origin, name) for name in names)
+    met = conjuncts(canonical(expression(condition, columns)))
+    return replace(branch, conditions=branch.conditions.union(met))
 
 
 class _PrimaryKey(Struct, frozen=True):

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import msgspec
@@ -22,6 +23,7 @@ from compat.check.sql.expressions import (
     Literal,
     Rex,
     canonical,
+    columns_in,
     conjuncts,
     expression,
     function_name,
@@ -231,6 +233,29 @@ class Lineage:
                 return None
             calc = read(one.exec_node, _Calc)
             found.update(place for rex in (*calc.projection, calc.condition) for place in places_of(rex))
+        return found
+
+    def together(self, operator: Operator, first: int, count: int) -> frozenset[frozenset[int]]:
+        """Which of so many columns of an operator, from the ``first`` on, one result or condition behind it is made of."""
+        found = (
+            frozenset(place - first for place in places if first <= place < first + count)
+            for places in self._by_place.results.get(operator.id, ())
+        )
+        return frozenset(places for places in found if len(places) > 1)
+
+    @cached_property
+    def _by_place(self) -> Lineage:
+        return Lineage(self._program) if self._through else self
+
+    @cached_property
+    def results(self) -> Mapping[str, set[frozenset[int]]]:
+        """The places of the columns that values and conditions are made of, by the operator that gives the columns."""
+        found: dict[str, set[frozenset[int]]] = {}
+        for operator in self._program.operators:
+            for branch in (branch for side in self.sides(operator) for branch in side):
+                for given in (*branch.columns, *branch.conditions):
+                    of = (one.place for one in columns_in(given) if one.of == branch.origin and one.place.isdigit())
+                    found.setdefault(branch.origin, set()).add(frozenset(map(int, of)))
         return found
 
     def output_of(self, id: str, count: int) -> Rows:

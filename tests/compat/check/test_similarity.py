@@ -224,3 +224,50 @@ def test_a_successor_has_most_in_common_and_serves_once(
     assert find_successors(before, after, frozenset({"kept"})) == {
         before[old].id: after[new] for old, new in found.items()
     }
+
+
+def of_query(kind: str, number: int, told: str, source: str = "src", **more: Any) -> Operator:
+    """An operator of a query, whose names are numbered through the whole job."""
+    return op(
+        f"{kind}[{number}]",
+        id=f"{kind}{number}",
+        description=f"[{number}]:{kind}({told})",
+        detail={"unnamed": True, "function": "org.apache.flink.table.Sums", "origins": [f"Source: {source}[{number}]"]},
+        **more,
+    )
+
+
+@pytest.mark.parametrize(
+    ("old", "right", "wrong"),
+    [
+        (
+            of_query("GroupAggregate", 6, "groupBy=[k], select=[k, COUNT(*) AS n]"),
+            of_query("GroupAggregate", 13, "groupBy=[k], select=[k, COUNT(*) AS n, SUM(v) AS s]"),
+            of_query("GroupAggregate", 6, "groupBy=[k2], select=[k2, COUNT(*) AS n]"),
+        ),
+        (
+            of_query("GroupAggregate", 6, "groupBy=[k], select=[k, COUNT(*) AS n]"),
+            of_query("GroupAggregate", 13, "groupBy=[k], select=[k, COUNT(*) AS n]"),
+            of_query("GroupAggregate", 6, "groupBy=[k], select=[k, SUM(v) AS n]"),
+        ),
+        (
+            of_query("GroupAggregate", 6, "groupBy=[k], select=[k, COUNT(*) AS n]"),
+            of_query("GroupAggregate", 13, "groupBy=[k], select=[k, SUM(v) AS s]"),
+            of_query("GroupAggregate", 6, "groupBy=[k], select=[k, COUNT(*) AS n]", source="other"),
+        ),
+        (
+            of_query("TableSourceScan", 1, "table=[[c, d, b]], fields=[id]", position=1),
+            of_query("TableSourceScan", 2, "table=[[c, d, b]], fields=[id, v]", position=2),
+            of_query("TableSourceScan", 1, "table=[[c, d, a]], fields=[id]", position=1),
+        ),
+    ],
+    ids=["keys", "all that is said", "sources", "tables"],
+)
+def test_operators_of_queries_are_known_by_what_they_say(old: Operator, right: Operator, wrong: Operator) -> None:
+    assert find_successors([old], [wrong, right]) == {old.id: right}
+
+
+def test_an_operator_of_a_query_that_says_something_else_is_known_by_its_function() -> None:
+    old = of_query("GroupAggregate", 6, "groupBy=[k], select=[k]")
+    other = of_query("GroupAggregate", 7, "groupBy=[k2], select=[k2]")
+    assert find_successors([old], [other]) == {old.id: other}

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from compat.check.context import CheckOptions
 from compat.check.decision import check
-from compat.check.findings import Finding, Level, RowHeir
+from compat.check.findings import CountHeir, Finding, Heir, Level, OperatorHeir, Report, RowHeir
 from compat.migration.proposing import Proposal, offered, perhaps, propose, written
 from compat.migration.python_proposals import conversions
 from compat.migration.recipe import (
@@ -28,6 +28,7 @@ from compat.migration.recipe import (
 from compat.state.model.operators import Operator
 from compat.state.model.states import Serializers, State
 from tests.compat.builders import operator, program, value_state
+from tests.state.flink import writer as w
 
 MOVED = CheckOptions(moving="compat migrate sp new out --recipe r.yaml")
 
@@ -218,3 +219,89 @@ def test_windows_that_grew_are_a_step_that_may_be_wanted(function: str | None, m
     step = ConvertWindows(operator="w", size="5000 ms", offset="0 ms", merge=merge)
     assert [one.step for one in perhaps(report)] == [step]
     assert propose(report) == ()
+
+
+def of_query(name: str, id: str, *, places: int) -> Operator:
+    """An operator of a query that keeps rows of so many fields."""
+    rows = replace(named("accState"), serializers=Serializers(value=rows_of(places)))
+    told = f"[6]:{name}(groupBy=[k], select=[k, COUNT(*) AS n])"
+    return operator(f"{name}[6]", id=id, description=told, states=(rows,), detail={"unnamed": True})
+
+
+def rows_of(fields: int) -> bytes:
+    """The snapshot of a serializer of rows of SQL with fields of whole numbers."""
+    table = "org.apache.flink.table.runtime.typeutils.RowDataSerializer$RowDataSerializerSnapshot"
+    number = w.JAVA_STREAM + w.java_object(w.java_class("org.apache.flink.table.types.logical.IntType"))
+    body = w.listed([number] * fields) + w.integer(1333245, 1) + w.listed([w.simple("Int")] * fields)
+    return w.snapshot(table, 3, body)
+
+
+def heired(old: Operator, new: Operator, *heirs: Heir) -> Report:
+    """A report on a query that changed, whose operator may have another id besides."""
+    changed = Finding(
+        rule="CMP701", level=Level.ERROR, title="t", consequence="c", reason="r", old=old, new=new, heirs=heirs
+    )
+    report = check(program("old", old), program("new", new))
+    return replace(report, findings=(*report.findings, changed))
+
+
+def row_heir(old: Operator, new: Operator, **more: object) -> RowHeir:
+    told: dict[str, Any] = {"begins": {}, "zero": frozenset(), "gone": {}, "renamed": {}, "of_rows": False, **more}
+    return RowHeir(old=old, new=new, state="accState", **told)
+
+
+def test_another_id_and_another_place_are_two_steps() -> None:
+    old, new = of_query("GroupAggregate", "a" * 32, places=2), of_query("GroupAggregate", "b" * 32, places=2)
+    steps = [one.step for one in propose(heired(old, new, row_heir(old, new, places=(1, 0))))]
+    assert steps == [
+        RenameOperator(operator=old.id, to=new.id),
+        ConvertState(operator=old.id, state="accState", fields={"f0": "f1", "f1": "f0"}),
+    ]
+
+
+def test_what_would_be_wrong_under_any_id_is_asked() -> None:
+    old, new = of_query("GroupAggregate", "a" * 32, places=2), of_query("GroupAggregate", "b" * 32, places=2)
+    (one,) = propose(heired(old, new))
+    assert one.step == Open(operator=old.id, question="May all of its state go?")
+    assert (one.because, one.instead) == ("CMP701: t.", (DropOperator(operator=old.id),))
+
+
+def test_what_begins_with_others_and_what_is_filled_is_told() -> None:
+    old, new = of_query("GroupAggregate", "a" * 32, places=2), of_query("GroupAggregate", "a" * 32, places=3)
+    begins = {0: "COUNT(v)", 1: "SUM0(v)"}
+    heir = row_heir(
+        old, new, places=(None, None, 1), begins=begins, zero=frozenset({0, 1}), along=frozenset({0}),
+        gone={0: "COUNT(v)"}, filled=frozenset({2}),
+    )  # fmt: skip
+    (one,) = propose(heired(old, new, heir))
+    assert isinstance(one.step, Open)
+    assert one.step.question == (
+        "COUNT(v), SUM0(v) would start anew (COUNT(v) as well, as results are made of both), the rest goes on. "
+        "May it be so, or may all of its state go?"
+    )
+    assert one.instead[0] == ConvertState(
+        operator=old.id,
+        state="accState",
+        fields={"f2": "f1"},
+        constants={"f0": 0, "f1": 0, "f2": 0},
+        without=("f0",),
+    )
+
+
+def test_numbers_that_nobody_asks_for_go() -> None:
+    old, new = of_query("Join", "a" * 32, places=2), of_query("Join", "a" * 32, places=2)
+    (one,) = propose(heired(old, new, CountHeir(old=old, new=new, state="left-records", field="f0")))
+    assert one.step == ConvertState(operator=old.id, state="left-records", single="f0", without=("f1",))
+
+
+def test_operators_that_do_each_others_work_exchange_their_ids() -> None:
+    one, two = (of_query("GroupAggregate", id * 32, places=1) for id in "ab")
+    finding = Finding(
+        rule="CMP709", level=Level.ERROR, title="t", consequence="c", reason="r", old=one, new=one,
+        heirs=(OperatorHeir(two, one), OperatorHeir(one, two)),
+    )  # fmt: skip
+    report = check(program("old", one, two), program("new", one, two))
+    assert [one.step for one in propose(replace(report, findings=(finding,)))] == [
+        RenameOperator(operator=two.id, to=one.id),
+        RenameOperator(operator=one.id, to=two.id),
+    ]

@@ -32,7 +32,7 @@ def test_aggregates_in_another_order_are_a_step_and_go_on(pairs: Pairs, tmp_path
         ("q_agg_added", "SUM(v) would start anew, the rest goes on. ", {"constants": {"f1": None}}),
         (
             "q_agg_sum_max",
-            "MAX(v) would start anew and SUM(v) would go, the rest goes on. ",
+            "MAX(v) would start anew and SUM(v) would go. ",
             {"constants": {"f0": None}, "without": ("f0",)},
         ),
     ],

@@ -537,6 +537,12 @@ pair(
     "warning",
     before=(A, B),
 )
+IN_TIME = "SELECT a.id, b.id FROM a {} JOIN b ON a.k = b.k AND a.ts BETWEEN b.ts AND b.ts + INTERVAL '1' MINUTE"
+IJ = "i BIGINT, j BIGINT"
+pair("interval_left_to_inner", IJ, IN_TIME.format("LEFT"), IN_TIME.format(""), JOIN, "warning", before=(A, B))
+pair("interval_full_to_right", IJ, IN_TIME.format("FULL"), IN_TIME.format("RIGHT"), JOIN, "warning", before=(A, B))
+pair("interval_inner_to_left", IJ, IN_TIME.format(""), IN_TIME.format("LEFT"), JOIN, before=(A, B))
+pair("interval_left_to_right", IJ, IN_TIME.format("LEFT"), IN_TIME.format("RIGHT"), JOIN, before=(A, B))
 pair(
     "interval_join_other_key",
     "i BIGINT, j BIGINT",
@@ -652,6 +658,51 @@ pair(
     top(1, order="ts ASC", columns="k, id", table="(SELECT * FROM a WHERE v > 2)"),
     ROWS,
 )
+
+# of first rows by arrival a mark is kept, or a number
+FIRST = {"order": "pt ASC", "by": "k, k2"}
+pair(
+    "dedup_arrival_column",
+    "k INT, id BIGINT",
+    top(1, columns="k, id", **FIRST),
+    top(1, columns="k, id + v", **FIRST),
+)
+pair("dedup_arrival_key", "k INT, id BIGINT", top(1, columns="k, id", **FIRST), top(1, "k", "pt ASC", "k, id"), KEYS)
+pair(
+    "dedup_last_arrival_column",
+    "k INT, id BIGINT",
+    top(1, columns="k, id", order="pt DESC"),
+    top(1, columns="k, v", order="pt DESC"),
+    ROWS,
+)
+pair(
+    "first_by_arrival_column",
+    "k INT, id BIGINT",
+    top(9, columns="k, id", **FIRST),
+    top(9, columns="k, id + v", **FIRST),
+)
+pair(
+    "first_by_arrival_fewer",
+    "k INT, id BIGINT",
+    top(9, columns="k, id", **FIRST),
+    top(5, columns="k, id", **FIRST),
+    TOP,
+    "warning",
+)
+pair(
+    "first_by_arrival_more", "k INT, id BIGINT", top(5, columns="k, id", **FIRST), top(9, columns="k, id", **FIRST), TOP
+)
+
+# changes that the planner makes whole, with the filter in the operator that does so
+CHANGES = (
+    "SET 'table.exec.source.cdc-events-duplicate' = 'true'",
+    "CREATE TABLE c (k INT, v BIGINT, PRIMARY KEY (k) NOT ENFORCED) WITH ('connector'='filesystem','path'='/nowhere',"
+    "'format'='debezium-json')",
+)
+MADE_WHOLE = "SELECT k, v FROM c WHERE {}"
+pair("normalized_filter", KV, MADE_WHOLE.format("v > 10"), MADE_WHOLE.format("v > 5"), ROWS, before=CHANGES)
+pair("normalized_filter_gone", KV, MADE_WHOLE.format("v > 10"), MADE_WHOLE.format("TRUE"), ROWS, before=CHANGES)
+pair("normalized_filter_same", KV, MADE_WHOLE.format("v > 10"), MADE_WHOLE.format("10 < v"), before=CHANGES)
 
 # windows
 TVF = "SELECT k, {agg} FROM TABLE({window}) GROUP BY window_start, window_end, {by}"
@@ -957,6 +1008,48 @@ jobs(
     (A, O1, O2, statement_set(FIRST, SECOND.replace("SUM", "MAX"))),
     AGGREGATE,
 )
+P1, P2 = (out(KVV, name=name) for name in ("p1", "p2"))
+BOTH = "INSERT INTO {} SELECT {}, {}, {} FROM a GROUP BY {}"
+jobs(
+    "statements_exchanged_and_changed",
+    (
+        A,
+        P1,
+        P2,
+        statement_set(
+            BOTH.format("p1", "k", "SUM(v)", "COUNT(*)", "k"), BOTH.format("p2", "k2", "MAX(v)", "COUNT(*)", "k2")
+        ),
+    ),
+    (
+        A,
+        P1,
+        P2,
+        statement_set(
+            BOTH.format("p2", "k2", "MAX(v)", "COUNT(*)", "k2"), BOTH.format("p1", "k", "COUNT(*)", "SUM(v)", "k")
+        ),
+    ),
+    "CMP709",
+)
+jobs(
+    "statements_both_changed",
+    (
+        A,
+        P1,
+        P2,
+        statement_set(
+            BOTH.format("p1", "k", "SUM(v)", "COUNT(*)", "k"), BOTH.format("p2", "k", "MAX(v)", "MIN(v)", "k")
+        ),
+    ),
+    (
+        A,
+        P1,
+        P2,
+        statement_set(
+            BOTH.format("p1", "k", "COUNT(*)", "SUM(v)", "k"), BOTH.format("p2", "k", "MIN(v)", "MAX(v)", "k")
+        ),
+    ),
+    AGGREGATE,
+)
 jobs(
     "sinks_exchanged",
     (A, O1, O2, statement_set(FIRST, SECOND)),
@@ -1066,6 +1159,12 @@ pair(
 )
 pair("over_all_rows_by_value", KV, over(order="v2", bounds=ROWS_SO_FAR), over(order="v2", bounds=RANGE_SO_FAR), WINDOW)
 pair("over_some_rows", KV, over(bounds="ROWS BETWEEN 2 PRECEDING AND CURRENT ROW"), over(bounds=RANGE_SO_FAR), WINDOW)
+pair(
+    "over_arrival_column",
+    "k INT, id BIGINT, s BIGINT",
+    "SELECT k, id, SUM(v) OVER (PARTITION BY k ORDER BY pt) FROM a",
+    "SELECT k, id + v2, SUM(v) OVER (PARTITION BY k ORDER BY pt) FROM a",
+)
 pair(
     "over_all_rows_kept",
     KV,

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from compat.check.context import Rewritten
-from compat.check.sql.contents import Part, Start, View, rows_in, sums_in, view_of, views_in
+from compat.check.sql.contents import Part, Start, Uncounted, View, rows_in, sums_in, view_of, views_in
 from compat.state.model.operators import Operator
 from compat.state.model.states import StateKind
 from tests.compat.builders import operator, value_state
@@ -72,6 +72,8 @@ def test_a_state_that_stayed_as_it_was_is_settled_where_that_is_the_same() -> No
     ("names", "side", "rows", "sums"),
     [
         (("anything",), "", ("anything",), None),
+        (("accState",), "", (), "accState"),
+        (("window-aggs", "session-window-mapping"), "", (), "window-aggs"),
         (("accState", "inputState", "cleanupTsState"), "", ("inputState",), "accState"),
         (("accState", "distinctAcc_0", "distinctAcc_0_null_state", "agg2$map"), "", (), "accState"),
         (("accState", "something-new"), "", None, None),
@@ -96,3 +98,65 @@ def test_timers_are_no_state_beside_the_only_one() -> None:
     timers = replace(value_state("_timer_state/event_user-timers"), kind=StateKind.TIMERS)
     one = keeping("deduplicate-state")
     assert rows_in(replace(one, states=(*(one.states or ()), timers))) == ("deduplicate-state",)
+
+
+AVERAGE = Part(
+    state="accState",
+    same=(frozenset({0}), frozenset(), frozenset({1})),
+    start=(Start.ZERO, Start.ZERO, Start.NULL),
+    was=("COUNT(v)", "MAX(v)"),
+    now=("COUNT(v)", "SUM0(v)", "MAX(v)"),
+    together=(frozenset({0, 1}),),
+)
+"""A sum that one result is made of together with a count that is there."""
+
+
+def test_what_a_result_is_made_of_begins_together() -> None:
+    assert AVERAGE.places == (None, None, 1)
+    assert AVERAGE.is_settled({"accState": Rewritten("accState", (None, None, 1))})
+    assert not AVERAGE.is_settled({"accState": Rewritten("accState", (0, None, 1))})
+
+
+def test_what_no_result_is_made_of_goes_on_alone() -> None:
+    alone = replace(AVERAGE, together=(frozenset({0, 2}),))
+    assert alone.places == (0, None, 1)
+    assert alone.is_settled({"accState": Rewritten("accState", (0, None, 1))})
+
+
+def test_what_would_have_to_begin_with_others_and_cannot_does_not_move() -> None:
+    assert not replace(AVERAGE, start=(Start.UNTOLD, Start.ZERO, Start.NULL)).can_move
+
+
+def test_what_is_zero_without_values_is_filled() -> None:
+    sum0 = Part("accState", (frozenset({0}),), (Start.ZERO,), ("SUM(v)",), ("SUM0(v)",), filled=frozenset({0}))
+    assert sum0.is_settled({"accState": Rewritten("accState", (0,), frozenset({0}))})
+    assert sum0.is_settled({"accState": Rewritten("accState", (None,))})
+    assert not sum0.is_settled({"accState": Rewritten("accState", (0,))})
+    assert not sum0.is_settled({})
+
+
+def test_a_view_belongs_to_an_aggregate_whatever_fields_are_before_it() -> None:
+    """AVG has two fields: MAX is the second aggregate, and its field the third one."""
+    part = Part(
+        state="accState",
+        same=(frozenset({2}), frozenset({0}), frozenset({1})),
+        start=(Start.UNTOLD,) * 3,
+        was=("AVG(n)", "AVG(n)", "MAX(s)"),
+        now=("MAX(s)", "AVG(n)", "AVG(n)"),
+        views=(View(1, "map"),),
+        was_calls=(0, 0, 1),
+        now_calls=(0, 1, 1),
+    )
+    assert part.renamed == {"agg1$map": "agg0$map"}
+    after = replace(part, views=(View(0, "map"),))
+    moved = {"accState": Rewritten("accState", (2, 0, 1))}
+    assert after.is_settled({**moved, "agg0$map": Rewritten("agg1$map")})
+    assert not after.is_settled(moved)
+
+
+def test_a_join_that_counts_no_partners_keeps_what_was_counted() -> None:
+    counts = Uncounted("left-records")
+    assert counts.can_move
+    assert counts.is_settled({"left-records": Rewritten("left-records", (0, 1), single="f0")})
+    assert not counts.is_settled({"left-records": Rewritten("left-records", (0, 1), single="f1")})
+    assert not counts.is_settled({})

@@ -5,7 +5,18 @@ import json
 import msgspec
 import pytest
 
-from compat.check.sql.expressions import Call, Column, Literal, Rex, canonical, conjuncts, expression, text
+from compat.check.sql.expressions import (
+    Call,
+    Column,
+    Expression,
+    Literal,
+    Rex,
+    canonical,
+    columns_in,
+    conjuncts,
+    expression,
+    text,
+)
 from compat.check.sql.nodes import field_names
 from compat.check.sql.rows import content_of
 
@@ -162,3 +173,23 @@ def test_conditions_are_told_apart():
 )
 def test_the_names_of_a_row_type(row, names):
     assert field_names(row) == names
+
+
+COUNT, SUM = Column("agg", "0"), Column("agg", "1")
+NULL, ZERO = Literal("null"), Literal("0")
+
+
+@pytest.mark.parametrize(
+    ("given", "columns"),
+    [
+        (Call("CASE", (Call("=", (COUNT, ZERO)), NULL, SUM)), [SUM]),
+        (Call("CASE", (Call(">", (COUNT, ZERO)), SUM, NULL)), [SUM]),
+        (Call("/", (Call("CASE", (Call("=", (COUNT, ZERO)), NULL, SUM)), COUNT)), [SUM, COUNT]),
+        (Call("CASE", (Call(">", (COUNT, Literal("10"))), SUM, NULL)), [COUNT, SUM]),
+        (Call("CASE", (Call(">", (COUNT, ZERO)), SUM, ZERO)), [COUNT, SUM]),
+        (Call("CASE", (Call(">", (COUNT, ZERO)), SUM, Literal("null", "VARCHAR"))), [COUNT, SUM]),
+        (ZERO, []),
+    ],
+)
+def test_a_count_that_makes_a_null_of_zero_is_no_part_of_a_value(given: Expression, columns: list[Column]) -> None:
+    assert list(columns_in(given)) == columns

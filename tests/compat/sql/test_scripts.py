@@ -26,8 +26,12 @@ UNTOLD_BY_DESCRIPTIONS = {
     "case_as_filter",
     "case_if",
     "casts_of_numbers",
+    "dedup_arrival_column",
+    "first_by_arrival_column",
     "larger_than",
     "smaller_than",
+    "normalized_filter_same",
+    "over_arrival_column",
     "zone_untouched",
     "zone_untouched_of_the_cluster",
     "where_written_otherwise",
@@ -221,3 +225,20 @@ def test_parts_of_what_is_kept_have_heirs_where_nothing_else_is_different(pair: 
     found = [one for one in told(plans()[pair, "old"], plans()[pair, "new"]) if one.rule == rule]
     assert found
     assert {len(one.heirs) for one in found} == {heirs}
+
+
+def test_operators_that_both_changed_did_not_exchange_their_places() -> None:
+    found = told(plans()["statements_both_changed", "old"], plans()["statements_both_changed", "new"])
+    assert [one.rule for one in found] == ["CMP701"] * 2
+
+
+def test_what_changed_in_operators_that_exchanged_their_places_is_told_of_these() -> None:
+    """The first statement is the second one now, and its sums changed places besides."""
+    changed, exchanged = told(*(plans()["statements_exchanged_and_changed", side] for side in ("old", "new")))
+    assert (changed.rule, exchanged.rule) == ("CMP701", "CMP709")
+    assert {(one.old.id, one.new.id) for one in exchanged.heirs} == {
+        (old.id, new.id) for old, new in ((changed.old, changed.new), (changed.new, changed.old))
+    }
+    (heir,) = changed.heirs
+    assert (heir.places, changed.old.id == changed.new.id) == ((1, 0), False)
+    assert changed.title.endswith("SUM(v), COUNT(*) became COUNT(*), SUM(v)")

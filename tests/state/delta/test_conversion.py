@@ -73,6 +73,7 @@ def test_nulls_of_a_map_in_keyed_state_stay() -> None:
         (AB, Types.ROW_NAMED(["a", "b", "c"], [L, S, L]), {}),
         (AB, AB, {"sources": {"c": "a"}}),
         (AB, AB, {"dropped": frozenset({"c"})}),
+        (AB, AB, {"sources": {"a": "a"}, "constants": {"a": 0}}),
         (L, S, {"sources": {"a": "b"}}),
     ],
 )

@@ -191,6 +191,18 @@ def test_a_row_of_tomorrow_is_unknown() -> None:
     assert "version 5 of this class is not known" in header.unreadable.what
 
 
+@pytest.mark.parametrize(("name", "types"), [("Array", ("INT",)), ("Map", ("INT", "ROW<`a` INT>"))])
+def test_a_collection_has_its_types_and_behind_them_its_serializers(name: str, types: tuple[str, ...]) -> None:
+    logicals = {"INT": INT, "ROW<`a` INT>": row(("a", INT))}
+    serializer = w.JAVA_STREAM + w.java_object(w.java_class("acme.Serializer"))
+    body = b"".join(w.JAVA_STREAM + logicals[one] for one in types) + serializer * len(types)
+    class_name = f"{TABLE}runtime.typeutils.{name}DataSerializer${name}DataSerializerSnapshot"
+    found = read(w.snapshot(class_name, 3, body))
+    assert (dict(found.details), found.complete) == ({"types": types}, True)
+    header = read_keyed_header(w.keyed_header(key=w.snapshot(class_name, 4, body)), "header")
+    assert header.unreadable is not None
+
+
 def test_an_external_type_is_read() -> None:
     base = w.java_class(TABLE + "types.DataType", ("LClass;", "conversionClass"), ("LLogicalType;", "logicalType"))
     kept = b"v" + w.java_class("com.example.Order")

@@ -286,3 +286,54 @@ def test_what_is_no_number_is_no_decimal(value: object) -> None:
     assert form.write is not None
     with pytest.raises(Unconvertible):
         form.write(value)
+
+
+def test_a_constant_beside_a_field_stands_in_the_place_of_a_null() -> None:
+    old, new = rows_of("BIGINT", "BIGINT"), rows_of("BIGINT NOT NULL", "BIGINT")
+    fields = Fields({"f0": "f1", "f1": "f0"}, {"f0": 0})
+    for value, written in ((None, long(0)), (long(-5), long(-5))):
+        row = write_row(0, [None, value], [Slot.VALUE] * 2)
+        found = converted(old, new, row, fields)
+        assert read_row(ByteReader(found, ""), [Slot.VALUE] * 2) == (0, [written, None])
+    assert (fields.filled, fields.of(("f0", "f1", "f2"))) == ({"f0"}, {"f0": "f1", "f1": "f0", "f2": "f2"})
+
+
+def test_only_rows_of_sql_are_filled() -> None:
+    tuples = SerializerSnapshot("T", 1, (LONG,), "org.apache.flink.api.java.typeutils.runtime.TupleSerializer")
+    with pytest.raises(Unconvertible, match="f0 has a constant and a field"):
+        transcoder(form_of(tuples), form_of(tuples), Fields({"f0": "f0"}, {"f0": 0}))
+
+
+LONG = SerializerSnapshot("L", 3, (), "org.apache.flink.api.common.typeutils.base.LongSerializer")
+INT = SerializerSnapshot("I", 3, (), "org.apache.flink.api.common.typeutils.base.IntSerializer")
+
+
+def counted(part: SerializerSnapshot) -> SerializerSnapshot:
+    """Something with how many partners it found, as an outer join has it."""
+    return SerializerSnapshot("T", 1, (part, INT), "org.apache.flink.api.java.typeutils.runtime.TupleSerializer")
+
+
+def test_a_number_behind_a_row_goes_and_the_row_stays_as_it_is() -> None:
+    rows = rows_of("BIGINT", "VARCHAR(9)")
+    row = write_row(0, [long(7), b"seven"], [Slot.VALUE, Slot.BYTES])
+    fields = Fields(dropped=frozenset({"f1"}), single="f0")
+    assert converted(counted(rows), rows, row + struct.pack(">i", 3), fields) == row
+    assert converted(counted(INT), INT, struct.pack(">ii", 2, 3), fields) == struct.pack(">i", 2)
+
+
+def test_two_records_of_fields_need_no_single_one() -> None:
+    with pytest.raises(Unconvertible, match="are both records"):
+        transcoder(form_of(counted(INT)), form_of(counted(LONG)), Fields(single="f0"))
+
+
+def test_arrays_and_maps_of_sql_are_taken_as_they_are() -> None:
+    arrays = SerializerSnapshot("A", 3, (), f"{TABLE}ArrayDataSerializer", (("types", ("BIGINT",)),))
+    maps = SerializerSnapshot("M", 3, (), f"{TABLE}MapDataSerializer", (("types", ("INT", "BIGINT")),))
+    data = struct.pack(">i", 5) + b"bytes"
+    assert (form_of(arrays).called, form_of(maps).called) == ("ARRAY<BIGINT>", "MAP<INT, BIGINT>")
+    assert converted(arrays, arrays, data) == data
+    with pytest.raises(Unconvertible, match="does not become"):
+        transcoder(form_of(arrays), form_of(maps))
+
+
+TABLE = "org.apache.flink.table.runtime.typeutils."

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from compat.check import code_suggestions
 from compat.check.context import Check
-from compat.check.findings import Fate, Finding, Fix, Level
+from compat.check.findings import Fate, Finding, Fix, Level, OperatorHeir
 from compat.check.rule import Rule
 from compat.check.sql.findings import changes_of
 
@@ -42,8 +43,10 @@ def _finding(exchange: Exchange, check: Check) -> Finding:
                 "was compiled to.",
                 code="COMPILE PLAN 'job.json' FOR STATEMENT SET BEGIN …; END;  -- in the old order\nEXECUTE PLAN 'job.json';",
             ),
+            *code_suggestions.migrate(check),
         ),
         silent=True,
+        heirs=tuple(OperatorHeir(work, pair.new) for pair, work in exchange.moved),
         related=tuple(
             (pair.new.label, pair.new.source) for pair, _ in exchange.moved[1:] if pair.new.source is not None
         ),
