@@ -190,7 +190,7 @@ def _finish(results: list[Outcomes], command: CheckCommand) -> int:
         return 0
     _report(results, command)
     if command.write_recipe is not None:
-        _write_recipe(results, command.write_recipe)
+        _write_recipe(results, command.write_recipe, command)
     return _worst(results, command)
 
 
@@ -410,10 +410,12 @@ def _write_baseline(results: list[Outcomes], path: Path, *, of_jobs: bool) -> in
     return 0
 
 
-def _write_recipe(results: list[Outcomes], path: Path) -> None:
+def _write_recipe(results: list[Outcomes], path: Path, command: CheckCommand) -> None:
     """Write the recipe of the one job that was checked; where none was decided, or several were, say that there is none."""
     from compat.cli.recipes import write_recipe
-    from compat.migration.proposing import command, perhaps, propose, written
+    from compat.migration.proposing import command as moving
+    from compat.migration.proposing import perhaps, propose, written
+    from compat.migration.under_new_ids import propose_all
 
     outcomes = (one for result in results for one in result.outcomes)
     reports = [one for one in outcomes if isinstance(one, Report) and one.direction == "forward"]
@@ -421,8 +423,11 @@ def _write_recipe(results: list[Outcomes], path: Path) -> None:
         click.echo(f"{path} was not written: a recipe is for one job that was decided, of one OLD.", err=True)
         return
     (report,) = reports
-    steps = propose(report)
-    text = written(steps, report.old.name, report.new.name, command(report), perhaps(report))
+    compared = command.mode is Mode.COMPARE and not command.others
+    steps = (
+        propose_all(report, _comparison(command.files[0], command.files[1], command)) if compared else propose(report)
+    )
+    text = written(steps, report.old.name, report.new.name, moving(report), perhaps(report))
     click.echo(f"{write_recipe(path, text, steps)} Read it before compat migrate.", err=True)
 
 

@@ -220,10 +220,10 @@ def test_nothing_is_written_over(tmp_path: Path) -> None:
     assert (result.exit_code, "something is there already" in result.stderr) == (2, True)
 
 
-def test_out_is_on_this_machine(tmp_path: Path) -> None:
+def test_storage_that_nobody_knows_is_told(tmp_path: Path) -> None:
     new = PROGRAMS / "state_renamed" / "new.py"
-    result = run("migrate", SAVED / "state_renamed", new, "s3://bucket/out", "--recipe", recipe(tmp_path, RENAMED))
-    assert (result.exit_code, "name a folder here" in result.stderr) == (2, True)
+    result = run("migrate", SAVED / "state_renamed", new, "nosuch://bucket/out", "--recipe", recipe(tmp_path, RENAMED))
+    assert (result.exit_code, "Protocol not known: nosuch" in result.stderr) == (2, True)
 
 
 def test_a_savepoint_that_is_none_is_told(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +23,9 @@ from compat.comparison import Comparison, compare
 from compat.loader.inputs import FlinkJars, LoadOptions
 from compat.loader.jvm.warm import WarmJvms
 from compat.migration.migrating import Migrated, Migration, migrate
-from compat.migration.proposing import propose
+from compat.migration.proposing import Proposal
 from compat.migration.recipe import ConvertKey, ConvertState, Open, Recipe, RenameClass, Step
+from compat.migration.under_new_ids import propose_all
 from compat.savepoint.load import read_names
 from compat.savepoint.names import Names
 from compat.savepoint.operators import RequestError
@@ -108,10 +109,9 @@ def check_of(pair: Mapping[str, Any], old: str, classpath: tuple[str, ...] = ())
     return Comparison(old=old, new=new, load=LoadOptions(jars=jars))
 
 
-def answered(report: Report, name: str) -> Iterator[Recipe]:
-    """The recipes that a report proposes, with answers to its questions: own ones where the pair needs any, the first answers,
+def answered(proposed: Sequence[Proposal], name: str) -> Iterator[Recipe]:
+    """The recipes of some proposals, with answers to their questions: own ones where the pair needs any, the first answers,
     the last ones."""
-    proposed = propose(report)
     if any(isinstance(one.step, Open) and not one.instead for one in proposed):
         return
     if name in ANSWERS:
@@ -175,13 +175,14 @@ def migrated(pair: Mapping[str, Any], out: str, jvms: WarmJvms) -> tuple[Recipe,
     # What a query computed, no savepoint tells.
     told = old if is_query(pair) else None
     names = read_names(told, check_of(pair, saved).load, None) if told else Names()
-    (report,) = compare(replace(check_of(pair, saved), names=told), jvms=jvms).outcomes
+    asked = replace(check_of(pair, saved), names=told)
+    (report,) = compare(asked, jvms=jvms).outcomes
     if not isinstance(report, Report) or report.verdict is not Verdict.INCOMPATIBLE:
         return None
     draft = read_draft(read_metadata(saved))
-    for recipe in answered(report, pair["name"]):
+    for recipe in answered(propose_all(report, asked), pair["name"]):
         check = check_of(pair, out)
-        asked = Migration(
+        wanted = Migration(
             draft=draft,
             recipe=recipe,
             names=names,
@@ -191,7 +192,7 @@ def migrated(pair: Mapping[str, Any], out: str, jvms: WarmJvms) -> tuple[Recipe,
             allow_unknown=True,
         )
         try:
-            done = migrate(asked, jvms)
+            done = migrate(wanted, jvms)
         except (RequestError, SavepointError):
             continue
         if done.kept:
