@@ -30,9 +30,14 @@ def version_of_old(check: Check) -> tuple[int, int] | None:
     told = version_of(check.old.flink)
     if told is not None and told >= (2, 0) and any(map(is_removed, check.old.operators)):
         return (1, 20)
-    if check.old.snapshot is None or told != version_of(check.new.flink):
+    if check.old.snapshot is None:
         return told
-    return (1, 20) if FIRST_TO_WRITE[check.old.snapshot.format_version] < (2, 0) else told
+    since = FIRST_TO_WRITE[check.old.snapshot.format_version]
+    if told is not None and told < since:
+        return since  # the names are of the program before: a savepoint that was migrated is later than that
+    if told != version_of(check.new.flink):
+        return told
+    return (1, 20) if since < (2, 0) else told
 
 
 def to_flink_2(check: Check) -> bool:

@@ -30,7 +30,7 @@ def told_apart(draft: Draft, transfer: Transfer, flink: str) -> Draft:
     crossing = version is not None and of_other_kryo(draft.savepoint.format_version, version)
     if not crossing or not any(map(_is_kryos, _serializers(transfer))):
         return draft
-    for key, place in _written_by_kryo(draft.savepoint):
+    for key, place in _written_by_kryo(draft.savepoint, transfer.dropped):
         if not _is_written_anew(key, place, transfer):
             what = f"{place} of the state {key.name!r}" if key.name else place
             raise RequestError(
@@ -72,11 +72,13 @@ class _Place(StrEnum):
     NAMESPACES = "namespaces"
 
 
-def _written_by_kryo(savepoint: Savepoint) -> Iterator[tuple[StateKey, _Place]]:
-    """What Kryo wrote, state by state; without a name the keys of an operator."""
+def _written_by_kryo(savepoint: Savepoint, dropped: frozenset[str]) -> Iterator[tuple[StateKey, _Place]]:
+    """What Kryo wrote, state by state; without a name the keys of an operator. Raises RequestError where that is not known."""
     headers = HeaderReader(savepoint)
     for operator in savepoint.operators:
         found = read_states(savepoint, operator, headers)
+        if found.unreadable and operator.id not in dropped:
+            raise RequestError(f"What Kryo wrote of operator {operator.id} is not known: {found.unreadable[0]}.")
         if has_kryo(found.key_serializer):
             yield StateKey(operator.id, "", True), _Place.KEYS
         for meta in (*found.keyed, *found.lists, *found.broadcast):

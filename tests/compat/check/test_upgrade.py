@@ -138,6 +138,15 @@ def test_a_savepoint_tells_its_format(format: int, flink: str, refused: bool) ->
     assert bool(told(old, program("v2.py", count, flink=flink))) == refused
 
 
+@pytest.mark.parametrize(("format", "refused"), [(4, True), (5, False)])
+def test_a_savepoint_that_was_migrated_is_not_of_the_flink_of_its_names(format: int, refused: bool) -> None:
+    detail: Any = {"kryo_states": ["s"]}
+    count = operator("Count", uid="count", states=None, states_unknown="not asked", detail=detail)
+    snapshot = Snapshot(path="s/_metadata", format_version=format)
+    old = program("s", count, kind="savepoint", flink="1.20", snapshot=snapshot)
+    assert bool(told(old, program("v2.jar", count, flink="2.3"))) == refused
+
+
 def test_sources_of_the_old_kind_are_gone() -> None:
     consumer: Any = operator("orders", uid="orders", kind="legacy_source", detail={"class": "FlinkKafkaConsumer"})
     old, new = program("v1.py", consumer, flink="1.20"), program("v2.py", consumer)

@@ -103,6 +103,21 @@ def test_all_that_the_other_kryo_wrote_is_converted_or_goes(state: StateKey, by_
     assert told_apart(draft, dropped, "2.3").savepoint.format_version == 5
 
 
+def test_an_operator_whose_states_cannot_be_read_is_refused(by_kryo: SerializerConversion, tmp_path: Path) -> None:
+    unknown = w.state_meta(
+        "s", 0, {"KEYED_STATE_TYPE": "VALUE"}, VALUE_SERIALIZER=w.utf("acme.Snapshot") + w.integer(1)
+    )
+    state = w.full(w.inline(w.keyed_header(unknown)), 0, [0] * 128)
+    operator = w.operator(w.subtask(managed_keyed=state, version=4), version=4)
+    (tmp_path / "_metadata").write_bytes(w.metadata(operator, version=4))
+    draft = read_draft(read_metadata(tmp_path))
+    id, converted = draft.savepoint.operators[0].id, {StateKey(OTHER, "x", keyed=True): by_kryo}
+    with pytest.raises(RequestError, match=f"What Kryo wrote of operator {id} is not known"):
+        told_apart(draft, Transfer(converted=converted), "2.3")
+    gone = Transfer(converted=converted, dropped=frozenset({id}))
+    assert told_apart(draft, gone, "2.3").savepoint.format_version == 5
+
+
 MAP = w.BASE + "MapSerializerSnapshot"
 CONVERTED, REKEYED = "converted", "rekeyed"
 
