@@ -137,7 +137,9 @@ class FieldHeir(Struct, frozen=True):
 
 
 class ValueHeir(Struct, frozen=True):
-    """The same state of NEW, which OLD's own values fit as soon as NEW's serializers have written them."""
+    """A state that NEW has just so, and whose values it takes as soon as NEW's serializers have written them."""
+
+    state: str
 
 
 class OperatorHeir(Struct, frozen=True):

@@ -83,7 +83,7 @@ class _Proposing:
         self._names = Counter(operator.name for operator in report.old.operators)
         self._heirs: dict[tuple[str, str | None], tuple[Finding, StateHeir]] = {}
         self._of_fields: set[tuple[str, str | None]] = set()
-        self._rewritten: set[tuple[str, str | None]] = set()
+        self._rewritten: dict[str, dict[str, Finding]] = {}
         self._apart: set[tuple[str, str | None]] = set()
         self._moved: set[str] = set()
         self._of: dict[str, list[Finding]] = {}
@@ -96,7 +96,7 @@ class _Proposing:
                 elif finding.old is not None and isinstance(heir, FieldHeir):
                     self._of_fields.add((finding.old.id, finding.state))
                 elif finding.old is not None and isinstance(heir, ValueHeir):
-                    self._rewritten.add((finding.old.id, finding.state))
+                    self._rewritten.setdefault(finding.old.id, {})[heir.state] = finding
 
     def run(self) -> Iterator[Proposal]:
         moved = self._moved
@@ -111,6 +111,9 @@ class _Proposing:
                     yield self._moved_to(heir.old, heir.new)
         yield from self._fields()
         asked = self._of_fields.copy()
+        for old, name, proposal in self._anew():
+            asked.add((old.id, name))
+            yield proposal
         for old, proposal in self._topics():
             asked |= {(old.id, one.name) for one in old.states or ()} | {(old.id, None)}
             yield proposal
@@ -122,6 +125,8 @@ class _Proposing:
             if account.fate in _FINE or account.old.id in moved or (account.old.id, state) in asked:
                 continue
             reason = self._reason(account)
+            if reason is not None and _is_of_values(reason):
+                continue  # it is lost for the sake of other states, which have their steps
             if account.new is None or account.fate is Fate.WRONG_HANDS or _as_a_whole(account, reason):
                 self._apart |= self._besides_keys(account, reason)
                 states = {(account.old.id, one.name) for one in account.old.states or ()} - self._apart
@@ -155,6 +160,15 @@ class _Proposing:
                     merge = {WINDOW_CONTENTS: Rule.ALL.value} if collects else {}
                     step = ConvertWindows(operator=self._called(finding.old), size=size, offset=offset, merge=merge)
                     yield Proposal(step, f"{_said(finding)} Where open windows are to become part of those:")
+
+    def _anew(self) -> Iterator[tuple[Operator, str, Proposal]]:
+        """States whose values NEW's serializers have to write, and that is all."""
+        for account in self._report.accounts:
+            name = "" if account.state is None else account.state.name
+            finding = self._rewritten.get(account.old.id, {}).get(name)
+            if finding is not None and account.fate not in _FINE and account.old.id not in self._moved:
+                step = ConvertState(operator=self._called(account.old), state=name)
+                yield account.old, name, Proposal(step, _said(finding))
 
     def _fields(self) -> Iterator[Proposal]:
         """Fields that are gone, with the new ones that they may be; each once, whatever states have values of the class."""
@@ -289,8 +303,6 @@ class _Proposing:
             instead = (RenameState(operator=called, state=name, to=heir.state), drop)
             return Proposal(Open(operator=called, state=name, question=question), _said(finding), instead)
         told = f"{account.gap or account.fate.value}." if reason is None else _said(reason)
-        if (account.old.id, name) in self._rewritten:
-            return Proposal(ConvertState(operator=called, state=name), told)
         now = _becomes(account)
         if account.state is not None and now is not None:
             asked = Open(operator=called, state=name, question="Can its values be converted, or may it go?")
@@ -311,8 +323,10 @@ class _Proposing:
         found = self._of.get(id, [])
         if (id, name) in self._apart:
             return next((one for one in found if one.state == name), None)
-        whole = (one for one in found if one.state is None and one.level is Level.ERROR)
-        return next(whole, None) or next((one for one in found if one.state in (name, None)), None)
+        whole = next((one for one in found if one.state is None and one.level is Level.ERROR), None)
+        if whole is None or _is_of_values(whole):
+            whole = next((one for one in found if one.state == name is not None), whole)
+        return whole or next((one for one in found if one.state in (name, None)), None)
 
     def _called(self, operator: Operator) -> str:
         """The uid, the name if it is the only one, or the id: what the savepoint knows the operator by."""
@@ -328,6 +342,11 @@ def _listed(names: Mapping[int, str]) -> str:
 def _of_queries(finding: Finding) -> bool:
     """Whether a finding says that what a query kept would be wrong."""
     return finding.level is Level.ERROR and RULES[finding.rule].family is Family.SQL
+
+
+def _is_of_values(finding: Finding) -> bool:
+    """Whether a finding tells of states whose values NEW's serializers have to write, and of nothing else."""
+    return set(map(type, finding.heirs)) == {ValueHeir}
 
 
 def _as_a_whole(account: Account, reason: Finding | None) -> bool:

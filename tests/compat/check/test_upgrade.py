@@ -63,7 +63,7 @@ def test_flink_refuses_what_kryo_wrote(name: str) -> None:
     assert bool(told) == (name in WITH_KRYO)
     if told:
         assert restored()[name] == {"restore-failed"}
-        assert [(finding.state, finding.heirs) for finding in told] == [("st", (ValueHeir(),))]
+        assert [(finding.state, finding.heirs) for finding in told] == [("st", (ValueHeir("st"),))]
     assert upgraded(name, flink="1.20") == []
 
 
@@ -73,7 +73,7 @@ FAILURE = RestoreFailure(type="java.lang.IllegalStateException", message="Missin
 @pytest.mark.parametrize(
     ("name", "other_kryo", "rule", "heirs"),
     [
-        ("a", True, "CMP604", (ValueHeir(),)),
+        ("a", True, "CMP604", (ValueHeir("a"),)),
         ("a", False, "CMP404", ()),
         ("", True, "CMP604", (KeyHeir(),)),
         ("", False, "CMP406", (KeyHeir(),)),

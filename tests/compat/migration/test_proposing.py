@@ -305,3 +305,13 @@ def test_operators_that_do_each_others_work_exchange_their_ids() -> None:
         RenameOperator(operator=two.id, to=one.id),
         RenameOperator(operator=one.id, to=two.id),
     ]
+
+
+def test_what_kryo_of_flink_1_wrote_is_converted_and_the_rest_of_the_operator_stays() -> None:
+    states = tuple(named(name) for name in "abc")
+    detail: Any = {"kryo_states": ["a", "b"]}
+    kept = operator("Count", uid="count", states=states, detail=detail)
+    sides = program("v1.jar", kept, flink="1.20"), program("v2.jar", operator("Count", uid="count", states=states))
+    report = check(*sides)
+    assert [finding.rule for finding in report.findings if finding.heirs] == ["CMP604"]
+    assert [one.step for one in propose(report)] == [ConvertState(operator="count", state=name) for name in "ab"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from compat.check import code_suggestions, upgrade
 from compat.check.context import Check
@@ -29,20 +29,23 @@ def _find(check: Check) -> Iterator[Finding]:
 
 def _kryo(check: Check) -> Iterator[Finding]:
     for pair in check.right_pairs:
-        for name in upgrade.of_other_kryo(check, pair):
-            what = f"the state {name!r}" if name else "the keys"
-            yield check.finding(
-                RULE,
-                f"Kryo wrote {what} of {pair.new.label}, and Flink 2 does not read it",
-                consequence="The task fails when it starts.",
-                reason="Flink 2 has Kryo 5 in the place of Kryo 2: neither its serializers' snapshots nor the values are read "
-                "across. Types that Flink does not know are Kryo's, in Flink 1 also the lists, sets and maps in POJOs.",
-                old=pair.old,
-                new=pair.new,
-                state=name or None,
-                heirs=(ValueHeir(),) if name else (KeyHeir(),),
-                fixes=(_rewrite(pair, name), *code_suggestions.migrate(check)),
-            )
+        names = upgrade.of_other_kryo(check, pair)
+        if not names:
+            continue
+        states = [name for name in names if name]
+        what = [*(["the keys"] if "" in names else []), *map(repr, states)]
+        yield check.finding(
+            RULE,
+            f"Kryo wrote {', '.join(what)} of {pair.new.label}, and Flink 2 does not read it",
+            consequence="The task fails when it starts.",
+            reason="Flink 2 has Kryo 5 in the place of Kryo 2: neither its serializers' snapshots nor the values are read "
+            "across. Types that Flink does not know are Kryo's, in Flink 1 also the lists, sets and maps in POJOs.",
+            old=pair.old,
+            new=pair.new,
+            state=states[0] if len(names) == len(states) == 1 else None,
+            heirs=(*map(ValueHeir, states), *([KeyHeir()] if "" in names else [])),
+            fixes=(_rewrite(pair, names), *code_suggestions.migrate(check)),
+        )
 
 
 def _global_windows(check: Check) -> Iterator[Finding]:
@@ -67,8 +70,8 @@ def _global_windows(check: Check) -> Iterator[Finding]:
         )
 
 
-def _rewrite(pair: Pair, name: str) -> Fix:
-    state = next((state for state in pair.new.states or () if state.name == name), None)
+def _rewrite(pair: Pair, names: Sequence[str]) -> Fix:
+    state = next((state for state in pair.new.states or () if state.name in names), None)
     return Fix(
         text="Under Flink 1, copy the values into a state of another name whose type Flink knows (a POJO, a tuple, Avro), take "
         "a savepoint then, and go over with that one.",
