@@ -124,6 +124,7 @@ class Sums(Struct, frozen=True):
                 tuple(one.of.text(words.old) for one in self.fields),
                 tuple(one.of.text(words.new) for one in new.fields),
                 self.views,
+                needed=new.views,
                 together=new._fields_together,
                 filled=filled,
                 was_calls=tuple(one.call for one in self.fields),

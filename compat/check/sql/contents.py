@@ -44,10 +44,10 @@ class View(Struct, frozen=True):
 class Part(Struct, frozen=True):
     """What stands in a state: for each of NEW's the places in OLD of those that are the same, and what it begins with.
 
-    ``was`` and ``now`` are what the things are called, ``views`` the states of OLD that belong to them. ``of_rows`` tells
-    columns of rows from sums. ``together`` are those of NEW that one result is made of: all of them go on, or none. ``filled``
-    are those that are zero where OLD had null. ``was_calls`` and ``now_calls`` are the numbers of the aggregates whose fields
-    the things are, where an aggregate can have several.
+    ``was`` and ``now`` are what the things are called, ``views`` the states of OLD that belong to them, ``needed`` those of
+    NEW. ``of_rows`` tells columns of rows from sums. ``together`` are those of NEW that one result is made of: all of them go
+    on, or none. ``filled`` are those that are zero where OLD had null. ``was_calls`` and ``now_calls`` are the numbers of the
+    aggregates whose fields the things are, where an aggregate can have several.
     """
 
     state: str
@@ -57,6 +57,7 @@ class Part(Struct, frozen=True):
     now: tuple[str, ...]
     views: tuple[View, ...] = ()
     of_rows: bool = False
+    needed: tuple[View, ...] = ()
     together: tuple[frozenset[int], ...] = ()
     filled: frozenset[int] = frozenset()
     was_calls: Sequence[int] = range(_MOST_FIELDS)
@@ -98,7 +99,12 @@ class Part(Struct, frozen=True):
             and all(len({places[now] is None for now in one}) == 1 for one in self.together)
             and self.filled <= told.filled | {now for now, place in enumerate(places) if place is None}
             and all(self._is_owned(view, rewritten) for view in self.views)
+            and all(view in self.views for view in self.needed if self._goes_on(view.call, places))
         )
+
+    def _goes_on(self, call: int, places: Sequence[int | None]) -> bool:
+        """Whether an aggregate of NEW goes on with what OLD kept."""
+        return any(place is not None and self.now_calls[now] == call for now, place in enumerate(places))
 
     def _is_owned(self, view: View, rewritten: Mapping[str, Rewritten]) -> bool:
         """Whether a view, under the name that it has now, belongs to the aggregate that it belonged to."""

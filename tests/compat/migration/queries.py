@@ -1,9 +1,10 @@
 """Queries whose state a recipe moves: their savepoints, and what a real Flink read of what the recipes made.
 
-``python -m tests.compat.migration.queries save [NAME…]`` runs ``old.sql`` of the folders in ``tests/golden/migrations/queries``
-and stops it with a savepoint. ``… read FILE [NAME…]`` migrates that by what the check proposes, questions answered with the
-first answer, and records the last row of each key that ``new.sql`` puts out from there on each state backend, beside that of a
-run from the beginning.
+``python -m tests.compat.migration.queries save VERSION [NAME…]`` runs ``old.sql`` of the folders in
+``tests/golden/migrations/queries`` in that version of Flink, and stops it with a savepoint. ``… read VERSION FILE [NAME…]``
+migrates that by what the check proposes, questions answered with the first answer, and records the last row of each key that
+``new.sql`` puts out from there on each state backend, beside that of a run from the beginning. ``1.20.0:2.3.0`` are savepoints
+of the one version, read in the other one.
 """
 
 from __future__ import annotations
@@ -30,12 +31,13 @@ from compat.migration.proposing import propose
 from compat.migration.recipe import Open, Recipe, Step
 from compat.savepoint.load import read_names
 from compat.state.flink import read_draft, read_metadata
-from tests.compat.migration.in_flink import BACKENDS, SECONDS, compiled
+from tests.compat.migration.in_flink import BACKENDS, compiled
 
 QUERIES = Path(__file__).parents[2] / "golden" / "migrations" / "queries"
-VERSION = "2.3.0"
-_BEFORE_THE_SAVEPOINT = 1700
-"""Milliseconds: of 400 rows, a hundred a second, there are some before it and some behind it for each key."""
+VERSIONS = ("2.3.0", "1.20.0")
+UPGRADE = ":".join(reversed(VERSIONS))
+_AT_ONCE = 3
+_PRINTED = re.compile(r"^@(.*?)@> (.*)$", re.MULTILINE)
 _ROW = re.compile(r"(?P<kind>[+-][IUDAB]+)\[(?P<row>.*)\]")
 _KEY = re.compile(r"^-- key: (\d)$", re.MULTILINE)
 
@@ -54,11 +56,18 @@ class Record(msgspec.Struct, frozen=True):
     recipe: Recipe
     whole: dict[str, str]
     read: dict[str, Read]
+    version: str = VERSIONS[0]
 
 
-def names() -> list[str]:
-    """The pairs of queries."""
-    return sorted(folder.name for folder in QUERIES.iterdir())
+def names(version: str = VERSIONS[0]) -> list[str]:
+    """The pairs of queries that have a savepoint of a version of Flink."""
+    return sorted(folder.name for folder in QUERIES.iterdir() if savepoint_of(folder.name, version).exists())
+
+
+def savepoint_of(name: str, version: str) -> Path:
+    """The savepoint that the old query of a pair left in a version of Flink."""
+    saved = version.partition(":")[0]
+    return QUERIES / name / ("savepoint" if saved == VERSIONS[0] else f"savepoint-{saved}")
 
 
 def first_answers(report: Report) -> tuple[Step, ...]:
@@ -67,15 +76,15 @@ def first_answers(report: Report) -> tuple[Step, ...]:
 
 
 class Asking:
-    """Checks and migrations of the pairs, in JVMs that they share."""
+    """Checks and migrations of the pairs in a version of Flink, in JVMs that they share."""
 
-    def __init__(self, jvms: WarmJvms, classpath: tuple[str, ...] = ()) -> None:
-        jars = FlinkJars(classpath=classpath) if classpath else FlinkJars(version=VERSION)
-        self.jvms, self._load = jvms, LoadOptions(jars=jars)
+    def __init__(self, jvms: WarmJvms, classpath: tuple[str, ...], version: str = VERSIONS[0]) -> None:
+        self.jvms, self.classpath, self._version = jvms, classpath, version
+        self._load = LoadOptions(jars=FlinkJars(classpath=classpath))
 
     def comparison(self, name: str) -> Comparison:
         """The check of the savepoint and the new query of a pair."""
-        return replace(self._check(name, str(QUERIES / name / "savepoint")), names=self._old(name))
+        return replace(self._check(name, str(savepoint_of(name, self._version))), names=self._old(name))
 
     def check(self, name: str) -> Report:
         """The report on that."""
@@ -85,7 +94,7 @@ class Asking:
 
     def migrate(self, name: str, out: Path, *steps: Step) -> Migrated:
         """The savepoint of a pair, migrated."""
-        draft = read_draft(read_metadata(QUERIES / name / "savepoint"))
+        draft = read_draft(read_metadata(savepoint_of(name, self._version)))
         told = read_names(self._old(name), self._load, None)
         check = self._check(name, str(out))
         asked = Migration(draft=draft, recipe=Recipe(steps=steps), names=told, check=check, old=self._old(name))
@@ -100,42 +109,62 @@ class Asking:
         return str(QUERIES / name / "old.sql")
 
 
-def run(classpath: str, *arguments: str) -> list[str]:
-    """The lines that a run in a MiniCluster puts out."""
+class Script(msgspec.Struct, frozen=True):
+    """A script to run: what it is told apart by, its options of Flink, and the folder for a savepoint that ends it."""
+
+    tag: str
+    path: Path
+    options: tuple[str, ...] = ()
+    saved: str = ""
+
+
+def run(classpath: str, folder: str, scripts: Iterable[Script]) -> tuple[dict[str, list[str]], dict[str, str]]:
+    """What scripts put out in MiniClusters, and where their savepoints are, by their tags."""
+    told = Path(folder, "scripts")
+    told.write_text("".join("\t".join((one.tag, str(one.path), one.saved, *one.options)) + "\n" for one in scripts))
     opens = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in ("util", "lang", "time")]
-    command = ["java", *opens, "-cp", classpath, *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=2 * SECONDS, check=False)
-    return (done.stdout + done.stderr).splitlines()
+    command = ["java", "-Xmx2g", *opens, "-cp", classpath, "ManySql", str(told), str(_AT_ONCE)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    out: dict[str, list[str]] = {}
+    for tag, line in _PRINTED.findall(done.stdout):
+        out.setdefault(tag, []).append(line)
+    failed = re.findall(r"^FAILED (.*)$", done.stdout, re.MULTILINE)
+    assert not failed, (failed, done.stderr[-3000:])
+    return out, dict(re.findall(r"^SAVEPOINT (\S+) file:(\S+)$", done.stdout, re.MULTILINE))
 
 
-def save(name: str, classpath: str, folder: str) -> None:
-    """Run the old query of a pair, and keep the savepoint that ends it."""
-    script = str(QUERIES / name / "old.sql")
-    lines = run(classpath, "SavedSql", script, str(_BEFORE_THE_SAVEPOINT), str(Path(folder, name)))
-    (made,) = (line.partition("file:")[2] for line in lines if line.startswith("SAVEPOINT"))
-    kept = QUERIES / name / "savepoint"
-    shutil.rmtree(kept, ignore_errors=True)
-    shutil.copytree(made, kept)
+def save(names: Iterable[str], version: str, classpath: str, folder: str) -> None:
+    """Run the old queries of pairs, and keep the savepoints that end them."""
+    scripts = [Script(name, QUERIES / name / "old.sql", saved=folder) for name in names]
+    for name, made in run(classpath, folder, scripts)[1].items():
+        kept = savepoint_of(name, version)
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(made, kept)
 
 
-def recorded(name: str, classpath: str, asking: Asking, folder: str) -> Record:
-    """What the new query of a pair reads of the migrated savepoint, and from the beginning."""
-    steps = first_answers(asking.check(name))
-    out = Path(folder, f"{name}-out")
-    assert asking.migrate(name, out, *steps).kept, name
-    script = QUERIES / name / "new.sql"
-    found = _KEY.search(script.read_text())
-    keys = int(found[1]) if found else 1
-    whole = run(classpath, "RestoredSql", str(script), str(SECONDS))
-    read = {}
-    for backend in BACKENDS:
-        options = (f"execution.state-recovery.path={out}", f"state.backend.type={backend}")
-        lines = run(classpath, "RestoredSql", str(script), str(SECONDS), *options)
-        strange = Counter(filter(_ROW.match, lines)) - Counter(whole)
-        read[backend] = Read(last_rows(lines, keys), strange.total())
-    there = {key for one in read.values() for key in one.last}
-    last = {key: row for key, row in last_rows(whole, keys).items() if key in there}
-    return Record(name, Recipe(steps=steps), last, read)
+def recorded(names: Iterable[str], version: str, classpath: str, asking: Asking, folder: str) -> Iterator[Record]:
+    """What the new queries of pairs read of the migrated savepoints, and from the beginning."""
+    steps, scripts = {}, []
+    for name in names:
+        print(name, flush=True)
+        steps[name] = first_answers(asking.check(name))
+        out, new = Path(folder, name), QUERIES / name / "new.sql"
+        assert asking.migrate(name, out, *steps[name]).kept, name
+        scripts.append(Script(name, new))
+        for backend in BACKENDS:
+            options = (f"execution.state-recovery.path={out}", f"state.backend.type={backend}")
+            scripts.append(Script(f"{name}-{backend}", new, options))
+    lines, _ = run(classpath, folder, scripts)
+    for name, done in steps.items():
+        found = _KEY.search((QUERIES / name / "new.sql").read_text())
+        keys, whole = int(found[1]) if found else 1, lines.get(name, [])
+        read = {}
+        for backend in BACKENDS:
+            printed = lines.get(f"{name}-{backend}", [])
+            read[backend] = Read(last_rows(printed, keys), (Counter(printed) - Counter(whole)).total())
+        there = {key for one in read.values() for key in one.last}
+        last = {key: row for key, row in last_rows(whole, keys).items() if key in there}
+        yield Record(name, Recipe(steps=done), last, read, version)
 
 
 def last_rows(lines: Iterable[str], keys: int) -> dict[str, str]:
@@ -157,24 +186,23 @@ def records(path: Path = QUERIES.parent / "queries.jsonl") -> Iterator[Record]:
         yield msgspec.json.decode(line, type=Record)
 
 
-def main(command: str, arguments: list[str]) -> None:
+def main(command: str, version: str, arguments: list[str]) -> None:
     """Make savepoints, or record what was read."""
     from tests.compat.loader.jvm.support import flink_of
 
     path, asked = (None, arguments) if command == "save" else (arguments[0], arguments[1:])
-    jars = flink_of(VERSION).classpath
+    jars = flink_of(version.rpartition(":")[2]).classpath
     with tempfile.TemporaryDirectory() as folder, WarmJvms() as jvms:
         classpath = compiled(folder, ":".join(jars))
-        asking = Asking(jvms, tuple(jars))
-        for name in asked or names():
-            print(name, flush=True)
-            if path is None:
-                save(name, classpath, folder)
-                continue
-            record = recorded(name, classpath, asking, folder)
-            with open(path, "a") as out:
+        if path is None:
+            save(asked or sorted(one.name for one in QUERIES.iterdir()), version, classpath, folder)
+            return
+        with open(path, "a") as out:
+            for record in recorded(
+                asked or names(version), version, classpath, Asking(jvms, tuple(jars), version), folder
+            ):
                 out.write(json.dumps(msgspec.to_builtins(record)) + "\n")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2:])
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])

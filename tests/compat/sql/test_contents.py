@@ -152,6 +152,11 @@ def test_a_view_belongs_to_an_aggregate_whatever_fields_are_before_it() -> None:
     moved = {"accState": Rewritten("accState", (2, 0, 1))}
     assert after.is_settled({**moved, "agg0$map": Rewritten("agg1$map")})
     assert not after.is_settled(moved)
+    gone = replace(after, views=(), needed=(View(0, "map"),))
+    assert not gone.is_settled(moved)
+    assert replace(gone, needed=()).is_settled(moved)
+    anew = replace(gone, start=(Start.NULL,) * 3)
+    assert anew.is_settled({"accState": Rewritten("accState", (None, 0, 1))})
 
 
 def test_a_join_that_counts_no_partners_keeps_what_was_counted() -> None:

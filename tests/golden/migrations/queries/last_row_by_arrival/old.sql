@@ -1,0 +1,6 @@
+-- a column of the last rows by arrival, removed
+-- key: 1
+CREATE TABLE src (id BIGINT, k AS MOD(id,3), k2 AS MOD(id,5), v AS id*10, maybe AS CASE WHEN MOD(id,4)=0 THEN CAST(NULL AS INT) ELSE CAST(MOD(id,100) AS INT) END, arr AS ARRAY[id, MOD(id,11)], m AS MAP['id', id, 'k', MOD(id,3)], r AS ROW(id, 'text ' || CAST(id AS STRING)), price AS CAST(id AS DECIMAL(30,2)), pt AS PROCTIME(), ts AS TO_TIMESTAMP(FROM_UNIXTIME(id / 10 + id / 20 * 5)), WATERMARK FOR ts AS ts)
+ WITH ('connector'='datagen','rows-per-second'='100','fields.id.kind'='sequence','fields.id.start'='1','fields.id.end'='400');
+CREATE TABLE o (k BIGINT, id BIGINT, r ROW<a BIGINT, b STRING>, v BIGINT) WITH ('connector'='print');
+INSERT INTO o SELECT k, id, r, v FROM (SELECT k, id, r, v, ROW_NUMBER() OVER (PARTITION BY k ORDER BY pt DESC) AS rn FROM src) WHERE rn = 1;

@@ -1,0 +1,6 @@
+-- a second statement, and a sum added to the first
+-- key: 1
+CREATE TABLE src (id BIGINT, k AS MOD(id,3), k2 AS MOD(id,5), v AS id*10, v2 AS id*1000, name AS 'name number ' || CAST(MOD(id,7) AS STRING), price AS CAST(id AS DECIMAL(30,2)), ts AS TO_TIMESTAMP_LTZ(id*100,3), WATERMARK FOR ts AS ts)
+ WITH ('connector'='datagen','rows-per-second'='100','fields.id.kind'='sequence','fields.id.start'='1','fields.id.end'='400');
+CREATE TABLE o (k BIGINT, c0 BIGINT) WITH ('connector'='print');
+INSERT INTO o SELECT k, COUNT(*) FROM src GROUP BY k;

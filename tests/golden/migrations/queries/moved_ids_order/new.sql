@@ -1,0 +1,7 @@
+-- the same sums, in another order, of a query that is the second statement now
+-- key: 1
+CREATE TABLE src (id BIGINT, k AS MOD(id,3), k2 AS MOD(id,5), v AS id*10, v2 AS id*1000, name AS 'name number ' || CAST(MOD(id,7) AS STRING), price AS CAST(id AS DECIMAL(30,2)), ts AS TO_TIMESTAMP_LTZ(id*100,3), WATERMARK FOR ts AS ts)
+ WITH ('connector'='datagen','rows-per-second'='100','fields.id.kind'='sequence','fields.id.start'='1','fields.id.end'='400');
+CREATE TABLE o2 (k BIGINT, c BIGINT) WITH ('connector'='blackhole');
+CREATE TABLE o (k BIGINT, c0 BIGINT, c1 BIGINT) WITH ('connector'='print');
+EXECUTE STATEMENT SET BEGIN INSERT INTO o2 SELECT k2, COUNT(*) FROM src GROUP BY k2; INSERT INTO o SELECT k, SUM(v), COUNT(*) FROM src GROUP BY k; END;

@@ -1,0 +1,6 @@
+-- a column of a top-2 of windows, removed
+-- key: 2
+CREATE TABLE src (id BIGINT, k AS MOD(id,3), k2 AS MOD(id,5), v AS id*10, v2 AS id*1000, name AS 'name number ' || CAST(MOD(id,7) AS STRING), price AS CAST(id AS DECIMAL(30,2)), ts AS TO_TIMESTAMP_LTZ(id*100,3), WATERMARK FOR ts AS ts)
+ WITH ('connector'='datagen','rows-per-second'='100','fields.id.kind'='sequence','fields.id.start'='1','fields.id.end'='400');
+CREATE TABLE o (k BIGINT, id BIGINT, name STRING, v2 BIGINT) WITH ('connector'='print');
+INSERT INTO o SELECT k, id, name, v2 FROM (SELECT k, id, name, v2, ROW_NUMBER() OVER (PARTITION BY window_start, window_end, k ORDER BY v DESC) AS rn FROM TABLE(TUMBLE(TABLE src, DESCRIPTOR(ts), INTERVAL '10' SECOND))) WHERE rn <= 2;
