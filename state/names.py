@@ -28,7 +28,7 @@ TRANSACTION_HINTS = "next-transactional-id-hint-v2"
 BUCKETS = "bucket-states"
 PART_COUNTER = "max-part-counter"
 PENDING_CHECKPOINTS = "pending-checkpoints"
-"""What sinks of the old kind keep of what they have not published."""
+"""The states in which sinks of the old kind keep output that is not published yet."""
 
 ASYNC_WAIT = "_async_wait_operator_state_"
 """The records that an asynchronous function was asked about and has not answered."""

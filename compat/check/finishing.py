@@ -152,7 +152,7 @@ def _apart(program: Program) -> dict[str, str]:
 
 
 def _readers(graph: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:
-    """Who reads from each node of a graph, whatever the order of its nodes."""
+    """The readers of each node of a graph, whatever the order of its nodes."""
     readers: dict[str, list[str]] = {}
     for id, inputs in graph:
         for source in inputs:

@@ -1,4 +1,4 @@
-"""Who may have taken over from an operator of which only a savepoint tells: a guess, and called one.
+"""Guesses at the successor of an operator that only a savepoint tells of; they are reported as guesses.
 
 A savepoint has states, parallelism and perhaps a name; no functions and no graph. Two operators that keep the same states
 are likely the same one, and with nothing else to go by an only candidate of its sort may be.

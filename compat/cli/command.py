@@ -43,7 +43,7 @@ EXPLAINING = frozenset({"text", "json", "markdown"})
 
 
 class CheckCommand(Struct, frozen=True, kw_only=True):
-    """A call of ``compat check``: which way, of what, how, and what besides.
+    """A call of ``compat check``: its mode, its inputs and its options.
 
     ``files`` are the programs and snapshots that were named, in order, ``typed`` is what of the command line the next commands
     repeat, ``moving`` how one of them moves state. ``asked`` are the options of how clusters of Flink are asked. ``settings``

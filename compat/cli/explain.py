@@ -95,7 +95,7 @@ def _program(
     names: str | None = None,
     new: Program | None = None,
 ) -> Program:
-    """The job behind an argument; a savepoint, which only OLD can be, in the words of ``new`` and of what ``names`` names."""
+    """The job behind an argument. A savepoint, which only OLD can be, gets its names from ``new`` and ``names``."""
     with opened(argument, arguments) as given:
         if given.kind is InputKind.SAVEPOINT and new is not None:
             told = read_names(names, settings, job, arguments)

@@ -32,7 +32,7 @@ _OVER = ("FINISHED", "CANCELED")
 
 
 def _refusing(command: F) -> F:
-    """The command, which ends with the code of what is refused where its store cannot be read or written."""
+    """The command; it ends with the exit code of a refusal where its store cannot be read or written."""
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> Any:

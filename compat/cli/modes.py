@@ -225,7 +225,7 @@ def _named_by_program(context: click.Context) -> bool:
 
 
 def _require_rehearsal(olds: tuple[str, ...], new: str) -> None:
-    """Refuse a rehearsal of what Flink did not write, or into what it does not build. Raises a usage error."""
+    """Refuse to rehearse a snapshot that Flink did not write, or a program that it does not build. Raises a usage error."""
     for old in olds:
         kind = _kind(old)
         if kind is not InputKind.SAVEPOINT:

@@ -60,7 +60,7 @@ class CheckedNeighbours:
         return [job for job, before in self._before.items() if self._is_worse(before, self._after[job])]
 
     def undecided(self) -> list[Outcomes]:
-        """The outcomes of those of which that cannot be told."""
+        """The outcomes of the jobs whose checks are not decided."""
         return [one for one in self._after.values() if any(map(_is_open, one.outcomes))]
 
     def _checked(self, jobs: Sequence[str]) -> dict[str, Outcomes]:

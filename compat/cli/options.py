@@ -36,7 +36,7 @@ flink_option = click.option(
 
 
 def found_around(function: F) -> F:
-    """The options of what programs in Python find around them: --env and --pyfiles."""
+    """The options for the surroundings of programs in Python: --env and --pyfiles."""
     for option in (
         click.option(
             "--env",
@@ -258,7 +258,7 @@ token_option = click.option(
     type=click.Path(exists=True, dir_okay=False),
     help="A file with the token (default: the variable COMPAT_TOKEN).",
 )
-"""The option of what a command shows to a server."""
+"""The option for the token that a command shows to a server."""
 
 
 def cluster_options(function: F) -> F:

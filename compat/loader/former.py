@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
 
 from msgspec import Struct
 
@@ -143,7 +144,7 @@ def advice(owner: str, name: str, flink: str) -> tuple[str | None, str | None]:
     """For a name that the PyFlink of a version of Flink lacks: a version that has it, and a sentence; None for what no version
     is known to have had.
     """
-    from compat.compiler.datastream.served import homes_of, versions_with, versions_with_member
+    from compat.compiler.datastream.served import versions_with, versions_with_member
 
     former = former_of(owner, name)
     if former is not None:
@@ -158,7 +159,9 @@ def advice(owner: str, name: str, flink: str) -> tuple[str | None, str | None]:
         having = versions_with(owner, name) or versions_with(f"{owner}.{name}")
     else:
         having = versions_with_member(owner, name)
-        if not having or flink in having:
+        if not having:
+            return None, _had_by_none(owner, name, flink)
+        if flink in having:
             return None, None
     others = [one for one in having if one != flink]
     if others:
@@ -166,11 +169,30 @@ def advice(owner: str, name: str, flink: str) -> tuple[str | None, str | None]:
             f"PyFlink {others[0]} has it, and {flink} has not: say --flink {others[0]} if that is what the job runs on."
         )
         return others[0], said
+    return None, _elsewhere(name, flink) or f"PyFlink {flink} has no such name."
+
+
+def _elsewhere(name: str, flink: str) -> str | None:
+    """Where PyFlink has a name that a program looks for in another place; None for nowhere."""
+    from compat.compiler.datastream.served import homes_of
+
     moved = homes_of(name)
-    if moved:
-        known = flink if flink in moved else next(iter(moved))
-        return None, f"PyFlink {known} has it in another place: from {moved[known]} import {name}."
-    return None, f"PyFlink {flink} has no such name."
+    if not moved:
+        return None
+    known = flink if flink in moved else next(iter(moved))
+    return f"PyFlink {known} has it in another place: from {moved[known]} import {name}."
+
+
+def _had_by_none(owner: str, name: str, flink: str) -> str | None:
+    """What to say of a method or field that no version gives to a class of PyFlink; None for a class of the program's."""
+    from compat.compiler.datastream.served import members_of
+
+    members = members_of(flink, owner)
+    if not members:
+        return None
+    alike = get_close_matches(name, members, cutoff=0.7)
+    instead = f"It has {', '.join(alike)}." if alike else "Leave it out."
+    return _elsewhere(name, flink) or f"No version of PyFlink has {owner}.{name}. {instead}"
 
 
 def advice_on(message: str, flink: str) -> tuple[str | None, str | None]:

@@ -330,7 +330,7 @@ def _verdict_word(outcome: Report | Undecided) -> str:
 
 
 def verdict_of(outcome: Report | Undecided) -> str:
-    """The verdict as programs read it; that of what did not have to be compared is none of the four."""
+    """The verdict as programs read it; a comparison that was not needed has none of the four."""
     return "not-checked" if _passed_over(outcome) else outcome.verdict.value
 
 

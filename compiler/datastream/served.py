@@ -78,6 +78,11 @@ def versions_with_member(cls: str, name: str) -> list[str]:
     return [flink for flink in FLINK_VERSIONS if name in _members(flink).get(cls, ())]
 
 
+def members_of(flink: str, cls: str) -> list[str]:
+    """The members of a class of a program's API in a version of PyFlink, sorted; none for any other class."""
+    return sorted(_members(flink).get(cls, ()))
+
+
 @cache
 def _members(flink: str) -> Mapping[str, frozenset[str]]:
     """The members of the classes in a version of PyFlink, by the class's name."""

@@ -106,7 +106,7 @@ def map_entry(entry: bytes, map_key: bytes, value: bytes) -> tuple[bytes, bytes]
 
 
 def split_map_entry(entry: bytes, key: bytes, value: bytes) -> tuple[bytes, bytes]:
-    """Map key and value of what :func:`map_entry` made."""
+    """The map key and the value in an entry that :func:`map_entry` made."""
     rest = key[len(entry) :]
     if rest[:1] == b"\0":
         return rest[1:], value
@@ -160,7 +160,7 @@ def with_timestamp(timestamp: int | None, value: bytes) -> bytes:
 
 
 def split_timestamp(value: bytes) -> tuple[int | None, bytes]:
-    """The time and the value of what :func:`with_timestamp` made."""
+    """The time and the value in an entry that :func:`with_timestamp` made."""
     if value[:1] == b"\0":
         return None, value[1:]
     return int.from_bytes(value[1:9], "big", signed=True), value[9:]
@@ -209,7 +209,7 @@ class MemoryReplica(Replica):
         self._position = None
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: no file is held open."""
 
     def discard(self) -> None:
         """There are no files."""

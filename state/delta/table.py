@@ -31,7 +31,7 @@ LEADER_TRANSACTION = "leader"
 _DELETION_VECTORS = "deletionVectors"
 _RANGED = ("operator_id", "key_group", "epoch")
 _TOLD = (*("path", "num_records", "size_bytes"), *(f"{limit}.{name}" for name in _RANGED for limit in ("min", "max")))
-"""What is read of what Delta tells of a file."""
+"""The fields that are read of Delta's entry for a file."""
 
 
 class Seen(NamedTuple):

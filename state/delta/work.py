@@ -33,7 +33,7 @@ class InThisProcess(Workers):
         return self
 
     def give_up(self) -> None:
-        """Nothing: what is little is soon done."""
+        """Do nothing: a little work is soon done."""
 
     def each(self, work: Callable[[P], R], parts: Sequence[P]) -> list[R]:
         return [work(part) for part in parts]

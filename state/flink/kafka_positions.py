@@ -57,7 +57,7 @@ class PartitionMoves(Struct, frozen=True):
 
     @property
     def form(self) -> StateForm:
-        """Nothing: to a header the splits are bytes."""
+        """An empty form: a header keeps the splits as bytes."""
         return StateForm()
 
     def rewriter(self, meta: StateMeta, serializer: bytes, layout: Layouts) -> Rewrite:

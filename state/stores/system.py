@@ -35,7 +35,7 @@ class FileSystem(Protocol):
         """A file, to be read from anywhere in it."""
 
     def write(self, path: str, data: bytes) -> None:
-        """Put a file in the place of what has the name: readers see one or the other."""
+        """Replace the file of that name: readers see the old one or the new one."""
 
     def create(self, path: str, data: bytes) -> bool:
         """Put a file there unless one has the name: of several that try, one is told True."""
@@ -68,4 +68,4 @@ class FileSystem(Protocol):
         """Copy a file of this file system."""
 
     def move(self, source: str, target: str) -> None:
-        """Give a file another name, in the place of what has it. Where there are no renames, it has both for a moment."""
+        """Give a file another name, and replace the file that has it. Where there are no renames, it has both for a moment."""

@@ -182,6 +182,26 @@ def test_pyflinks_own_failure_says_the_version_and_how_to_get_it() -> None:
     assert advice("TableEnvironment", "scan", "1.20")[0] is None
 
 
+@pytest.mark.parametrize(
+    ("message", "says"),
+    [
+        ("'DataStream' object has no attribute 'keyby'", "No version of PyFlink has DataStream.keyby. It has key_by."),
+        (
+            "'StreamExecutionEnvironment' object has no attribute 'socket_text_stream'",
+            "No version of PyFlink has StreamExecutionEnvironment.socket_text_stream. Leave it out.",
+        ),
+        (
+            "type object 'Types' has no attribute 'Time'",
+            "PyFlink 1.20 has it in another place: from pyflink.common.time import Time.",
+        ),
+        ("'Mine' object has no attribute 'keyby'", None),
+        ("'NoneType' object has no attribute 'key_by'", None),
+    ],
+)
+def test_a_name_that_no_version_gives_to_a_class_is_told(message: str, says: str | None) -> None:
+    assert advice_on(message, "1.20") == (None, says)
+
+
 def test_a_version_that_lacks_another_name_of_the_program_is_no_advice() -> None:
     """``TimeCharacteristic`` is in PyFlink 1.20; what the program also has of Flink 1.13 is not."""
     failure = Failure(

@@ -43,7 +43,7 @@ def _find(check: Check) -> Iterator[Finding]:
 
 
 def _made_anew(check: Check, new: Operator, by: str) -> Finding:
-    """An operator whose uid the program makes of what is another one at each start."""
+    """An operator whose uid the program makes of a value that differs at each start."""
     return check.finding(
         RULE,
         f"the id of {new.name!r} is another one at every start",
