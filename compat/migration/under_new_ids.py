@@ -11,15 +11,15 @@ from msgspec.structs import replace
 
 from compat.check.findings import Report
 from compat.comparison import Comparison, compare
-from compat.loader.inputs import Input, InputKind
+from compat.loader.inputs import Input, InputError, InputKind
 from compat.migration.functions import Functions
 from compat.migration.proposing import Proposal, propose
 from compat.migration.recipe import MoveState, Open, Recipe, RenameClass, RenameField, RenameOperator, Step
 from compat.migration.resolving import resolve
 from compat.migration.telling import told_after
 from compat.savepoint.load import read_names, read_old
-from compat.savepoint.operators import new_id
-from compat.state.flink import Changes, read_draft, with_references
+from compat.savepoint.operators import RequestError, new_id
+from compat.state.flink import Changes, SavepointError, read_draft, with_references
 from compat.state.flink.remapping import unfinished
 from compat.state.flink.remote import read_savepoint
 
@@ -35,7 +35,10 @@ def propose_all(report: Report, comparison: Comparison) -> tuple[Proposal, ...]:
     if report.old.kind != "savepoint" or report.new.language != "java" or not renames:
         return found
     steps = [one.step for one in found]
-    more = (one for one in _under_new_ids(comparison, renames) if one.step not in steps)
+    try:
+        more = [one for one in _under_new_ids(comparison, renames) if one.step not in steps]
+    except (InputError, RequestError, SavepointError):
+        return found  # state files are missing, say, which the check has told
     return (*found, *more)
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
+from compat.check.decision import check
 from compat.check.findings import Report
 from compat.comparison import Comparison, compare
 from compat.loader.jvm.errors import JvmError
@@ -15,6 +17,7 @@ from compat.migration.proposing import propose
 from compat.migration.recipe import ConvertState, MoveState, RenameClass, RenameOperator
 from compat.migration.under_new_ids import propose_all
 from tests import needs
+from tests.compat.builders import operator, program, value_state
 from tests.compat.migration.in_flink import UPGRADE, language_pairs, migrated
 from tests.needs import Need
 
@@ -43,6 +46,20 @@ def test_programs_in_python_are_not_checked_again(monkeypatch: pytest.MonkeyPatc
     monkeypatch.delattr(under_new_ids, "compare")
     assert propose_all(report, comparison) == propose(report)
     assert any(isinstance(one.step, RenameOperator) for one in propose(report))
+
+
+def test_without_its_files_a_savepoint_is_not_checked_again(tmp_path: Path) -> None:
+    states = (value_state("n", type="Long"),)
+    old = operator("Count", id="a" * 32, states=states, detail={"unnamed": True})
+    new = operator("Count", id="b" * 32, states=states)
+    sides = program("saved", old, kind="savepoint", language="java"), program("new.jar", new, language="java")
+    report = check(*sides)
+    report = replace(
+        report, mapping=tuple(replace(row, successor=new) if row.old is old else row for row in report.mapping)
+    )
+    assert any(isinstance(one.step, RenameOperator) for one in propose(report))
+    comparison = Comparison(old=str(tmp_path), new="new.jar")
+    assert propose_all(report, comparison) == propose(report)
 
 
 def test_steps_have_the_names_of_the_savepoint() -> None:
