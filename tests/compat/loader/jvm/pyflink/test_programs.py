@@ -1,6 +1,7 @@
 """Programs for real PyFlink that end, hang, fail or submit in every way: each ends with our words."""
 
 import re
+import shlex
 
 import pytest
 
@@ -151,7 +152,8 @@ def test_a_job_that_flink_refuses_is_told_from_a_program_that_fails(outcomes):
 def test_a_module_that_is_missing_is_to_be_installed_where_pyflink_is(outcomes, pyflink):
     for name in ("module", "module passed on", "module swallowed"):
         assert pyflink.python in outcomes[name][1].crash.hint
-    assert outcomes["known module"][1].crash.command == f"{pyflink.python} -m pip install cassandra-driver"
+    python = shlex.quote(pyflink.python)
+    assert outcomes["known module"][1].crash.command == f"{python} -m pip install cassandra-driver"
 
 
 def test_a_module_that_only_functions_call_need_not_be_there(outcomes):
