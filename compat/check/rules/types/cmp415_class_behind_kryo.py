@@ -17,25 +17,21 @@ from compat.state.model.states import State
 
 
 def _find(check: Check) -> Iterator[Finding]:
+    of_savepoint = check.old.kind == "savepoint"
     for pair in check.right_pairs:
-        if check.old.kind == "savepoint" and pair.old.states is None:
-            for state in _read_as_they_are(check, pair):
-                yield from _not_told(check, pair, state)
+        # What another Kryo wrote is not read at all, whatever its classes are.
+        refused = upgrade.of_other_kryo(check, pair) if of_savepoint else ()
+        if of_savepoint and pair.old.states is None:
+            for state in pair.new.states or ():
+                yield from _not_told(check, pair, state, refused)
         for old, new in kept_states(pair):
             yield from _findings(check, pair, old, tuple(class_changes(old.classes, new.classes)))
-            if check.old.kind == "savepoint" and not old.classes:
-                if new in _read_as_they_are(check, pair):
-                    yield from _not_told(check, pair, new)
+            if of_savepoint and not old.classes:
+                yield from _not_told(check, pair, new, refused)
             else:
                 yield from _open(check, pair, old, new.classes)
         if pair.old.key is not None and pair.new.key is not None:
             yield from _findings(check, pair, None, tuple(class_changes(pair.old.key.classes, pair.new.key.classes)))
-
-
-def _read_as_they_are(check: Check, pair: Pair) -> list[State]:
-    """The states of which the bytes would be read at all: those of another Kryo are not."""
-    refused = upgrade.of_other_kryo(check, pair)
-    return [state for state in pair.new.states or () if state.name not in refused]
 
 
 def _findings(check: Check, pair: Pair, state: State | None, changes: Sequence[ClassChange]) -> Iterator[Finding]:
@@ -116,9 +112,9 @@ def _sentence(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _not_told(check: Check, pair: Pair, state: State) -> Iterator[Finding]:
-    """States of a savepoint, of which it is not known what their classes were."""
-    names = [short(one.name) for one in state.classes if one.writer in _BY_PLACE]
+def _not_told(check: Check, pair: Pair, state: State, refused: Sequence[str]) -> Iterator[Finding]:
+    """States of a savepoint, of which it is not known what their classes were; ``refused`` are told by another rule."""
+    names = [short(one.name) for one in state.classes if one.writer in _BY_PLACE and state.name not in refused]
     if names:
         yield check.finding(
             RULE,
