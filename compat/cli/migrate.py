@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import replace
 
 from compat.cli.options import (
     arguments_for,
@@ -93,14 +94,14 @@ def _migration(savepoint: str, new: str, out: str, options: dict[str, Any]) -> M
 
     require_nothing(out)
     recipe = read_recipe(options["recipe"])
-    load = load_options(options, new)
+    load, old_flink = load_options(options, new), flink_of_old(options)
     return Migration(
         draft=read_draft(read_savepoint(savepoint)),
         recipe=recipe,
-        names=read_names(options["names"], load, options["job"]),
+        names=read_names(options["names"], replace(load, jars=old_flink.over(load.jars)), options["job"]),
         check=_check(out, new, options),
         old=_program(options["names"]),
-        old_flink=flink_of_old(options),
+        old_flink=old_flink,
         copy=options["copy"] or is_remote(savepoint),
         keep=not options["dry_run"],
         allow_unknown=options["allow_unknown"],

@@ -16,6 +16,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from compat.cli import main
+from compat.loader.inputs import LoadOptions
+from compat.savepoint.names import Names
 from compat.state.flink import entries, read_draft, read_metadata
 from compat.state.flink.remote import read_savepoint
 
@@ -337,6 +339,22 @@ def test_names_of_old_tell_what_its_states_are_called_afterwards(tmp_path: Path)
     old = str(PROGRAMS / "state_renamed" / "old.py")
     result = migrate("state_renamed", tmp_path, RENAMED, options=("--names", old))
     assert result.exit_code == 0, result.output
+
+
+def test_names_of_old_are_read_with_olds_flink(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job for Flink 1 uses classes that Flink 2 has no more; NEW is still loaded with its own."""
+    loaded: dict[str | None, str | None] = {}
+
+    def read(argument: str | None, options: LoadOptions, *_: object) -> Names:
+        loaded[argument] = options.jars.version
+        return Names()
+
+    monkeypatch.setattr("compat.savepoint.load.read_names", read)
+    new = PROGRAMS / "state_renamed" / "new.py"
+    given = ("migrate", SAVED / "state_renamed", new, tmp_path / "out", "--recipe", recipe(tmp_path, RENAMED))
+    result = run(*given, "--names", "old.jar", "--old-flink-version", "1.20.0", "--flink-version", "2.3.0")
+    assert result.exit_code == 0, result.output
+    assert loaded["old.jar"] == "1.20.0"
 
 
 def process(folder: Path, *before: str) -> subprocess.CompletedProcess[str]:
