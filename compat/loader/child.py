@@ -10,6 +10,7 @@ import faulthandler
 import gc
 import os
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from types import ModuleType
@@ -286,8 +287,8 @@ def _import_ahead(programs: bool) -> None:
 def _serve(request: Request, result_end: int, errors_end: int) -> None:
     for standard in (1, 2):
         os.dup2(errors_end, standard)
-    if request.dump_after > 0:
-        faulthandler.dump_traceback_later(request.dump_after)
+    if request.dump_at:
+        faulthandler.dump_traceback_later(max(request.dump_at - time.monotonic(), 0.001))
     with open(result_end, "wb", closefd=False) as file:
         file.write(BEGUN)
         file.flush()

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from msgspec import Struct, ValidationError
 from msgspec.structs import replace
 
-from compat.compiler.own_code import is_machinery
+from compat.compiler.own_code import is_library, is_machinery
 from compat.loader import interpreter as interpreters
 from compat.loader.advice import said
 from compat.loader.interpreter import Interpreter
@@ -33,6 +33,8 @@ def more_time(seconds: float) -> str:
 
 MAX_RESULT = 2_000_000_000
 _TAIL = 16_384
+_BEFORE = 1.0
+"""So many seconds before its time is up, at most, a program is asked where it stands: a busy machine needs some to tell."""
 _STACK_LINE = re.compile(r'\s+File "(.+)", line (\d+) in (.+)')
 
 
@@ -79,10 +81,11 @@ class Batch:
 def start(requests: Sequence[Request], *, timeout: float = DEFAULT_TIMEOUT, hash_seed: int = 0) -> Batch:
     """Start to load programs. ``timeout`` is in seconds; ``hash_seed`` is the interpreter's."""
     interpreter = interpreters.interpreter(len(requests), hash_seed)
-    dump_after = max(timeout - 0.3, timeout * 0.8)
+    deadline = time.monotonic() + timeout
+    dump_at = deadline - min(_BEFORE, timeout / 5)
     children = [
         _Child(
-            request=replace(request, dump_after=dump_after),
+            request=replace(request, dump_at=dump_at),
             result_end=result_end,
             errors_end=errors_end,
             one_line=True,
@@ -90,7 +93,7 @@ def start(requests: Sequence[Request], *, timeout: float = DEFAULT_TIMEOUT, hash
         for request, (result_end, errors_end) in zip(requests, interpreter.slots, strict=False)
     ]
     interpreter.send(requests_to_json([child.request for child in children]))
-    return Batch(interpreter, children, time.monotonic() + timeout, timeout)
+    return Batch(interpreter, children, deadline, timeout)
 
 
 def finish(batch: Batch) -> list[Outcome]:
@@ -162,11 +165,13 @@ def _died(child: _Child) -> Crash:
 
 
 def _last_frame(child: _Child) -> Frame | None:
-    """The innermost line of the program, in the stack that the child printed shortly before its time was up."""
-    text = child.errors.decode("utf-8", "replace")
-    for match in _STACK_LINE.finditer(text):
-        file, line, function = match.groups()
-        if not is_machinery(file):
-            shown = child.request.shown if file == child.request.path else file
-            return Frame(file=shown, line=int(line), function=function, text="")
+    """The program's innermost line, in the stacks that the child printed shortly before its time was up.
+
+    Where no line is the program's own, it is that of a library. The stacks are those of all threads: libraries have theirs.
+    """
+    lines = _STACK_LINE.findall(child.errors.decode("utf-8", "replace"))
+    found = [line for line in lines if not is_machinery(line[0])]
+    for file, line, function in [one for one in found if not is_library(one[0])] or found:
+        shown = child.request.shown if file == child.request.path else file
+        return Frame(file=shown, line=int(line), function=function, text="")
     return None

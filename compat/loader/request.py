@@ -30,7 +30,8 @@ class Request(Record, frozen=True, kw_only=True):
     ``taken_from`` the project as it is now. ``pyfiles`` are modules, folders and archives that it imports from,
     ``environment`` variables that it gets; with ``strict_imports`` a module that is not installed is a failure.
     ``watched`` is the root of a project of which is told what the program looked at, ``runtime_properties`` a file in the place
-    of that which AWS's Managed Service for Apache Flink gives.
+    of that which AWS's Managed Service for Apache Flink gives. At ``dump_at`` of the monotonic clock, which all processes of a
+    machine share, the program prints where it stands.
     """
 
     path: str
@@ -49,7 +50,7 @@ class Request(Record, frozen=True, kw_only=True):
     topology: bool = False
     watched: str = ""
     runtime_properties: str = ""
-    dump_after: float = 0.0
+    dump_at: float = 0.0
 
 
 class Loads(Record, frozen=True, kw_only=True):

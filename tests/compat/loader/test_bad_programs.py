@@ -32,6 +32,11 @@ def run(*arguments):
     [
         ("raise ValueError('out of cheese')", "CMP901", "out of cheese"),
         ("while True: pass", "CMP902", "did not end within"),
+        (
+            "import selectors\nwaiting = selectors.DefaultSelector()\nwaiting.select()",
+            "CMP902",
+            "bad.py:3, in <module>",
+        ),
         ("import sys; sys.exit(3)", "CMP901", "sys.exit(3)"),
         ("def broken(:", "CMP901", "SyntaxError"),
         ("import no_such_module_at_all\nno_such_module_at_all.begin()", "CMP901", "no_such_module_at_all"),
@@ -48,6 +53,7 @@ def run(*arguments):
     ids=[
         "raises",
         "loops",
+        "waits",
         "exits",
         "syntax",
         "module",
