@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import struct
 import zipfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -24,6 +26,8 @@ _HARNESS = "org/apache/flink/streaming/util/AbstractStreamOperatorTestHarness.cl
 _NEW_HARNESS = (2, 0)
 _OLDEST = (1, 17)
 _FETCHES = f"--flink-version {pyflink_version(LATEST_FLINK)}"
+_END, _SIGNATURE = struct.Struct("<4s8xI6x"), b"PK\5\6"
+"""The record that ends an archive without a comment; it tells the length of the list of entries before it."""
 _RELEASE = re.compile(r"\d+\.\d+\.\d+\S*")
 _ARTIFACTS = (
     "flink-clients",
@@ -225,11 +229,29 @@ def _first_with(jars: Sequence[Path], entry: str) -> Path | None:
 
 def _has(jar: Path, entry: str) -> bool:
     try:
-        with zipfile.ZipFile(jar) as archive:
-            archive.getinfo(entry)
+        with jar.open("rb") as file:
+            if not _may_have(file, entry):
+                return False
+            zipfile.ZipFile(file).getinfo(entry)
     except (KeyError, zipfile.BadZipFile, OSError):
         return False
     return True
+
+
+def _may_have(file: BinaryIO, entry: str) -> bool:
+    """False if an archive's list of entries, which lies before its end, does not have the name.
+
+    To parse the lists of a hundred jars takes half a second, to look for a few bytes in them a hundredth of that.
+    """
+    behind = file.seek(0, os.SEEK_END) - _END.size
+    if behind < 0:
+        return False
+    file.seek(behind)
+    signature, size = _END.unpack(file.read(_END.size))
+    if signature != _SIGNATURE or size > behind:  # a comment follows, or the archive is a large one
+        return True
+    file.seek(behind - size)
+    return entry.encode() in file.read(size)
 
 
 def _manifest(jar: Path) -> dict[str, str]:

@@ -54,6 +54,38 @@ def test_the_version_is_what_the_jar_with_the_core_says(tmp_path):
     assert [one.name for one in found.jars] == ["a-1.0.jar", "flink-dist.jar"]
 
 
+def with_comment(path):
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.comment = b"signed"
+
+
+def behind_a_script(path):
+    path.write_bytes(b"#!/bin/sh\nexec java -jar $0\n" + path.read_bytes())
+
+
+def cut_off(path):
+    path.write_bytes(path.read_bytes()[:-30])
+
+
+@pytest.mark.parametrize(
+    ("entries", "change", "is_flink"),
+    [
+        ((CORE,), with_comment, True),
+        ((CORE,), behind_a_script, True),
+        (("shaded/" + CORE,), None, False),
+        ((CORE + ".txt",), None, False),
+        ((CORE,), cut_off, False),
+        ((CORE,), lambda path: path.write_bytes(b"PK"), False),
+    ],
+    ids=["comment", "script before it", "class of another package", "another ending", "cut off", "two bytes"],
+)
+def test_flink_is_in_the_jar_that_has_its_core(entries, change, is_flink, tmp_path):
+    path = jar(tmp_path / "one.jar", entries=entries)
+    if change is not None:
+        change(path)
+    assert (distribution._first_with((path,), CORE) == path) is is_flink
+
+
 @pytest.mark.parametrize(
     ("version", "said", "hint"),
     [
