@@ -16,6 +16,7 @@ from click.testing import CliRunner, Result
 from compat.cli import main
 from compat.compiler.datastream.program import Program, start
 from compat.compiler.spark.driver.executor import SparkExecutor
+from compat.compiler.spark.driver.session import Spark
 from compat.compiler.spark.task.epochs import InProcessRunner
 from tests.repositories import committed
 
@@ -66,6 +67,7 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
         patch.setattr(SparkExecutor, "runner", lambda self, made: InProcessRunner(made))
+        patch.setattr(Spark, "start_early", lambda self: None)  # no JVM is wanted
         patch.setattr(SparkExecutor, "check", lambda self: None)
         result = CliRunner().invoke(main, ["run", program("old.py"), "--epochs", "2", "--epoch-records", "20"])
         assert result.exit_code == 0, result.output

@@ -33,6 +33,7 @@ from compat.compiler.executiongraph.executions import VertexStatus
 from compat.compiler.spark.driver import classes
 from compat.compiler.spark.driver.executor import SparkExecutor
 from compat.compiler.spark.driver.job_entry import JobEntry
+from compat.compiler.spark.driver.session import Spark
 from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.task.epochs import InProcessRunner
 from compat.execution.narration import Narrator, Progress
@@ -86,6 +87,7 @@ def compat(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr(SparkExecutor, "runner", lambda self, made: InProcessRunner(made))
+    monkeypatch.setattr(Spark, "start_early", lambda self: None)  # no JVM is wanted
     monkeypatch.setattr(SparkExecutor, "check", lambda self: None)
     before = sys.modules["__main__"], list(sys.path), list(sys.argv), list(sys.meta_path)
 
