@@ -303,7 +303,7 @@ def compare_savepoints(
             new = comparison.known.get(comparison.new) or stack.enter_context(
                 opened(comparison.new, comparison.new_arguments, Side.NEW)
             )
-            names = _names(comparison)
+            names = _names(comparison, jvms)
         except InputError as error:
             return [Outcomes((_undecided(comparison, [error.failure]),), {})]
         olds: dict[str, Savepoint | Failure] = {}
@@ -361,6 +361,7 @@ def _load_all(
     """
     sides: dict[Side, Old] = {}
     answers: list[Mapping[int, Answers]] = []
+    names = _names_of_any(inputs, comparison, failures, jvms)
     flink = _begin_all(inputs, comparison, failures, jvms)
     try:
         kinds = (InputKind.PLAN, InputKind.SAVEPOINT)
@@ -392,7 +393,7 @@ def _load_all(
                     plans = made_by(given, first[side], comparison.loading(side), side)
                     sides[side] = Jobs(plans, again.get(side, ()), notes_of(given, first[side]), _loads(first[side]))
                 elif side not in _failed(failures):
-                    sides[side] = _kept(given, side, comparison)
+                    sides[side] = _kept(given, side, comparison, names)
             except InputError as error:
                 failures.append(error.failure)
     finally:
@@ -405,12 +406,27 @@ def _loads(outcome: Outcome) -> Loads | None:
     return outcome.loads if isinstance(outcome, Loaded) else None
 
 
-def _kept(given: Input, side: Side, comparison: Comparison) -> Old:
+def _names_of_any(
+    inputs: Mapping[Side, Input], comparison: Comparison, failures: list[Failure], jvms: WarmJvms
+) -> Names | None:
+    """The names that are told with a savepoint; None where there is none.
+
+    They come first: the JVM of a program that tells them builds NEW next, and then nothing else until OLD's state is restored.
+    """
+    if any(given.kind is InputKind.SAVEPOINT for given in inputs.values()):
+        try:
+            return _names(comparison, jvms)
+        except InputError as error:
+            failures.append(error.failure)
+    return None
+
+
+def _kept(given: Input, side: Side, comparison: Comparison, names: Names | None) -> Old:
     """A side that needs no building. Raises InputError."""
     if given.kind is InputKind.SAVEPOINT:
         from compat.savepoint.load import read_old
 
-        names = _names(comparison)
+        assert names is not None
         if (told := comparison.read.get(given.argument)) is not None:
             return Savepoint(told if comparison.names is None else replace(told, names=names))
         return Savepoint(read_old(given, names))
@@ -418,11 +434,11 @@ def _kept(given: Input, side: Side, comparison: Comparison) -> Old:
     return Snapshot(plan) if is_snapshot(given) else Kept(plan)
 
 
-def _names(comparison: Comparison) -> Names:
+def _names(comparison: Comparison, jvms: WarmJvms) -> Names:
     """The names of a savepoint's operators. Raises InputError."""
     from compat.savepoint.load import read_names
 
-    return read_names(comparison.names, comparison.loading(Side.OLD), comparison.job, comparison.old_arguments)
+    return read_names(comparison.names, comparison.loading(Side.OLD), comparison.job, comparison.old_arguments, jvms)
 
 
 def _failed(failures: Sequence[Failure]) -> set[Side | None]:

@@ -27,6 +27,7 @@ from compat.cli.rewritten import REFUSED, refusals, rewriting_options, say, say_
 
 if TYPE_CHECKING:
     from compat.comparison import Comparison
+    from compat.loader.jvm.warm import WarmJvms
     from compat.migration.migrating import Migrated, Migration
     from compat.state.flink.header_parts import StateKey
 
@@ -73,18 +74,19 @@ def migrate(savepoint: str, new: str, out: str, **options: Any) -> None:
 
     Example: compat migrate savepoint-1a2b3c/ new.py savepoint-migrated/ --recipe recipe.yaml
     """
+    from compat.loader.jvm.warm import WarmJvms
     from compat.migration.migrating import migrate as migrated
 
-    with refusals():
-        migration = _migration(savepoint, new, out, options)
-        done = migrated(migration)
+    with refusals(), WarmJvms() as jvms:
+        migration = _migration(savepoint, new, out, options, jvms)
+        done = migrated(migration, jvms)
     _show(savepoint, migration, done, options)
     if done.passed and options["write_back"] is not None:
         _write_back(options["write_back"], migration)
     sys.exit(_code(done))
 
 
-def _migration(savepoint: str, new: str, out: str, options: dict[str, Any]) -> Migration:
+def _migration(savepoint: str, new: str, out: str, options: dict[str, Any], jvms: WarmJvms) -> Migration:
     """What the command line asks for. Raises RequestError, InputError and SavepointError."""
     from compat.migration.migrating import Migration
     from compat.migration.recipe import read_recipe
@@ -98,7 +100,7 @@ def _migration(savepoint: str, new: str, out: str, options: dict[str, Any]) -> M
     return Migration(
         draft=read_draft(read_savepoint(savepoint)),
         recipe=recipe,
-        names=read_names(options["names"], replace(load, jars=old_flink.over(load.jars)), options["job"]),
+        names=read_names(options["names"], replace(load, jars=old_flink.over(load.jars)), options["job"], jvms=jvms),
         check=_check(out, new, options),
         old=_program(options["names"]),
         old_flink=old_flink,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -433,20 +433,25 @@ def following_api(failure: Failure, options: LoadOptions) -> LoadOptions | None:
 
 
 def load(
-    given: Input, options: LoadOptions, side: Side | None = None, notes: list[str] | None = None
+    given: Input,
+    options: LoadOptions,
+    side: Side | None = None,
+    notes: list[str] | None = None,
+    jvms: WarmJvms | None = None,
 ) -> tuple[Plan | Refused, ...]:
     """The plans of an input, one for each job, with the version of Flink that its project pins or its API needs.
 
     Raises InputError, also for a savepoint: it has no graphs. ``notes`` takes what is to be said besides.
+    ``jvms`` are for callers that have several programs.
     """
     options = following(given, options)
     try:
-        plans = _loaded(given, options, side, notes)
+        plans = _loaded(given, options, side, notes, jvms)
     except InputError as error:
         other = following_api(error.failure, options)
         if other is None:
             raise
-        options, plans = other, _loaded(given, other, side, notes)
+        options, plans = other, _loaded(given, other, side, notes, jvms)
     if notes is not None and options.flink_because:
         notes.append(options.flink_because)
     return plans
@@ -472,7 +477,7 @@ def built_here(given: Input, options: LoadOptions) -> tuple[LoadOptions, Outcome
 
 
 def _loaded(
-    given: Input, options: LoadOptions, side: Side | None, notes: list[str] | None
+    given: Input, options: LoadOptions, side: Side | None, notes: list[str] | None, jvms: WarmJvms | None
 ) -> tuple[Plan | Refused, ...]:
     if given.kind is InputKind.SAVEPOINT:
         raise InputError(
@@ -487,7 +492,7 @@ def _loaded(
     if given.kind is InputKind.PLAN:
         return (read_plan(given, side),)
     if given.kind.built_by_flink:
-        return _built_by_flink(given, options, side, notes)
+        return _built_by_flink(given, options, side, notes, jvms)
     outcome = load_one(request_for(given, options), timeout=options.timeout)
     if given.kind is not InputKind.PROGRAM or not needs_pyflink(outcome, options):
         plans = made_by(given, outcome, options, side)
@@ -496,17 +501,25 @@ def _loaded(
         return plans
     from compat.loader.jvm.pyflink.proof import proved
 
-    return of_version(proved(given, outcome, _built_by_flink(given, options, side, notes, outcome), side), options)
+    return of_version(
+        proved(given, outcome, _built_by_flink(given, options, side, notes, jvms, outcome), side), options
+    )
 
 
 def _built_by_flink(
-    given: Input, options: LoadOptions, side: Side | None, notes: list[str] | None, outcome: Outcome | None = None
+    given: Input,
+    options: LoadOptions,
+    side: Side | None,
+    notes: list[str] | None,
+    jvms: WarmJvms | None,
+    outcome: Outcome | None = None,
 ) -> tuple[Plan | Refused, ...]:
     """The plans that Flink itself makes; ``outcome`` is what came of a program in Python without it."""
     from compat.loader.jvm.loading import begin
     from compat.loader.jvm.warm import WarmJvms
 
-    with WarmJvms() as jvms:
+    with ExitStack() as stack:
+        jvms = jvms or stack.enter_context(WarmJvms())
         if outcome is None:
             loading = begin(given, options, jvms, side)
         else:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from compat.check.findings import Report
 from compat.comparison import Comparison, compare
 from compat.loader.inputs import Input, InputError, InputKind
+from compat.loader.jvm.warm import WarmJvms
 from compat.migration.functions import Functions
 from compat.migration.proposing import Proposal, propose
 from compat.migration.recipe import MoveState, Open, Recipe, RenameClass, RenameField, RenameOperator, Step
@@ -44,9 +45,10 @@ def propose_all(report: Report, comparison: Comparison) -> tuple[Proposal, ...]:
 
 def _under_new_ids(comparison: Comparison, renames: tuple[RenameOperator, ...]) -> Iterator[Proposal]:
     """The proposals of a check of the savepoint as the renames make it, for the savepoint as it is."""
-    names = read_names(comparison.names, comparison.load_old or comparison.load, comparison.job)
     draft = read_draft(read_savepoint(comparison.old))
     with ExitStack() as stack:
+        jvms = stack.enter_context(WarmJvms())
+        names = read_names(comparison.names, comparison.load_old or comparison.load, comparison.job, jvms=jvms)
         transfer = resolve(Recipe(steps=renames), draft.savepoint, names, Functions(comparison.load, stack)).transfer
         here = stack.enter_context(tempfile.TemporaryDirectory())
         making = stack.enter_context(unfinished(str(Path(here, "renamed"))))
@@ -54,7 +56,7 @@ def _under_new_ids(comparison: Comparison, renames: tuple[RenameOperator, ...]) 
         known = Input(comparison.old, making.metadata, InputKind.SAVEPOINT)
         read = read_old(known, told_after(names, transfer, None))
         (again,) = compare(
-            replace(comparison, known={comparison.old: known}, read={comparison.old: read}, names=None)
+            replace(comparison, known={comparison.old: known}, read={comparison.old: read}, names=None), jvms=jvms
         ).outcomes
     called = {text: step.operator for step in renames for text in (step.to, new_id(step.to).id)}
     for one in propose(again) if isinstance(again, Report) else ():

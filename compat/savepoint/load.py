@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -14,6 +15,9 @@ from compat.savepoint.names import TABLES, Names, NamesError, of_program, read_t
 from compat.savepoint.recorded import Recorded, read
 from compat.state.flink import SavepointError
 from compat.state.model.job import Plan, Refused
+
+if TYPE_CHECKING:
+    from compat.loader.jvm.warm import WarmJvms
 
 
 class OldSavepoint(Struct, frozen=True):
@@ -52,10 +56,17 @@ def read_old(given: Input, names: Names) -> OldSavepoint:
         ) from error
 
 
-def read_names(argument: str | None, options: LoadOptions, job: int | None, arguments: tuple[str, ...] = ()) -> Names:
+def read_names(
+    argument: str | None,
+    options: LoadOptions,
+    job: int | None,
+    arguments: tuple[str, ...] = (),
+    jvms: WarmJvms | None = None,
+) -> Names:
     """The names that ``--names`` tells: a table of uids, or a program, topology file or plan. Raises InputError.
 
     ``options`` and ``arguments`` are those of the program, ``job`` is which of its jobs wrote the savepoint.
+    ``jvms`` are for callers that build another program too.
     """
     if argument is None:
         return Names()
@@ -76,7 +87,7 @@ def read_names(argument: str | None, options: LoadOptions, job: int | None, argu
                     side=Side.OLD,
                 )
             )
-        plans = load(given, options, Side.OLD)
+        plans = load(given, options, Side.OLD, jvms=jvms)
     return of_program(_facts(one_job(plans, argument, job), argument))
 
 

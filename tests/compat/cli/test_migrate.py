@@ -345,7 +345,7 @@ def test_names_of_old_are_read_with_olds_flink(tmp_path: Path, monkeypatch: pyte
     """A job for Flink 1 uses classes that Flink 2 has no more; NEW is still loaded with its own."""
     loaded: dict[str | None, str | None] = {}
 
-    def read(argument: str | None, options: LoadOptions, *_: object) -> Names:
+    def read(argument: str | None, options: LoadOptions, *_: object, **__: object) -> Names:
         loaded[argument] = options.jars.version
         return Names()
 

@@ -42,7 +42,7 @@ class Pairs:
         migration = Migration(
             draft=read_draft(read_metadata(JAVA / pair / "savepoint")),
             recipe=Recipe(steps=steps),
-            names=Names() if told is None else read_names(told, check.load, None),
+            names=Names() if told is None else read_names(told, check.load, None, jvms=self._jvms),
             check=check,
             old=told,
         )

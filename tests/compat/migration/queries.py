@@ -95,7 +95,7 @@ class Asking:
     def migrate(self, name: str, out: Path, *steps: Step) -> Migrated:
         """The savepoint of a pair, migrated."""
         draft = read_draft(read_metadata(savepoint_of(name, self._version)))
-        told = read_names(self._old(name), self._load, None)
+        told = read_names(self._old(name), self._load, None, jvms=self.jvms)
         check = self._check(name, str(out))
         asked = Migration(draft=draft, recipe=Recipe(steps=steps), names=told, check=check, old=self._old(name))
         return migrate(asked, self.jvms)

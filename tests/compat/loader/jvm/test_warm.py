@@ -185,6 +185,7 @@ def children_of(process):
 
 
 EXAMPLES = Path(__file__).parents[4] / "compat" / "examples"
+SAVED = Path(__file__).parents[3] / "golden" / "java" / "2.3.0"
 PAIRS = (
     ("payments/v1.jar", "payments/v2.jar"),
     ("payments/v2.jar", "payments/v2.jar"),
@@ -220,3 +221,9 @@ def test_files_are_held_against_a_revision_in_one_jvm(check, started):
     result = check("--against", "HEAD", "payments/v1.jar", "payments/v2.jar", "--output", "json")
     assert [one["verdict"] for one in json.loads(result.stdout)["reports"]] == ["incompatible", "compatible"]
     assert len(started) == 1
+
+
+def test_the_jvm_that_tells_the_names_of_a_savepoint_builds_new(check, started):
+    pair = SAVED / "q_agg_added"
+    check(str(pair / "savepoint"), str(pair / "new.sql"), "--names", str(pair / "old.sql"))
+    assert [jvm.builds for jvm in started] == [2]
