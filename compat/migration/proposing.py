@@ -132,9 +132,11 @@ class _Proposing:
                 states = {(account.old.id, one.name) for one in account.old.states or ()} - self._apart
                 asked |= states | {(account.old.id, None)}
                 yield self._of_operator(account, reason)
-            else:
-                asked.add((account.old.id, state))
-                yield self._of_state(account, reason)
+                if (account.old.id, state) not in self._apart:
+                    continue
+                reason = self._reason(account)
+            asked.add((account.old.id, state))
+            yield self._of_state(account, reason)
 
     def pickled(self) -> Iterator[Proposal]:
         """States that hold pickles before and after, with the step that has a function open them."""
@@ -310,12 +312,16 @@ class _Proposing:
         return Proposal(Open(operator=called, state=name, question="May it go?"), told, (drop,))
 
     def _besides_keys(self, account: Account, reason: Finding | None) -> set[tuple[str, str | None]]:
-        """The states of an operator under other keys whose values have another type, too."""
+        """The states of an operator under other keys whose values have another type, too, or are of another kind."""
         if reason is None or account.new is None or not any(isinstance(heir, KeyHeir) for heir in reason.heirs):
             return set()
-        now = {state.name: state.type for state in account.new.states or ()}
-        states = (one for one in account.old.states or () if None not in (one.type, now.get(one.name)))
-        return {(account.old.id, one.name) for one in states if one.type != now[one.name]}
+        now = {state.name: state for state in account.new.states or () if state.type is not None}
+        states = (one for one in account.old.states or () if one.type is not None and one.name in now)
+        return {
+            (account.old.id, one.name)
+            for one in states
+            if (one.kind, one.type) != (now[one.name].kind, now[one.name].type)
+        }
 
     def _reason(self, account: Account) -> Finding | None:
         """The worst finding about the account's operator, or else about its state: what is wrong with all of it comes first."""
