@@ -48,7 +48,7 @@ from compat.report.context import OfferedRecipe
 from compat.savepoint.facts import COLLECTING
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.merging import Rule
-from compat.state.flink.transcoding import Constant, SerializerConversion
+from compat.state.flink.transcoding import OF_ROW, Constant, SerializerConversion
 from compat.state.model.operators import Operator
 from compat.state.model.states import State, StateKind, StateScope
 from compat.state.names import WINDOW_CONTENTS
@@ -218,9 +218,8 @@ class _Proposing:
                     yield heir.old, proposal
 
     def _uncounted(self, heir: CountHeir, finding: Finding) -> Proposal:
-        counts = tuple(f"f{place}" for place in range(2) if f"f{place}" != heir.field)
         called = self._called(heir.old)
-        step = ConvertState(operator=called, state=heir.state, single=heir.field, without=counts)
+        step = ConvertState(operator=called, state=heir.state, single=heir.field, without=_besides(heir.field))
         return Proposal(step, _said(finding))
 
     def _in_places(self, heir: RowHeir, finding: Finding) -> Iterator[Proposal]:
@@ -228,15 +227,23 @@ class _Proposing:
         called, because = self._called(heir.old), _said(finding)
         if finding.old is not None and finding.old.id != heir.old.id:
             because = f"{because} {heir.old.name} keeps that, too."
+        of = OF_ROW if heir.counted is not None else ""
         named = {
-            f"f{now}": f"f{place}"
+            f"f{now}": f"{of}f{place}"
             for now, place in enumerate(heir.places)
             if place is not None and (place != now or now in heir.filled)
         }
         constants: dict[str, Constant] = {f"f{now}": 0 if now in heir.zero else None for now in heir.begins}
         constants |= {f"f{now}": 0 for now in heir.filled}
-        without = tuple(f"f{place}" for place in heir.gone)
-        step = ConvertState(operator=called, state=heir.state, fields=named, constants=constants, without=without)
+        without = (*_besides(heir.counted), *(f"{of}f{place}" for place in heir.gone))
+        step = ConvertState(
+            operator=called,
+            state=heir.state,
+            fields=named,
+            constants=constants,
+            without=without,
+            single=heir.counted,
+        )
         gone = {place: name for place, name in heir.gone.items() if name not in heir.begins.values()}
         told = [f"{_listed(heir.begins)} would {'be null in rows that are kept' if heir.of_rows else 'start anew'}"]
         told = told if heir.begins else []
@@ -382,6 +389,11 @@ _UNCONVERTED = (StateKind.TIMERS, StateKind.COORDINATOR)
 
 def _type_of(operator: Operator, state: str) -> str | None:
     return next((one.type for one in operator.states or () if one.name == state), None)
+
+
+def _besides(field: str | None) -> tuple[str, ...]:
+    """The other one of two fields; none where there is one thing only."""
+    return () if field is None else tuple(f"f{place}" for place in range(2) if f"f{place}" != field)
 
 
 def _columns(operator: Operator, state: str) -> int | None:

@@ -54,8 +54,9 @@ class Part(Struct, frozen=True):
 
     ``was`` and ``now`` are what the things are called, ``views`` the states of OLD that belong to them, ``needed`` those of
     NEW. ``of_rows`` tells columns of rows from sums. ``together`` are those of NEW that one result is made of: all of them go
-    on, or none. ``filled`` are those that are zero where OLD had null. ``was_calls`` and ``now_calls`` are the numbers of the
-    aggregates whose fields the things are, where an aggregate can have several.
+    on, or none. ``filled`` are those that are zero where OLD had null. ``uncounted`` tells that OLD counts partners of the
+    rows, which NEW does not (`Uncounted`). ``was_calls`` and ``now_calls`` are the numbers of the aggregates whose fields the
+    things are, where an aggregate can have several.
     """
 
     state: str
@@ -68,6 +69,7 @@ class Part(Struct, frozen=True):
     needed: tuple[View, ...] = ()
     together: tuple[frozenset[int], ...] = ()
     filled: frozenset[int] = frozenset()
+    uncounted: bool = False
     was_calls: Sequence[int] = range(_MOST_FIELDS)
     now_calls: Sequence[int] = range(_MOST_FIELDS)
 
@@ -101,6 +103,7 @@ class Part(Struct, frozen=True):
         places = tuple(range(len(self.was))) if told.places is None else told.places
         return (
             told.was == self.state
+            and told.single == (COUNTED if self.uncounted else None)
             and len(places) == len(self.same)
             and self._can_begin(places)
             and all(place is None or place in same for place, same in zip(places, self.same, strict=True))
@@ -135,9 +138,11 @@ class Uncounted(Struct, frozen=True):
         return True
 
     def is_settled(self, rewritten: Mapping[str, Rewritten]) -> bool:
-        """Whether a recipe left what an inner join keeps."""
+        """Whether a recipe left what an inner join keeps, with the columns that it had."""
         told = rewritten.get(self.state)
-        return told is not None and (told.was, told.single) == (self.state, COUNTED)
+        if told is None or (told.was, told.single) != (self.state, COUNTED):
+            return False
+        return told.places is None or told.places == tuple(range(len(told.places)))
 
 
 COUNTED = "f0"
