@@ -166,7 +166,8 @@ class RowHeir(Struct, frozen=True):
     ``begins`` are those of NEW that OLD has not, by their places, with what they are called; those in ``zero`` begin with zero,
     the others with null. ``along`` are those among them that OLD has, and that one result is made of with others that begin.
     ``filled`` are zero where OLD had null. ``gone`` are those of OLD that NEW has not, likewise. ``renamed`` are states beside
-    it, by the names that they have in NEW, None for one that goes. ``of_rows`` tells columns of rows from sums.
+    it, by the names that they have in NEW, None for one that goes. ``of_rows`` tells columns of rows from sums. ``counted`` is
+    what is beside a number that NEW does not keep (`CountHeir`).
     """
 
     old: Operator
@@ -180,6 +181,7 @@ class RowHeir(Struct, frozen=True):
     of_rows: bool
     along: frozenset[int] = frozenset()
     filled: frozenset[int] = frozenset()
+    counted: str | None = None
 
 
 class CountHeir(Struct, frozen=True):

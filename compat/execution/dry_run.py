@@ -180,7 +180,7 @@ class _Restorer:
                     keys=had.keys,
                     entries=had.entries,
                     restored=None if new_id is None else after.get(new_id, Amounts()).entries,
-                    migrated=had.migrated(id, restoration.handed.migrations),
+                    migrated=had.migrated(id, restoration.handed.converted),
                 )
             )
         return states

@@ -179,15 +179,17 @@ def make_executor(run: Run, narrator: Narrator, early: EarlyJvm | None = None) -
     from compat.compiler.spark.driver.options import RunOptions
     from compat.execution.snapshots import checker, plan_of
     from compat.loader.imports import worker_setup
+    from compat.loader.inputs import LoadOptions
     from compat.migration.on_spark import SparkRecipe
 
     layout = layout_of_run(run)
+    load = LoadOptions.given({}, flink=run.flink, pyfiles=run.pyfiles, environment=run.environment)
     return SparkExecutor(
         run.store,
         master=run.master,
         options=RunOptions(
             savepoint=run.savepoint,
-            recipe=None if run.recipe is None else SparkRecipe(run.recipe),
+            recipe=None if run.recipe is None else SparkRecipe(run.recipe, load=load),
             allow_non_restored=run.allow_non_restored,
             claim=run.claim,
             epochs=run.epochs,

@@ -33,7 +33,7 @@ from compat.migration.recipe import (
 )
 from compat.savepoint.operators import Operators
 from compat.state.flink import OperatorState
-from compat.state.flink.transcoding import Constant
+from compat.state.flink.transcoding import OF_ROW, Constant
 from compat.state.names import PYTHON_PREFIX
 
 _MOST_TOLD = 8
@@ -166,6 +166,13 @@ class _Inverting:
             question = f"Which function gives back what {step.function.rpartition(':')[2]} made of {place}?"
             back = replace(step, function=FUNCTION)
             yield Proposal(Open(question=question), "Nobody can tell from a function.", (back,))
+            return
+        if isinstance(step, ConvertState) and any(
+            one.startswith(OF_ROW) for one in (*step.fields.values(), *step.without)
+        ):
+            question = f"The rows of {place} are no longer beside a number: may they go?"
+            drop = DropState(operator=step.operator, state=step.state)
+            yield Proposal(Open(question=question), "Nobody has counted since.", (drop,))
             return
         fields: dict[str, str] = {}
         for now, was in step.fields.items():

@@ -4,56 +4,83 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from difflib import get_close_matches
 from hashlib import sha256
 from typing import Any
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from compat.compiler.spark.driver.saved import SavedOperator
 from compat.compiler.streamgraph.hashing import uid_hash
+from compat.loader.inputs import LoadOptions
+from compat.migration.functions import Functions
+from compat.migration.python_states import key_conversion_of, only_field, python_merge
 from compat.migration.recipe import (
+    ConvertKey,
     ConvertState,
+    DropKeys,
     DropOperator,
     DropState,
+    MoveOffsets,
     MoveState,
     Recipe,
+    RenameClass,
+    RenameField,
     RenameOperator,
     RenameState,
     Step,
 )
-from compat.migration.resolving import fields_of, refuse_open
+from compat.migration.resolving import fields_of, refuse_open, require_one_way
 from compat.savepoint.operators import RequestError, new_id
-from compat.state.delta.conversion import Bytes, of_state
+from compat.state.delta.conversion import CODING
+from compat.state.delta.items import Stored, of_coders
+from compat.state.delta.rekeying import Rekeying
+from compat.state.delta.state_changes import StateChange
 from compat.state.flink import NewId
 from compat.state.flink.forms import Unconvertible
-from compat.state.types import TypeInformation, from_json
+from compat.state.flink.key_choosing import KeysChosen, KeysEqual
+from compat.state.flink.merging import Merge
+from compat.state.flink.python_functions import OfChoice, OfValues
+from compat.state.flink.python_rules import Declared, by_rules
+from compat.state.flink.python_states import Apply
+from compat.state.flink.rekeying import KeyChange
+from compat.state.flink.snapshot_writing import key_snapshot
+from compat.state.model.states import StateKind
+from compat.state.types import ListTypeInfo, TypeInformation, Types, from_json
 from compat.state.types.spelling import parse_type
 
-_DONE = RenameOperator | DropOperator | RenameState | MoveState | DropState | ConvertState
+_DONE = RenameOperator | DropOperator | RenameState | MoveState | DropState | ConvertState | ConvertKey | DropKeys
 _ID = re.compile(r'"([0-9a-f]{32})"')
 
 Place = tuple[str, str]
 """An operator's id, and the name of a state of it."""
 
 
-def resolved(recipe: Recipe, saved: Mapping[str, SavedOperator], new_plan: Mapping[str, Any]) -> Resolved:
-    """What a recipe means for operators that were saved. Raises RequestError for what does not fit, or is not done here."""
+def resolved(
+    recipe: Recipe, saved: Mapping[str, SavedOperator], new_plan: Mapping[str, Any], functions: Functions
+) -> Resolved:
+    """What a recipe means for operators that were saved. Raises RequestError for what does not fit, or is not done here.
+
+    The functions that it names are started once values go through them.
+    """
     refuse_open(recipe)
     refused = [step for step in recipe.steps if not isinstance(step, _DONE)]
     if refused:
-        raise RequestError(f"Jobs on Spark have no step {_tag(refused[0])}: nothing is restored. {_INSTEAD}")
-    found = Resolved(saved, new_plan)
+        raise RequestError(f"Jobs on Spark have no step {_tag(refused[0])}: nothing is restored. {_why(refused[0])}")
+    found = Resolved(saved, new_plan, functions)
     # What a state and its operator are called in NEW is known once all other steps are.
-    for step in sorted(recipe.steps, key=lambda one: isinstance(one, ConvertState)):
+    for step in sorted(recipe.steps, key=lambda one: isinstance(one, ConvertState | ConvertKey)):
         found.do(step)
     return found
 
 
 def moved_plan(recipe: Recipe, old_plan: dict[str, Any], new_plan: dict[str, Any]) -> dict[str, Any]:
     """The plan of OLD with its state as a recipe makes it, for the program of the other plan. Raises RequestError."""
-    return resolved(recipe, _saved(old_plan), new_plan).moved(old_plan)
+    return resolved(recipe, _saved(old_plan), new_plan, Functions(LoadOptions(), ExitStack())).moved(old_plan)
 
 
 def digest_of(plan: Mapping[str, Any]) -> str:
@@ -81,6 +108,7 @@ def _saved(plan: Mapping[str, Any]) -> dict[str, SavedOperator]:
 
 def _described(state: Mapping[str, Any]) -> dict[str, Any]:
     types = {name: parse_type(state[name] or "") for name in ("type", "key_type")}
+    types["key_type"] = only_field(types["key_type"])
     told = {name: None if type is None else type.to_json() for name, type in types.items()}
     return {"name": state["name"], "kind": state["kind"].upper(), "scope": state["scope"], **told}
 
@@ -89,16 +117,29 @@ def _tag(step: Step) -> str:
     return str(step.__struct_config__.tag)
 
 
-_INSTEAD = (
-    "Their state has the types that programs declare: convert-state writes values, and fields, as NEW declares them."
-)
+def _why(step: Step) -> str:
+    """Why a step is none of jobs on Spark."""
+    if isinstance(step, RenameClass | RenameField):
+        return "Serializers of Java name classes, and there are none: convert-state writes fields as NEW declares them."
+    if isinstance(step, MoveOffsets):
+        return "It moves a source of Flink's."
+    return "Windows that are open end as they began."
+
+
+class Converted(Struct, frozen=True):
+    """What becomes of a state: it is ``stored`` so then, and NEW's plan says what of it is ``told``."""
+
+    stored: Stored
+    told: Mapping[str, Any]
+    change: StateChange
 
 
 class Resolved:
     """What becomes of operators that were saved, by their ids in the snapshot."""
 
-    def __init__(self, saved: Mapping[str, SavedOperator], new_plan: Mapping[str, Any]) -> None:
-        self._saved = saved
+    def __init__(self, saved: Mapping[str, SavedOperator], new_plan: Mapping[str, Any], functions: Functions) -> None:
+        self._saved, self._functions = saved, functions
+        self._now = time.time_ns() // 1_000_000
         self._new = {}
         for operator in new_plan.get("operators") or ():
             self._new.update(dict.fromkeys(filter(None, (operator["user_hash"], operator["operator_id"])), operator))
@@ -106,7 +147,9 @@ class Resolved:
         self._added: dict[str, SavedOperator] = {}
         self._dropped: set[str] = set()
         self._states: dict[Place, Place | None] = {}
-        self._converted: dict[Place, tuple[TypeInformation, Bytes]] = {}
+        self._converted: dict[Place, Converted] = {}
+        self._keys: dict[str, KeyChange] = {}
+        self._key_types: dict[str, str] = {}
 
     def do(self, step: Step) -> None:
         """Note a step. Raises RequestError."""
@@ -125,6 +168,10 @@ class Resolved:
                 self._states[self._unnamed(called, state)] = None
             case ConvertState():
                 self._convert(step)
+            case ConvertKey():
+                self._convert_key(step)
+            case DropKeys():
+                self._drop_keys(step)
 
     @property
     def ids(self) -> dict[str, str]:
@@ -140,13 +187,28 @@ class Resolved:
         return {place: then for place, then in found.items() if then != (ids.get(place[0]), place[1])}
 
     @property
-    def converted(self) -> Iterator[tuple[str, dict[str, Any], Bytes, str]]:
-        """The states whose values are converted: the operator, the state, what converts a value, and what is told where one
-        does not fit."""
-        for id, state in self._each():
-            if (id, state["name"]) in self._converted:
-                operator, (_, convert) = self._saved[id], self._converted[id, state["name"]]
-                yield id, state, convert, _label(operator.uid or operator.name, state["name"])
+    def changes(self) -> dict[Place, StateChange]:
+        """The states whose values are converted."""
+        return {place: converted.change for place, converted in self._converted.items()}
+
+    @property
+    def keys(self) -> dict[str, Rekeying]:
+        """The operators whose keys are others, or some of whose keys go."""
+        return {id: self._rekeying(id, change) for id, change in self._keys.items()}
+
+    def _rekeying(self, id: str, change: KeyChange) -> Rekeying:
+        operator, old = self._saved[id], self._key_type(id)
+        assert old is not None
+        return Rekeying(
+            old,
+            self._key_type_now(id) or old,
+            operator.max_parallelism,
+            change,
+            {state["name"]: _stored(state, timed=False) for state in operator.states},
+            frozenset(name for (owner, name), then in self.states.items() if owner == id and then is None),
+            repr(operator.uid or operator.name),
+            self._now,
+        )
 
     def moved(self, plan: dict[str, Any]) -> dict[str, Any]:
         """A plan of the operators, with the ids, the uids and the states that they have afterwards."""
@@ -160,10 +222,15 @@ class Resolved:
         """Whether an operator is dropped."""
         return id in self._dropped
 
-    def after(self, id: str, state: str) -> tuple[Place | None, TypeInformation | None]:
-        """What becomes of a state, and the type that it has then; None for the one that it has."""
-        found = self._converted.get((id, state))
-        return self._becomes((id, state)), None if found is None else found[0]
+    def after(self, id: str, state: str) -> tuple[Place | None, Mapping[str, Any]]:
+        """What becomes of a state, and what the plan of NEW says of it that is another now."""
+        converted = self._converted.get((id, state))
+        told = {} if converted is None else dict(converted.told)
+        return self._becomes((id, state)), told | self.after_keys(id)
+
+    def after_keys(self, id: str) -> dict[str, str]:
+        """The type of the keys of an operator, as a plan says it, where it is another now."""
+        return {"key_type": self._key_types[id]} if id in self._key_types else {}
 
     def afterwards(self) -> dict[str, SavedOperator]:
         """The operators as they are afterwards. Raises RequestError where two states would be one."""
@@ -172,12 +239,16 @@ class Resolved:
         found |= {id: operator for id, operator in self._added.items() if id not in found}
         states: dict[str, list[dict[str, Any]]] = {id: [] for id in found}
         for id, state in self._each():
-            place, type = self.after(id, state["name"])
+            place = self._becomes((id, state["name"]))
             if place is not None:
-                told = {**state, "name": place[1]} | ({} if type is None else {"type": type.to_json()})
+                told = {**state, "name": place[1]} | self._described_then(id, state["name"])
                 if any(other["name"] == told["name"] for other in states[place[0]]):
                     raise RequestError(f"Two states would be {told['name']!r} of {found[place[0]].name!r}.")
                 states[place[0]].append(told)
+        for id, members in states.items():
+            keys = {json.dumps(one.get("key_type")) for one in members if one.get("scope", "keyed") == "keyed"}
+            if len(keys) > 1:
+                raise RequestError(f"The states of {found[id].name!r} would have keys of several types.")
         return {
             id: replace(
                 operator,
@@ -186,6 +257,24 @@ class Resolved:
             )
             for id, operator in found.items()
         }
+
+    def _described_then(self, id: str, state: str) -> dict[str, Any]:
+        """What a snapshot says of a state that is another now."""
+        converted, keys = self._converted.get((id, state)), self._key_type_now(id)
+        told = {} if keys is None else {"key_type": keys.to_json()}
+        if converted is not None:
+            declared = converted.stored.declared
+            told |= {"kind": declared.kind.value.upper(), "type": _whole(declared).to_json()}
+        return told
+
+    def _key_type(self, id: str) -> TypeInformation | None:
+        """The type of an operator's keys."""
+        types = (state.get("key_type") for state in self._saved[id].states if state.get("scope", "keyed") == "keyed")
+        return next((from_json(type) for type in types if type is not None), None)
+
+    def _key_type_now(self, id: str) -> TypeInformation | None:
+        """The type of an operator's keys, where it is another now."""
+        return only_field(parse_type(self._key_types[id])) if id in self._key_types else None
 
     def _keeps_more(self, operator: SavedOperator) -> bool:
         """Whether something is there besides the states that it had: positions of a source, or states that nobody described."""
@@ -212,21 +301,79 @@ class Resolved:
         if then is None:
             raise RequestError(f"{label}: another step drops it.")
         declared = self._declared(then)
-        new = None if declared is None or not declared.get("type") else parse_type(declared["type"])
-        if declared is None or new is None:
+        if declared is None or parse_type(declared["type"] or "") is None:
             raise RequestError(f"{label}: NEW does not declare its type.")
-        if step.function is not None:
-            raise RequestError(f"{label}: on Spark no function converts values.")
-        if declared["kind"].upper() != state["kind"] or step.entry is not None:
-            raise RequestError(
-                f"{label}: it was {state['kind'].lower()} state and is {declared['kind']} state, which no step does on Spark."
-            )
-        keyed = state.get("scope", "keyed") == "keyed"
         try:
-            convert = of_state(from_json(state["type"]), new, fields_of(step), state["kind"], keyed=keyed)
+            require_one_way(step)
+            self._converted[place] = self._conversion(place, state, declared, step)
         except Unconvertible as error:
             raise RequestError(f"{label}: {error}.") from None
-        self._converted[place] = new, convert
+
+    def _conversion(
+        self, place: Place, state: Mapping[str, Any], declared: Mapping[str, Any], step: ConvertState
+    ) -> Converted:
+        old = _stored(state, timed=False)
+        new = Stored(
+            _declaration(declared["kind"], parse_type(declared["type"])), old.broadcast, declared["ttl"] is not None
+        )
+        change = StateChange(
+            old,
+            new,
+            self._apply(old.declared, new.declared, step),
+            self._key_type(place[0]),
+            _label(self._saved[place[0]].uid or self._saved[place[0]].name, place[1]),
+            self._now,
+        )
+        return Converted(new, {name: declared[name] for name in ("kind", "type", "ttl")}, change)
+
+    def _apply(self, old: Declared, new: Declared, step: ConvertState) -> Apply:
+        if step.function is None:
+            return by_rules(old, new, fields_of(step), step.entry, CODING)
+        return of_coders(self._functions.applying(step.function, OfValues(old, new, step.drops)), old, new)
+
+    def _convert_key(self, step: ConvertKey) -> None:
+        id, old, change = self._keyed(step)
+        label = f"The keys of {step.operator!r} cannot be converted"
+        if id in self._key_types:
+            raise RequestError(f"The recipe says twice what becomes of the keys of {step.operator!r}.")
+        states = self._new.get(self._id(id), {}).get("states") or ()
+        told = next((state["key_type"] for state in states if state["key_type"]), None)
+        new = only_field(parse_type(told or ""))
+        if told is None or new is None:
+            raise RequestError(f"{label}: NEW does not declare their type.")
+        try:
+            require_one_way(step)
+            snapshot = key_snapshot(old)
+            conversion = key_conversion_of(snapshot, str(old), str(new), step, fields_of(step), self._functions)
+            merges = {state: self._merge(step, id, state, how) for state, how in step.merge.items()}
+        except Unconvertible as error:
+            raise RequestError(f"{label}: {error}.") from None
+        self._keys[id] = replace(change, conversion=conversion, merges=merges)
+        self._key_types[id] = told
+
+    def _merge(self, step: ConvertKey, id: str, state: str, how: str) -> Merge:
+        _, found = self._place(step.operator, state)
+        return python_merge(state, _stored(found, timed=False).declared, how, self._functions)
+
+    def _drop_keys(self, step: DropKeys) -> None:
+        id, old, change = self._keyed(step)
+        if change.dropped is not None:
+            raise RequestError(f"The recipe says twice which keys of {step.operator!r} go.")
+        if sum(map(bool, (step.keys, step.fields, step.function))) != 1:
+            raise RequestError(f"Say which keys of {step.operator!r} go: by keys, by fields, or by a function.")
+        dropped: KeysEqual | KeysChosen = KeysEqual(step.keys, step.fields)
+        if step.function is not None:
+            choice = OfChoice(key_snapshot(old), str(old))
+            dropped = KeysChosen(self._functions.applying(step.function, choice))
+        self._keys[id] = replace(change, dropped=dropped)
+
+    def _keyed(self, step: ConvertKey | DropKeys) -> tuple[str, TypeInformation, KeyChange]:
+        """The operator that a step about keys names, their type, and what another step says of them."""
+        id = self._one(step.operator)
+        type = self._key_type(id)
+        if type is None:
+            raise RequestError(f"{step.operator!r} has no state of keys.")
+        return id, type, self._keys.get(id, KeyChange())
 
     def _declared(self, then: Place) -> Mapping[str, Any] | None:
         states = self._new.get(then[0], {}).get("states") or ()
@@ -302,6 +449,23 @@ class Resolved:
         yield from ((id, state["name"]) for id, state in self._each())
 
 
+def _stored(state: Mapping[str, Any], *, timed: bool) -> Stored:
+    """How a snapshot keeps a state that it describes."""
+    return Stored(_declaration(state["kind"], from_json(state["type"])), state.get("scope") == "broadcast", timed)
+
+
+def _declaration(kind: str, type: TypeInformation | None) -> Declared:
+    """A state by its kind and the type of all of it."""
+    found = StateKind(kind.lower())
+    inner = type.element_type if found is StateKind.LIST and isinstance(type, ListTypeInfo) else type
+    return Declared(found, str(inner))
+
+
+def _whole(declared: Declared) -> TypeInformation:
+    """The type of all of a state."""
+    return Types.LIST(declared.parsed) if declared.kind is StateKind.LIST else declared.parsed
+
+
 def _label(operator: str, state: str) -> str:
     return f"The values of the state {state!r} of {operator!r} cannot be converted"
 
@@ -314,10 +478,9 @@ def _moved_plan(plan: dict[str, Any], moved: Resolved) -> dict[str, Any]:
     states: dict[str, list[dict[str, Any]]] = {}
     for operator in plan["operators"]:
         for state in operator["states"] or ():
-            place, type = moved.after(operator["operator_id"], state["name"])
+            place, told = moved.after(operator["operator_id"], state["name"])
             if place is not None:
-                spelled = {} if type is None else {"type": str(type)}
-                states.setdefault(place[0], []).append({**state, "name": place[1]} | spelled)
+                states.setdefault(place[0], []).append({**state, "name": place[1], **told})
     for before, operator in zip(plan["operators"], found["operators"], strict=True):
         new = ids.get(before["operator_id"])
         if new is not None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 from msgspec import Struct
@@ -10,26 +12,24 @@ from msgspec import Struct
 from compat.compiler.spark.driver.moving import Moves
 from compat.compiler.spark.driver.restore import RestoreRefused
 from compat.compiler.spark.driver.saved import SavedOperator
+from compat.loader.inputs import LoadOptions
+from compat.migration.functions import Functions
 from compat.migration.moved_plans import digest_of, resolved
-from compat.migration.recipe import Recipe
+from compat.migration.recipe import ConvertKey, ConvertState, DropKeys, Recipe
 from compat.savepoint.operators import RequestError
-from compat.state.delta.conversion import Bytes
-from compat.state.delta.errors import StoreError
-from compat.state.delta.rows import Kind
-from compat.state.flink.forms import Unconvertible
-
-_ROWS = {"LIST": Kind.LIST, "MAP": Kind.MAP}
+from compat.state.flink.merging import Rule
 
 
 class SparkRecipe(Struct, frozen=True):
     """A recipe that is done at a restore (`compat.compiler.spark.driver.options.Recipe`).
 
     ``checked`` is the digest of OLD's plan as the recipe makes it, where a check was made before: what is restored has to be
-    that, and nothing else.
+    that, and nothing else. ``load`` says with what the functions of the recipe run.
     """
 
     recipe: Recipe
     checked: str | None = None
+    load: LoadOptions = LoadOptions()
 
     def moves(
         self, saved: Mapping[str, SavedOperator], old_plan: dict[str, Any] | None, new_plan: dict[str, Any]
@@ -50,30 +50,26 @@ class SparkRecipe(Struct, frozen=True):
     def _moves(
         self, saved: Mapping[str, SavedOperator], old_plan: dict[str, Any] | None, new_plan: dict[str, Any]
     ) -> Moves:
-        found = resolved(self.recipe, saved, new_plan)
+        stack, named = ExitStack(), list(self._functions())
+        for function in named:
+            if not os.path.isfile(function.rpartition(":")[0]):
+                raise RequestError(f"There is no function {function} on this machine, where the state is restored.")
+        found = resolved(self.recipe, saved, new_plan, Functions(self.load, stack))
         return Moves(
             saved=found.afterwards(),
             plan=None if old_plan is None else found.moved(old_plan),
             ids=found.ids,
             states=found.states,
-            migrations={
-                (id, _kind(state), state["name"]): _told(convert, label)
-                for id, state, convert, label in found.converted
-            },
+            changes=found.changes,
+            keys=found.keys,
+            here=bool(named),
+            end=stack.close,
         )
 
-
-def _kind(state: Mapping[str, Any]) -> str:
-    return Kind.BROADCAST if state.get("scope") == "broadcast" else _ROWS.get(state["kind"], Kind.VALUE)
-
-
-def _told(convert: Bytes, label: str) -> Bytes:
-    """The same, with what does not fit told as what cannot be restored, once it is met."""
-
-    def converted(data: bytes) -> bytes:
-        try:
-            return convert(data)
-        except Unconvertible as error:
-            raise StoreError(f"{label}: {error}.") from None
-
-    return converted
+    def _functions(self) -> Iterator[str]:
+        """The functions that the recipe names."""
+        for step in self.recipe.steps:
+            if isinstance(step, ConvertState | ConvertKey | DropKeys) and step.function is not None:
+                yield step.function
+            if isinstance(step, ConvertKey):
+                yield from (how for how in step.merge.values() if how not in set(Rule))

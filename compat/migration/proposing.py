@@ -48,7 +48,7 @@ from compat.report.context import OfferedRecipe
 from compat.savepoint.facts import COLLECTING
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.merging import Rule
-from compat.state.flink.transcoding import Constant, SerializerConversion
+from compat.state.flink.transcoding import OF_ROW, Constant, SerializerConversion
 from compat.state.model.operators import Operator
 from compat.state.model.states import State, StateKind, StateScope
 from compat.state.names import WINDOW_CONTENTS
@@ -132,9 +132,11 @@ class _Proposing:
                 states = {(account.old.id, one.name) for one in account.old.states or ()} - self._apart
                 asked |= states | {(account.old.id, None)}
                 yield self._of_operator(account, reason)
-            else:
-                asked.add((account.old.id, state))
-                yield self._of_state(account, reason)
+                if (account.old.id, state) not in self._apart:
+                    continue
+                reason = self._reason(account)
+            asked.add((account.old.id, state))
+            yield self._of_state(account, reason)
 
     def pickled(self) -> Iterator[Proposal]:
         """States that hold pickles before and after, with the step that has a function open them."""
@@ -216,9 +218,8 @@ class _Proposing:
                     yield heir.old, proposal
 
     def _uncounted(self, heir: CountHeir, finding: Finding) -> Proposal:
-        counts = tuple(f"f{place}" for place in range(2) if f"f{place}" != heir.field)
         called = self._called(heir.old)
-        step = ConvertState(operator=called, state=heir.state, single=heir.field, without=counts)
+        step = ConvertState(operator=called, state=heir.state, single=heir.field, without=_besides(heir.field))
         return Proposal(step, _said(finding))
 
     def _in_places(self, heir: RowHeir, finding: Finding) -> Iterator[Proposal]:
@@ -226,15 +227,23 @@ class _Proposing:
         called, because = self._called(heir.old), _said(finding)
         if finding.old is not None and finding.old.id != heir.old.id:
             because = f"{because} {heir.old.name} keeps that, too."
+        of = OF_ROW if heir.counted is not None else ""
         named = {
-            f"f{now}": f"f{place}"
+            f"f{now}": f"{of}f{place}"
             for now, place in enumerate(heir.places)
             if place is not None and (place != now or now in heir.filled)
         }
         constants: dict[str, Constant] = {f"f{now}": 0 if now in heir.zero else None for now in heir.begins}
         constants |= {f"f{now}": 0 for now in heir.filled}
-        without = tuple(f"f{place}" for place in heir.gone)
-        step = ConvertState(operator=called, state=heir.state, fields=named, constants=constants, without=without)
+        without = (*_besides(heir.counted), *(f"{of}f{place}" for place in heir.gone))
+        step = ConvertState(
+            operator=called,
+            state=heir.state,
+            fields=named,
+            constants=constants,
+            without=without,
+            single=heir.counted,
+        )
         gone = {place: name for place, name in heir.gone.items() if name not in heir.begins.values()}
         told = [f"{_listed(heir.begins)} would {'be null in rows that are kept' if heir.of_rows else 'start anew'}"]
         told = told if heir.begins else []
@@ -310,12 +319,16 @@ class _Proposing:
         return Proposal(Open(operator=called, state=name, question="May it go?"), told, (drop,))
 
     def _besides_keys(self, account: Account, reason: Finding | None) -> set[tuple[str, str | None]]:
-        """The states of an operator under other keys whose values have another type, too."""
+        """The states of an operator under other keys whose values have another type, too, or are of another kind."""
         if reason is None or account.new is None or not any(isinstance(heir, KeyHeir) for heir in reason.heirs):
             return set()
-        now = {state.name: state.type for state in account.new.states or ()}
-        states = (one for one in account.old.states or () if None not in (one.type, now.get(one.name)))
-        return {(account.old.id, one.name) for one in states if one.type != now[one.name]}
+        now = {state.name: state for state in account.new.states or () if state.type is not None}
+        states = (one for one in account.old.states or () if one.type is not None and one.name in now)
+        return {
+            (account.old.id, one.name)
+            for one in states
+            if (one.kind, one.type) != (now[one.name].kind, now[one.name].type)
+        }
 
     def _reason(self, account: Account) -> Finding | None:
         """The worst finding about the account's operator, or else about its state: what is wrong with all of it comes first."""
@@ -376,6 +389,11 @@ _UNCONVERTED = (StateKind.TIMERS, StateKind.COORDINATOR)
 
 def _type_of(operator: Operator, state: str) -> str | None:
     return next((one.type for one in operator.states or () if one.name == state), None)
+
+
+def _besides(field: str | None) -> tuple[str, ...]:
+    """The other one of two fields; none where there is one thing only."""
+    return () if field is None else tuple(f"f{place}" for place in range(2) if f"f{place}" != field)
 
 
 def _columns(operator: Operator, state: str) -> int | None:

@@ -74,21 +74,26 @@ def merge_of(stored: StoredState, before: State | None, how: str, functions: Fun
 
     Raises Unconvertible where OLD does not declare what that is of.
     """
-    of_python = stored.name.startswith(PYTHON_PREFIX)
-    old = declaration_of(before)
-    if how in set(Rule):
-        if of_python and (how != Rule.ALL or old is None or old.kind is not StateKind.LIST):
-            raise Unconvertible(
-                f"`{how}` is not known of {stored.declared_name!r}, which is bytes to Flink: name a function"
-            )
+    if not stored.name.startswith(PYTHON_PREFIX):
+        if how not in set(Rule):
+            raise Unconvertible("a function is given values of PyFlink's process mode")
         return MergeByRule(Rule(how))
-    if not of_python:
-        raise Unconvertible("a function is given values of PyFlink's process mode")
+    old = declaration_of(before)
+    if old is not None and how not in set(Rule):
+        _require_kind(stored, old)
+    return python_merge(stored.declared_name, old, how, functions)
+
+
+def python_merge(name: str, old: Declared | None, how: str, functions: Functions) -> Merge:
+    """What becomes of values of a state of PyFlink whose keys become one. Raises Unconvertible."""
+    if how in set(Rule):
+        if how != Rule.ALL or old is None or old.kind is not StateKind.LIST:
+            raise Unconvertible(f"`{how}` is not known of {name!r}, which is bytes to Flink: name a function")
+        return MergeByRule(Rule(how))
     if old is None:
         raise Unconvertible(
             "to Flink its values are bytes: name the program that wrote it, with its types (--names OLD.py)"
         )
-    _require_kind(stored, old)
     return MergeByFunction(functions.applying(how, OfMerge(old)))
 
 

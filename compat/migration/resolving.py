@@ -219,7 +219,7 @@ class _Resolving:
         becomes = self._transfer().becomes(key)
         if becomes is None:
             raise Unconvertible("another step drops it")
-        _require_one_way(step)
+        require_one_way(step)
         after = declared(becomes, self._new)
         fields = fields_of(step)
         if key.name.startswith(PYTHON_PREFIX):
@@ -276,7 +276,7 @@ class _Resolving:
                 yield state, merge_of(state, before, how, self._functions)
 
     def _key_conversion(self, operator: OperatorState, step: ConvertKey) -> KeyConversion:
-        _require_one_way(step)
+        require_one_way(step)
         becomes = self._ids.get(operator.id, NewId(operator.id)).id
         serializer, new = key_serializer(becomes, self._new), declared_key(becomes, self._new)
         there = key_serializer_of(self._savepoint, operator)
@@ -349,7 +349,7 @@ class _Resolving:
         yield from found
 
 
-def _require_one_way(step: ConvertState | ConvertKey) -> None:
+def require_one_way(step: ConvertState | ConvertKey) -> None:
     """Raise Unconvertible where a step has a function and says something besides: one of both would not be done."""
     by_fields = fields_of(step) != Fields() or (isinstance(step, ConvertState) and step.entry is not None)
     if step.function is not None and by_fields:

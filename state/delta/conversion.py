@@ -11,9 +11,11 @@ from typing import Any
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.forms import Unconvertible
 from compat.state.flink.python_forms import form_of_type
-from compat.state.flink.transcoding import Fields
+from compat.state.flink.python_rules import ArrayChange, Coding
+from compat.state.flink.transcoding import Constant, Fields
 from compat.state.rows import Row
 from compat.state.serializers import codec_of
+from compat.state.serializers.codecs import join, split
 from compat.state.types import (
     ExternalTypeInfo,
     ListTypeInfo,
@@ -27,29 +29,31 @@ from compat.state.types.basic import PickledBytesTypeInfo
 Values = Callable[[Any], Any]
 """Gives a value as the new type has it. Raises Unconvertible for one that does not fit."""
 
-Bytes = Callable[[bytes], bytes]
 
-_NONE = b"\0"
+def _array(old: TypeInformation, new: TypeInformation, fields: Fields) -> ArrayChange:
+    """What writes values of one type as such of another one, each behind its length, and tells how many these are."""
+    one = _coded(old, new, fields)
 
+    def array(data: bytes) -> tuple[bytes, int]:
+        parts = split(data)
+        return join(None if part is None else one(part) for part in parts), len(parts)
 
-def of_state(old: TypeInformation, new: TypeInformation, fields: Fields, kind: str, *, keyed: bool) -> Bytes:
-    """The function from a row's value in the log, written under a state's old type, to the one that its new type reads.
-
-    ``kind`` is that of the state, as a snapshot describes it. Raises Unconvertible for types that no rule joins.
-    """
-    if kind != "MAP":
-        return _coded(old, new, fields)
-    if not (isinstance(old, MapTypeInfo) and isinstance(new, MapTypeInfo) and old.key_type == new.key_type):
-        raise Unconvertible("the keys of a map have another type")
-    value = _coded(old.value_type, new.value_type, fields)
-    if not keyed:
-        return value
-    return lambda data: data if data == _NONE else data[:1] + value(data[1:])
+    return array
 
 
-def _coded(old: TypeInformation, new: TypeInformation, fields: Fields) -> Bytes:
+def _map_key(type: TypeInformation, key: Constant) -> bytes:
+    return join([codec_of(type).encode(_single(type)(key))])
+
+
+CODING = Coding(_array, _map_key)
+"""Values as they are in the log, each behind its length: a chunk of a list, or a value that stands alone."""
+
+
+def _coded(old: TypeInformation, new: TypeInformation, fields: Fields) -> Callable[[bytes], bytes]:
+    if old == new and fields == Fields():
+        return lambda data: data
     if any(map(_is_pickled, (old, new))):
-        raise Unconvertible("values that Python pickled stay as they are")
+        raise Unconvertible("what Python pickled no rule reads: name a function")
     before, after, convert = codec_of(old), codec_of(new), _values(old, new, fields)
     return lambda data: after.encode(convert(before.decode(data)))
 

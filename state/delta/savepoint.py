@@ -19,9 +19,11 @@ from compat.state.delta.digests import prove_file
 from compat.state.delta.errors import StoreError, unwritable
 from compat.state.delta.files import remove
 from compat.state.delta.log import SnapshotLog
-from compat.state.delta.reading import LogFile
+from compat.state.delta.reading import LogFile, log_file
+from compat.state.delta.rekeying import Rekey, Rekeying, merged, of_keys
 from compat.state.delta.rows import DataFile, Kind, Row, write_rows
-from compat.state.delta.slices import Slice, read_slice
+from compat.state.delta.slices import Slice, Source, read_slice
+from compat.state.delta.state_changes import StateChange, changed
 from compat.state.delta.work import HERE, Workers
 from compat.state.stores.paths import Place, place_of
 
@@ -173,11 +175,14 @@ Migrations = Mapping[tuple[str, str, str], Callable[[bytes], bytes]]
 class Moved(Struct, frozen=True):
     """States that another operator has from now on, or under another name: operator and name by those in the snapshot.
 
-    None is for one that goes. ``added`` are rows that are there besides.
+    None is for one that goes. ``added`` are rows that are there besides. ``changes`` are states with other values, and ``keys``
+    operators with other keys, by what they are in the snapshot.
     """
 
     states: Mapping[tuple[str, str], tuple[str, str] | None] = {}
     added: tuple[Row, ...] = ()
+    changes: Mapping[tuple[str, str], StateChange] = {}
+    keys: Mapping[str, Rekeying] = {}
 
 
 _OF_STATES = (Kind.VALUE, Kind.LIST, Kind.MAP, Kind.BROADCAST)
@@ -197,11 +202,20 @@ class _TakeOver(Struct, Generic[T], frozen=True):
     def __call__(self, one: Slice) -> tuple[list[DataFile], T]:
         table = latest(read_slice(one))
         tallied = self.tally(table.filter(pc.invert(table["tombstone"])))
+        if self.moved.keys:
+            table = table.filter(pc.invert(of_keys(table, self.moved.keys)))
+        return self._written(table), tallied
+
+    def rekeyed(self, one: Slice) -> list[DataFile]:
+        """The same of what has other keys, as `Rekey` wrote it."""
+        return self._written(merged(read_slice(one), self.moved.keys))
+
+    def _written(self, table: pa.Table) -> list[DataFile]:
         chosen = self._chosen(table)
         if not chosen.num_rows:
-            return [], tallied
-        chosen = self._placed(_migrated(chosen, self.migrations))
-        return (write_by_group(self.folder, chosen) if chosen.num_rows else []), tallied
+            return []
+        chosen = self._placed(changed(_migrated(chosen, self.migrations), self.moved.changes))
+        return write_by_group(self.folder, chosen) if chosen.num_rows else []
 
     def _placed(self, table: pa.Table) -> pa.Table:
         """The rows with the operators that have them from now on, and the names of their states."""
@@ -244,19 +258,28 @@ def import_snapshot(
     workers: Workers = HERE,
     left_states: frozenset[tuple[str, str]] = frozenset(),
     moved: Moved = Moved(),  # noqa: B008 - frozen
+    on_dropped: Callable[[int], None] = lambda number: None,
 ) -> list[T]:
     """Make ``source``'s state the first epoch of an empty table, under the operator ids that ``operators`` gives.
 
     Rows of the kinds ``left`` stay behind, and those of ``left_states``, by kind and name; values of the states in
     ``migrations`` (by OLD's ids) are converted, states that ``moved`` names are elsewhere. The new table stands at the epoch
     of the old: epochs go on counting. Gives what ``tally`` makes of the entries of each slice of ``source``, those that stay
-    behind too. Raises StoreError.
+    behind too; ``on_dropped`` is told how many entries went with their keys. Raises StoreError.
     """
     slices, temporary = slices_of(source.sources(), target.path, workers)
-    made = workers.each(_TakeOver(target.path, dict(operators), left, left_states, migrations, tally, moved), slices)
+    take_over = _TakeOver(target.path, dict(operators), left, left_states, migrations, tally, moved)
+    made = workers.each(take_over, slices)
+    files = [file for written, _ in made for file in written]
+    if moved.keys:
+        found = workers.each(Rekey(target.path, moved.keys), slices)
+        on_dropped(sum(each.dropped for each in found))
+        rekeyed = [log_file(file) for each in found for file in each.files]
+        again, scattered = slices_of([Source(target.path, file) for file in rekeyed], target.path, workers)
+        files += [file for written in workers.each(take_over.rekeyed, again) for file in written]
+        temporary = [*temporary, *scattered, *(file.path for file in rekeyed)]
     remove(target.place, temporary)
     epoch = max(source.epoch, 1)
-    files = [file for written, _ in made for file in written]
     files += [write_rows(target.path, moved.added, epoch)] if moved.added else []
     if not target.commit(epoch, files, {"token": "restored"}):
         raise StoreError(f"{target.path} holds state already.")

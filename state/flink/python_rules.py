@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -37,18 +38,39 @@ class Declared(Struct, frozen=True):
         return parsed if self.kind is StateKind.MAP and isinstance(parsed, MapTypeInfo) else None
 
 
-def by_rules(old: Declared, new: Declared, fields: Fields, entry: Constant = None) -> Apply:
-    """What the types of both versions say. ``entry`` is the key in a map of what was a single value. Raises Unconvertible."""
+ArrayChange = Callable[[bytes], tuple[bytes, int]]
+"""Writes the values in a byte array anew, and tells how many these are. Raises Unconvertible."""
+
+
+class Coding(NamedTuple):
+    """How values stand in byte arrays: what writes those of one type as such of another one, and a constant as a key in a map.
+
+    Both raise Unconvertible.
+    """
+
+    array: Callable[[TypeInformation, TypeInformation, Fields], ArrayChange]
+    map_key: Callable[[TypeInformation, Constant], bytes]
+
+
+def by_rules(
+    old: Declared, new: Declared, fields: Fields, entry: Constant = None, coding: Coding | None = None
+) -> Apply:
+    """What the types of both versions say. ``entry`` is the key in a map of what was a single value. Raises Unconvertible.
+
+    Values are as PyFlink's coders write them, if there is no other ``coding``.
+    """
+    coding = coding or _OF_PYFLINK
     before, after = old.of_map(), new.of_map()
     if before is not None and after is not None:
-        return _each(_in_maps(before, after, fields))
+        return _each(_in_maps(before, after, fields, coding))
     if before is not None or (after is not None and entry is None):
         raise Unconvertible(
             "entries of a map become no single value, and a value no entry, unless `entry` is its key, or a function says how"
         )
     several = old.kind is new.kind is StateKind.LIST or new.kind is StateKind.LIST
-    convert = _values(old.parsed, new.parsed if after is None else after.value_type, fields, several=several)
-    key = None if after is None else writer_of(form_of_type(after.key_type))(entry)
+    array = coding.array(old.parsed, new.parsed if after is None else after.value_type, fields)
+    convert = _values(array, several=several)
+    key = None if after is None else coding.map_key(after.key_type, entry)
     return _each(lambda item: Item(key, convert(item.arrays)))
 
 
@@ -56,19 +78,16 @@ def _each(change: Callable[[Item], Item]) -> Apply:
     return lambda items: [[change(item)] for item in items]
 
 
-def _in_maps(before: MapTypeInfo, after: MapTypeInfo, fields: Fields) -> Callable[[Item], Item]:
+def _in_maps(before: MapTypeInfo, after: MapTypeInfo, fields: Fields, coding: Coding) -> Callable[[Item], Item]:
     """Where the keys of a map are what changes, the fields are theirs."""
     of_keys = before.key_type != after.key_type
-    key = _array(before.key_type, after.key_type, fields if of_keys else Fields())
-    value = _values(before.value_type, after.value_type, Fields() if of_keys else fields, several=False)
+    key = coding.array(before.key_type, after.key_type, fields if of_keys else Fields())
+    array = coding.array(before.value_type, after.value_type, Fields() if of_keys else fields)
+    value = _values(array, several=False)
     return lambda item: Item(key(item.map_key or b"")[0], value(item.arrays))
 
 
-def _values(
-    old: TypeInformation, new: TypeInformation, fields: Fields, *, several: bool
-) -> Callable[[Sequence[Array]], tuple[Array, ...]]:
-    convert = _array(old, new, fields)
-
+def _values(convert: ArrayChange, *, several: bool) -> Callable[[Sequence[Array]], tuple[Array, ...]]:
     def values(arrays: Sequence[Array]) -> tuple[Array, ...]:
         found = [convert(array.data) for array in arrays]
         number = sum(number for _, number in found)
@@ -79,7 +98,7 @@ def _values(
     return values
 
 
-def _array(old: TypeInformation, new: TypeInformation, fields: Fields) -> Callable[[bytes], tuple[bytes, int]]:
+def _array(old: TypeInformation, new: TypeInformation, fields: Fields) -> ArrayChange:
     """What writes the values that stand behind one another in a byte array, and tells how many these are."""
     convert: Transcode = transcoder(form_of_type(old), form_of_type(new), fields)
 
@@ -91,3 +110,10 @@ def _array(old: TypeInformation, new: TypeInformation, fields: Fields) -> Callab
         return b"".join(written), len(written)
 
     return array
+
+
+def _map_key(type: TypeInformation, key: Constant) -> bytes:
+    return writer_of(form_of_type(type))(key)
+
+
+_OF_PYFLINK = Coding(_array, _map_key)

@@ -59,8 +59,7 @@ class KeyConversion(Struct, frozen=True):
 
     def converter(self, old: SerializerSnapshot) -> Anew:
         """What gives the keys anew. Raises Unconvertible."""
-        new = form_of(self.key)
-        hashes, convert = self._hashes(new), self._convert(form_of(old), new)
+        hashes, convert = self._hashes(form_of(self.key)), self.keys(old)
 
         def anew(keys: Sequence[bytes]) -> Iterable[tuple[int, bytes]]:
             written = convert(keys)
@@ -68,10 +67,11 @@ class KeyConversion(Struct, frozen=True):
 
         return anew
 
-    def _convert(self, old: Form, new: Form) -> Convert:
+    def keys(self, old: SerializerSnapshot) -> Convert:
+        """What gives the bytes of the keys anew. Raises Unconvertible."""
         if self.apply is not None:
             return partial(_applied, self.apply)
-        one = exactly((within if self.within else transcoder)(old, new, self.fields), "a key")
+        one = exactly((within if self.within else transcoder)(form_of(old), form_of(self.key), self.fields), "a key")
         return lambda keys: list(map(one, keys))
 
     def _hashes(self, new: Form) -> Callable[[Sequence[bytes]], list[int]]:

@@ -46,11 +46,16 @@ _BROADCAST = "BROADCAST"
 _NO_SUBCLASS = 2
 
 
+OF_ROW = "row."
+"""Stands before a field of a row of SQL beside which OLD keeps a number that goes."""
+
+
 class Fields(Struct, frozen=True):
     """The fields of a record: by NEW's names those that they are of OLD, constants for what OLD has not, and OLD's that go.
 
     Where one of them is no record but a single value, ``single`` is the field of the other one that it is. A constant of a
-    field that was one of OLD stands in the place of a null.
+    field that was one of OLD stands in the place of a null. Of a row of SQL that is such a value, or has one, OLD's fields are
+    behind `OF_ROW`.
     """
 
     sources: Mapping[str, str] = {}
@@ -62,6 +67,20 @@ class Fields(Struct, frozen=True):
     def filled(self) -> frozenset[str]:
         """The fields of NEW that are constants where OLD has null."""
         return frozenset(self.sources.keys() & self.constants.keys())
+
+    @property
+    def of_row(self) -> Fields:
+        """What is said of the row of SQL that is the single value, or has it."""
+        sources = {name: one.removeprefix(OF_ROW) for name, one in self.sources.items() if one.startswith(OF_ROW)}
+        dropped = frozenset(one.removeprefix(OF_ROW) for one in self.dropped if one.startswith(OF_ROW))
+        return Fields(sources, self.constants, dropped)
+
+    @property
+    def around_row(self) -> Fields:
+        """The rest: what is said of what is around it."""
+        sources = {name: one for name, one in self.sources.items() if not one.startswith(OF_ROW)}
+        dropped = frozenset(one for one in self.dropped if not one.startswith(OF_ROW))
+        return Fields(sources, {}, dropped, self.single)
 
     def of(self, names: Iterable[str]) -> dict[str, str]:
         """Of fields of NEW those that OLD has, with what they are there."""
@@ -123,6 +142,8 @@ class SerializerConversion(Struct, frozen=True):
             return MapKeys(lambda reader: key)
         before, after = old.nested[0], new.nested[0]
         fields = self.fields if self._are_of_keys(old, new) else Fields()
+        if self._has_row(new):
+            fields = self.fields.of_row
         if before == after and fields == Fields():
             return None
         return MapKeys(transcoder(form_of(before), form_of(after), fields), _merging(new))
@@ -137,7 +158,7 @@ class SerializerConversion(Struct, frozen=True):
         if found is None:
             return None
         row = form_of(found)
-        given = self.fields.of(row.names)
+        given = (self.fields if self.fields.single is None else self.fields.of_row).of(row.names)
         if any(not re.fullmatch(r"f\d+", source) for source in given.values()):
             return None
         return tuple(int(given[name][1:]) if name in given else None for name in row.names)
@@ -198,7 +219,15 @@ class SerializerConversion(Struct, frozen=True):
                 "entries of a map become no single value, and a value no entry, unless `entry` is its key"
             )
         of_keys = kind == kind_now == "MAP" and self._are_of_keys(old, new)
-        return in_state(before, after, join(form, form_now, Fields() if of_keys else self.fields), self.now)
+        fields = Fields() if of_keys else self.fields
+        if kind == kind_now == "MAP" and self._has_row(new):
+            fields = self.fields.around_row
+        return in_state(before, after, join(form, form_now, fields), self.now)
+
+    def _has_row(self, new: SerializerSnapshot) -> bool:
+        """Whether a map's keys are rows of SQL, and of its values one of two things stays."""
+        key, value = new.nested
+        return self.fields.single is not None and key.serializer == ROW_DATA and _rows_in(value) is None
 
     def _are_of_keys(self, old: SerializerSnapshot, new: SerializerSnapshot) -> bool:
         """Whether fields are those of a map's keys: where only these are rows of SQL, or else where they are what changes."""
@@ -346,6 +375,8 @@ def transcoder(old: Form, new: Form, fields: Fields = Fields()) -> Transcode:  #
         if all(one.layout is not None and one.layout.is_record for one in (old, new)):
             if {old.layout, new.layout} != {Layout.TUPLE, Layout.ROW_DATA}:
                 raise Unconvertible(f"{old.called} and {new.called} are both records: name fields, and no single one")
+            if old.layout is Layout.TUPLE and fields.of_row != Fields():
+                return _row_of(old, new, fields)
             # What Flink keeps with a row of SQL goes, or comes: the row is one field.
             old, new = (alone(one, fields.single) if one.layout is Layout.ROW_DATA else one for one in (old, new))
         old, new = (one if one.layout and one.layout.is_record else alone(one, fields.single) for one in (old, new))
@@ -379,6 +410,17 @@ def within(old: Form, new: Form, fields: Fields) -> Transcode:
         return mask + inner(reader)
 
     return convert
+
+
+def _row_of(old: Form, new: Form, fields: Fields) -> Transcode:
+    """A row of SQL of a tuple, and nothing else of it, as a row with other fields."""
+    around = fields.around_row
+    row = dict(zip(old.names, old.parts, strict=True)).get(around.single or "")
+    if row is None or row.layout is not Layout.ROW_DATA:
+        raise Unconvertible(f"{old.called} has no row {around.single}")
+    alone_then = _Record(old, alone(row, around.single or ""), around).transcode
+    convert = transcoder(row, new, fields.of_row)
+    return lambda reader: convert(ByteReader(alone_then(reader), "a row"))
 
 
 def _each(old: Form, new: Form, fields: Fields) -> Transcode:

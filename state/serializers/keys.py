@@ -67,7 +67,7 @@ def key_codec_of(type_info: TypeInformation | None) -> KeyCodec:
         if data[:1] == _CANONICAL:
             return _read(data[1:])
         (length,) = _LENGTH.unpack_from(data, 1)
-        return (codec.decode if data[:1] == _TYPED and not codec.pickled else PICKLE.decode)(data[5 + length :])
+        return (codec if data[:1] == _TYPED or codec.pickled else PICKLE).decode(data[5 + length :])
 
     return KeyCodec(encode, decode, identity_of, identify, False)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from compat.check.sql.aspects import Aspect
-from compat.check.sql.contents import Part, Start, View, places_of, rows_in, sums_in, views_in
+from compat.check.sql.contents import Part, Start, View, places_of, rows_in, sums_in, values_of, views_in
 from compat.check.sql.expressions import (
     Call,
     Expression,
@@ -61,6 +61,16 @@ class Aggregate(Struct, frozen=True):
         return hash(self._meaning)
 
     @property
+    def arguments(self) -> Traced:
+        """What it is of, whatever its FILTER."""
+        return tuple(branch[:-1] for branch in self.inputs)
+
+    @property
+    def condition(self) -> Traced:
+        """Its FILTER."""
+        return tuple(branch[-1:] for branch in self.inputs)
+
+    @property
     def _meaning(self) -> tuple[object, ...]:
         inputs = self.inputs
         if self.function in _PASSING_NULL_BY:
@@ -72,6 +82,8 @@ class Aggregate(Struct, frozen=True):
         return " or ".join(dict.fromkeys(self._text(branch, lineage) for branch in self.inputs))
 
     def _text(self, inputs: tuple[Expression, ...], lineage: Lineage) -> str:
+        if self.function == _VALUES:
+            return f"the values of DISTINCT {', '.join(map(lineage.text, inputs))}"
         *arguments, condition = inputs
         inner = ", ".join(lineage.text(one) for one in arguments) or ("*" if self.function in _STAR else "")
         call = f"{short_name(self.name)}({'DISTINCT ' if self.distinct else ''}{inner})"
@@ -82,6 +94,8 @@ class Aggregate(Struct, frozen=True):
         return f"{call} FILTER (WHERE {lineage.text(condition)})"
 
 
+_VALUES = "DISTINCT"
+"""Stands for what keeps the values that DISTINCT has met: of the same arguments one for all aggregates."""
 _ALL = Literal("true")
 _PASSING_NULL_BY = frozenset({"SUM", "MIN", "MAX", "AVG", "COUNT"})
 
@@ -111,9 +125,11 @@ class Sums(Struct, frozen=True):
         """Where NEW has the same; None where that is not told."""
         if self.state is None or self.state != new.state or self.fields is None or new.fields is None:
             return None
-        if self._distinct != new._distinct:
-            return None
-        same = places_of(self.fields, new.fields)
+        anew = self._anew(new)
+        same = tuple(
+            frozenset[int]() if field.distinct in anew else places
+            for field, places in zip(new.fields, places_of(self.fields, new.fields), strict=True)
+        )
         sums = places_of(self.fields, [one.as_sum for one in new.fields])
         filled = frozenset(now for now, both in enumerate(zip(same, sums, strict=True)) if both[1] and not both[0])
         return (
@@ -138,10 +154,41 @@ class Sums(Struct, frozen=True):
         named = [{place for place, one in enumerate(self.fields or ()) if one.of == call} for call in self.calls]
         return tuple(frozenset().union(*(named[call] for call in calls)) for calls in self.together)
 
+    def _anew(self, new: Sums) -> set[Traced]:
+        """What of NEW's is distinct with values that are not those that OLD kept, as each aggregate has marked its own.
+
+        The marks are bits, by the places of the aggregates with the same arguments (Flink: ``DistinctAggCodeGen``): those of
+        two without a difference in their FILTER are alike. Where rows are taken back there are as many counts.
+        """
+        old = self._distinct
+        return {
+            values
+            for values, calls in new._distinct.items()
+            if not _marks_alike(old.get(values, []), calls, counts=self._retracts)
+        }
+
     @property
-    def _distinct(self) -> tuple[Traced, ...]:
-        """What DISTINCT is of: the views that have its values are numbered in this order (Flink: ``DistinctInfo``)."""
-        return tuple(one.inputs for one in self.calls if one.distinct)
+    def _distinct(self) -> dict[Traced, list[Aggregate]]:
+        """The aggregates that share values of DISTINCT, by the arguments that these are of (Flink: ``DistinctInfo``)."""
+        found: dict[Traced, list[Aggregate]] = {}
+        for call in self.calls:
+            if call.distinct:
+                found.setdefault(call.arguments, []).append(call)
+        return found
+
+    @property
+    def _retracts(self) -> bool:
+        """Whether values of DISTINCT may go again."""
+        return any(one.of.function == _VALUES and one.start is Start.UNTOLD for one in self.fields or ())
+
+
+def _marks_alike(old: Sequence[Aggregate], new: Sequence[Aggregate], *, counts: bool) -> bool:
+    """Whether each aggregate of NEW finds the marks that it has set in OLD."""
+    if (counts and len(old) != len(new)) or len(old) < len(new):
+        return False
+    return all(
+        one in old and old[old.index(one)].condition == place.condition for one, place in zip(new, old, strict=False)
+    )
 
 
 class _Field(Struct, frozen=True):
@@ -162,6 +209,13 @@ class _Field(Struct, frozen=True):
     @property
     def _parts(self) -> tuple[Aggregate, int, int]:
         return self.of, self.number, self.many
+
+    @property
+    def distinct(self) -> Traced | None:
+        """What the values of DISTINCT are of that it depends on; None without any."""
+        if self.of.function == _VALUES:
+            return self.of.inputs
+        return self.of.arguments if self.of.distinct else None
 
     @property
     def as_sum(self) -> _Field | None:
@@ -191,16 +245,17 @@ def sums_of(
     starts = [found for call, retracts in kinds if (found := _starts(call, retracts=retracts)) is not None]
     fields: tuple[_Field, ...] | None = None
     if len(calls) == len(retracting) and len(starts) == len(kinds):
-        # One that took back rows which it had not counted would be wrong for good, and so would one of distinct values that
-        # another one had seen before.
+        # One that took back rows which it had not counted would be wrong for good.
         of_calls = (
-            _Field(call, number, len(found), Start.UNTOLD if any(retracting) or call.distinct else start, place)
+            _Field(call, number, len(found), Start.UNTOLD if any(retracting) else start, place)
             for place, ((call, _), found) in enumerate(zip(kinds, starts, strict=True))
             for number, start in enumerate(found)
         )
-        distinct = dict.fromkeys(one.inputs for one in calls if one.distinct)
-        values = (Aggregate("DISTINCT", True, False, one, "DISTINCT") for one in distinct)
-        fields = (*of_calls, *(_Field(one, 0, 1, Start.UNTOLD, len(kinds)) for one in values))
+        distinct = dict.fromkeys(one.arguments for one in calls if one.distinct)
+        values = (Aggregate(_VALUES, True, False, one, _VALUES) for one in distinct)
+        # Values are in a state of their own: what stands for them in the row is not read.
+        start = Start.UNTOLD if any(retracting) else Start.NULL
+        fields = (*of_calls, *(_Field(one, 0, 1, start, values_of(place)) for place, one in enumerate(values)))
     return Sums(calls, state, fields, views_in(operator), together)
 
 

@@ -226,7 +226,12 @@ def _parts(change: MeaningChange) -> tuple[Part | Uncounted, ...] | None:
     wrong = [one for one in change.differences if one.holds]
     if not wrong or any(one.parts is None for one in wrong):
         return None
-    parts = tuple(part for one in wrong for part in one.parts or ())
+    every = [part for one in wrong for part in one.parts or ()]
+    uncounted = {part.state for part in every if isinstance(part, Uncounted)}
+    rows = [replace(part, uncounted=part.state in uncounted) for part in every if isinstance(part, Part)]
+    told = {part.state for part in rows}
+    rest = [part for part in every if isinstance(part, Uncounted) and part.state not in told]
+    parts: tuple[Part | Uncounted, ...] = (*rows, *rest)
     return parts if len({part.state for part in parts}) == len(parts) else None
 
 

@@ -30,7 +30,10 @@ _MOST_FIELDS = 1 << 16
 
 
 class View(Struct, frozen=True):
-    """A state that an aggregate has of its own, by the aggregate's number: ``agg2$map`` (Flink: ``DataViewUtils``)."""
+    """A state that an aggregate has of its own, by the aggregate's number: ``agg2$map`` (Flink: ``DataViewUtils``).
+
+    The values of `DISTINCT` have numbers of their own (`values_of`): ``distinctAcc_0`` and ``distinctAcc_0_null_state``.
+    """
 
     call: int
     what: str
@@ -38,7 +41,12 @@ class View(Struct, frozen=True):
     @property
     def name(self) -> str:
         """What the state is called."""
-        return f"agg{self.call}${self.what}"
+        return f"agg{self.call}${self.what}" if self.call >= 0 else f"distinctAcc_{values_of(self.call)}{self.what}"
+
+
+def values_of(distinct: int) -> int:
+    """The number among aggregates of the values of the DISTINCT of a number, and the other way round: they are below 0."""
+    return -1 - distinct
 
 
 class Part(Struct, frozen=True):
@@ -46,8 +54,9 @@ class Part(Struct, frozen=True):
 
     ``was`` and ``now`` are what the things are called, ``views`` the states of OLD that belong to them, ``needed`` those of
     NEW. ``of_rows`` tells columns of rows from sums. ``together`` are those of NEW that one result is made of: all of them go
-    on, or none. ``filled`` are those that are zero where OLD had null. ``was_calls`` and ``now_calls`` are the numbers of the
-    aggregates whose fields the things are, where an aggregate can have several.
+    on, or none. ``filled`` are those that are zero where OLD had null. ``uncounted`` tells that OLD counts partners of the
+    rows, which NEW does not (`Uncounted`). ``was_calls`` and ``now_calls`` are the numbers of the aggregates whose fields the
+    things are, where an aggregate can have several.
     """
 
     state: str
@@ -60,6 +69,7 @@ class Part(Struct, frozen=True):
     needed: tuple[View, ...] = ()
     together: tuple[frozenset[int], ...] = ()
     filled: frozenset[int] = frozenset()
+    uncounted: bool = False
     was_calls: Sequence[int] = range(_MOST_FIELDS)
     now_calls: Sequence[int] = range(_MOST_FIELDS)
 
@@ -93,12 +103,13 @@ class Part(Struct, frozen=True):
         places = tuple(range(len(self.was))) if told.places is None else told.places
         return (
             told.was == self.state
+            and told.single == (COUNTED if self.uncounted else None)
             and len(places) == len(self.same)
             and self._can_begin(places)
             and all(place is None or place in same for place, same in zip(places, self.same, strict=True))
             and all(len({places[now] is None for now in one}) == 1 for one in self.together)
             and self.filled <= told.filled | {now for now, place in enumerate(places) if place is None}
-            and all(self._is_owned(view, rewritten) for view in self.views)
+            and all(self._is_owned(view, rewritten) and self._goes_on(view.call, places) for view in self.views)
             and all(view in self.views for view in self.needed if self._goes_on(view.call, places))
         )
 
@@ -127,9 +138,11 @@ class Uncounted(Struct, frozen=True):
         return True
 
     def is_settled(self, rewritten: Mapping[str, Rewritten]) -> bool:
-        """Whether a recipe left what an inner join keeps."""
+        """Whether a recipe left what an inner join keeps, with the columns that it had."""
         told = rewritten.get(self.state)
-        return told is not None and (told.was, told.single) == (self.state, COUNTED)
+        if told is None or (told.was, told.single) != (self.state, COUNTED):
+            return False
+        return told.places is None or told.places == tuple(range(len(told.places)))
 
 
 COUNTED = "f0"
@@ -168,7 +181,7 @@ _ROWS = frozenset(
 )
 _SUMS = frozenset({"accState", "window-aggs"})
 _BESIDE = re.compile(
-    r"agg(?P<call>\d+)\$(?P<what>\w+)|distinctAcc_\d+(_null_state)?|IntervalJoin(Left|Right)TimerState"
+    r"agg(?P<call>\d+)\$(?P<what>\w+)|distinctAcc_(?P<distinct>\d+)(?P<part>(_null_state)?)|IntervalJoin(Left|Right)TimerState"
     r"|lastTriggeringTsState|session-window-mapping|cleanupTsState|processedCountState|smallestTSState|counterState|sorted-map|next-index|timers?"
     r"|cleanup-timestamp|already-emitted-state-boolean|watermark"
 )
@@ -201,6 +214,8 @@ def views_in(operator: Operator) -> tuple[View, ...]:
 def view_of(state: str) -> View | None:
     """The view that a state is, by its name; None for another state."""
     found = _BESIDE.fullmatch(state)
+    if found is not None and found["distinct"] is not None:
+        return View(values_of(int(found["distinct"])), found["part"])
     return None if found is None or found["call"] is None else View(int(found["call"]), found["what"])
 
 

@@ -132,6 +132,7 @@ def _heir(pair: Pair, part: Part | Uncounted) -> RowHeir | CountHeir:
         of_rows=part.of_rows,
         along=frozenset(now for now in begins if part.same[now]),
         filled=part.filled - begins.keys(),
+        counted=COUNTED if part.uncounted else None,
     )
 
 

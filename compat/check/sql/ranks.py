@@ -104,7 +104,9 @@ class Rank(Struct, frozen=True):
             return Difference(Aspect.RANK, title, "", since)
         if larger:
             return Difference(
-                Aspect.RANK, title, "The rows behind the old bound are gone, so that the new ranks begin empty"
+                Aspect.RANK,
+                title,
+                f"The ranks up to {self.range.end} go on; those behind begin with what comes from now on: their rows are gone",
             )
         if not (new.numbered or self.stored.marks) and self.window is None and new.range.end != self.range.end:
             return Difference(

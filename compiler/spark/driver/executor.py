@@ -432,7 +432,7 @@ class SparkExecutor:
         """Who does work on the state of a job where that is much."""
         from compat.compiler.spark.driver.workers import SparkWorkers
 
-        return SparkWorkers(lambda: self.spark(made), job_id)
+        return SparkWorkers(lambda: self.spark(made), job_id, setup=self._worker_setup())
 
     def spark(self, made: PhysicalPlan) -> Any:
         """The one Spark, which starts when it is needed."""

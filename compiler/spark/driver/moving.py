@@ -9,8 +9,10 @@ from msgspec import Struct
 
 from compat.compiler.spark.driver.saved import SavedOperator
 from compat.compiler.spark.runtime_api.internal_states import STATES
+from compat.state.delta.rekeying import Rekeying
 from compat.state.delta.rows import NO_KEY_GROUP, Kind, Row
 from compat.state.delta.savepoint import Migrations, Moved
+from compat.state.delta.state_changes import StateChange
 
 Place = tuple[str, str]
 """An operator's id, and the name of a state of it."""
@@ -21,19 +23,28 @@ class Moves(Struct, frozen=True, kw_only=True):
 
     ``saved`` are its operators as they are afterwards, by their ids then, ``plan`` is the plan of OLD likewise. ``ids`` are
     these ids by those in the snapshot, but for operators that go; ``states`` places then by those in the snapshot, of states
-    that do not stay where they are; None for one that goes. ``migrations`` have the addresses of the snapshot.
+    that do not stay where they are; None for one that goes. ``changes`` are states with other values, and ``keys`` operators
+    with other keys, as the snapshot has them. ``here`` says that what makes these is in this process alone; ``end`` ends that.
     """
 
     saved: Mapping[str, SavedOperator]
     plan: dict[str, Any] | None
     ids: Mapping[str, str]
     states: Mapping[Place, Place | None]
-    migrations: Migrations
+    changes: Mapping[Place, StateChange] = {}
+    keys: Mapping[str, Rekeying] = {}
+    here: bool = False
+    end: Callable[[], None] = lambda: None
+
+    @property
+    def none(self) -> bool:
+        """Whether all stays as it is."""
+        return not (self.states or self.changes or self.keys) and all(old == then for old, then in self.ids.items())
 
 
 def stays(saved: Mapping[str, SavedOperator], plan: dict[str, Any] | None) -> Moves:
     """Nothing moves."""
-    return Moves(saved=saved, plan=plan, ids={id: id for id in saved}, states={}, migrations={})
+    return Moves(saved=saved, plan=plan, ids={id: id for id in saved}, states={})
 
 
 class Handed(Struct, frozen=True):
@@ -42,6 +53,13 @@ class Handed(Struct, frozen=True):
     operators: dict[str, str]
     migrations: Migrations
     moved: Moved
+    here: bool = False
+    end: Callable[[], None] = lambda: None
+
+    @property
+    def converted(self) -> list[tuple[str, str, str]]:
+        """The addresses of what is converted."""
+        return [*self.migrations, *((id, one.old.kind, name) for (id, name), one in self.moved.changes.items())]
 
 
 def handed(moves: Moves, mapping: Mapping[str, str], migrations: Migrations) -> Handed:
@@ -50,7 +68,7 @@ def handed(moves: Moves, mapping: Mapping[str, str], migrations: Migrations) -> 
     Both know the operators by their ids after the moves.
     """
     operators = {old: mapping[then] for old, then in moves.ids.items() if then in mapping}
-    if not moves.states and not moves.migrations and all(old == then for old, then in moves.ids.items()):
+    if moves.none:
         return Handed(operators, migrations, Moved())
     states = {
         place: None if then is None or then[0] not in mapping else (mapping[then[0]], then[1])
@@ -58,18 +76,15 @@ def handed(moves: Moves, mapping: Mapping[str, str], migrations: Migrations) -> 
     }
     before = {id: old for old, id in moves.ids.items()}
     origins = {then: place for place, then in moves.states.items() if then is not None}
-    converted: dict[tuple[str, str, str], Callable[[bytes], bytes]] = {**moves.migrations}
+    found: dict[tuple[str, str, str], Callable[[bytes], bytes]] = {}
     for (id, kind, state), migrate in migrations.items():
         if state != STATES:
             operator, name = origins.get((id, state), (before.get(id, id), state))
-            first = converted.get((operator, kind, name))
-            converted[operator, kind, name] = migrate if first is None else _both(first, migrate)
+            found[operator, kind, name] = migrate
     rows = tuple(_described(moves.saved[then], new, migrations) for then, new in mapping.items())
-    return Handed(operators, converted, Moved(states, rows))
-
-
-def _both(first: Callable[[bytes], bytes], then: Callable[[bytes], bytes]) -> Callable[[bytes], bytes]:
-    return lambda data: then(first(data))
+    owners = operators.keys() | {place[0] for place, then in states.items() if then is not None}
+    keys = {id: rekeying for id, rekeying in moves.keys.items() if id in owners}
+    return Handed(operators, found, Moved(states, rows, moves.changes, keys), moves.here, moves.end)
 
 
 def _described(operator: SavedOperator, new: str, migrations: Migrations) -> Row:

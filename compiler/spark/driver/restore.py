@@ -238,14 +238,21 @@ class Restoration(Struct, frozen=True):
 
         Where it is much, ``workers`` do that.
         """
-        if self.folder is not None or not is_large(sum(file.size for file in self.log.files())):
+        alone = self.folder is not None or self.handed.here
+        if alone or not is_large(sum(file.size for file in self.log.files())):
             workers = HERE  # others do not see what was made on this machine
         operators, migrations, moved = self.handed.operators, self.handed.migrations, self.handed.moved
+        dropped: list[int] = []
         behind = _PUBLISHED if self.snapshot.is_savepoint else frozenset()
         behind |= _DESCRIBED if moved.added else frozenset()
         left = frozenset({Kind.TASK})
-        tallied = import_snapshot(self.log, target, operators, left, migrations, tally, workers, behind, moved)
-        return restored(total(tallied), operators, migrations, moved.states)
+        try:
+            tallied = import_snapshot(
+                self.log, target, operators, left, migrations, tally, workers, behind, moved, dropped.append
+            )
+        finally:
+            self.handed.end()
+        return restored(total(tallied), operators, self.handed.converted, moved.states, sum(dropped))
 
 
 def prepare_restore(plan: PhysicalPlan, new_plan: dict[str, Any] | None, options: RunOptions) -> Restoration:

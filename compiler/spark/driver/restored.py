@@ -84,13 +84,15 @@ def restored(
     mapping: Mapping[str, str],
     migrations: Collection[Address],
     states: Mapping[tuple[str, str], tuple[str, str] | None] = MappingProxyType({}),
+    of_keys: int = 0,
 ) -> Restored:
     """What becomes of a snapshot with these entries whose operators are taken over as ``mapping`` says.
 
-    ``states`` are those that do not stay with their operators, as `Moved` has them.
+    ``states`` are those that do not stay with their operators, as `Moved` has them; so many entries go with their keys,
+    ``of_keys``.
     """
     entries = sum(count.entries for count in found.values())
-    dropped = sum(
+    dropped = of_keys + sum(
         number
         for id, count in found.items()
         for (_, state), number in count.states.items()

@@ -5,13 +5,15 @@ Jobs are small, one after the other: what an epoch needs comes between two of th
 
 from __future__ import annotations
 
+import pickle
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
+from compat.compiler.datastream.served import served
 from compat.compiler.spark.driver.session import Spark, reason_of
 from compat.state.delta.errors import StoreError
 from compat.state.delta.work import Workers
@@ -28,17 +30,20 @@ def tag_of(job_id: str) -> str:
 class SparkWorkers(Workers):
     """Tasks of Spark, which ``spark`` gives; of the job with that id.
 
-    Those ``beside`` epochs leave half of the cores to them, and do not start Spark, which epochs do.
+    Those ``beside`` epochs leave half of the cores to them, and do not start Spark, which epochs do. ``setup`` is called in
+    each worker before it loads the work: what is done may name the types of programs.
     """
 
-    def __init__(self, spark: Callable[[], Spark], job_id: str, *, beside: bool = False) -> None:
-        self._spark, self._job_id, self._beside = spark, job_id, beside
+    def __init__(
+        self, spark: Callable[[], Spark], job_id: str, *, beside: bool = False, setup: Callable[[], None] = served
+    ) -> None:
+        self._spark, self._job_id, self._beside, self._setup = spark, job_id, beside, setup
         self._group = uuid.uuid4().hex
         self._given_up = False
 
     def beside(self) -> SparkWorkers:
         """Others, who work beside epochs."""
-        return SparkWorkers(self._spark, self._job_id, beside=True)
+        return SparkWorkers(self._spark, self._job_id, beside=True, setup=self._setup)
 
     def each(self, work: Callable[[P], R], parts: Sequence[P]) -> list[R]:
         made: list[R] = []
@@ -77,7 +82,11 @@ class SparkWorkers(Workers):
             if spark.pool is not None:
                 context.setLocalProperty("spark.scheduler.pool", spark.pool)
             given = context.parallelize(list(enumerate(parts)), len(parts))
-            found = given.mapPartitionsWithIndex(_Work(self._job_id, work)).values().collect()
+            from pyspark import cloudpickle
+
+            dumps: Any = cloudpickle.dumps
+            packed = _Work(self._job_id, dumps(self._setup), dumps(work))
+            found = given.mapPartitionsWithIndex(packed).values().collect()
         except Exception as error:
             raise StoreError(f"Spark lost work on the state: {reason_of(error)} (Spark's log: {spark.log})") from error
         made: list[R] = []
@@ -96,15 +105,18 @@ class _Failed(Struct, frozen=True):
     message: str
 
 
-class _Work(Struct, Generic[P, R], frozen=True):
+class _Work(Struct, frozen=True):
     """The code of the tasks: the pairs that they are given are of a part's number and the part."""
 
     job_id: str
-    work: Callable[[P], R]
+    setup: bytes
+    work: bytes
 
-    def __call__(self, partition: int, pairs: Iterable[tuple[int, P]]) -> Iterator[tuple[int, R | _Failed]]:
+    def __call__(self, partition: int, pairs: Iterable[tuple[int, P]]) -> Iterator[tuple[int, Any]]:
+        pickle.loads(self.setup)()
+        work = pickle.loads(self.work)
         for number, part in pairs:
             try:
-                yield number, self.work(part)
+                yield number, work(part)
             except StoreError as error:  # it says all there is to say
                 yield number, _Failed(str(error))

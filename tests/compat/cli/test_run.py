@@ -24,6 +24,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
+from msgspec import yaml
 from msgspec.structs import replace
 
 from compat.cli import main
@@ -38,6 +39,7 @@ from compat.compiler.spark.driver.store import JobStore
 from compat.compiler.spark.task.epochs import InProcessRunner
 from compat.execution.narration import Narrator, Progress
 from compat.execution.program import Run, run_program
+from compat.migration.recipe import read_recipe
 from compat.state.delta.log import SnapshotLog
 from compat.state.delta.rows import write_rows
 
@@ -241,6 +243,81 @@ def test_a_recipe_moves_the_state_of_an_operator_with_another_uid(compat: Any, t
     done = compat(*shlex.split(runs)[1:])
     assert done.exit_code == 0, done.stderr
     assert counts(done.stdout) == {"0": 30, "1": 30, "2": 30}
+
+
+COUNTED = """
+from pyflink.common import Types
+from pyflink.common.watermark_strategy import WatermarkStrategy
+from pyflink.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from pyflink.datastream.connectors.number_seq import NumberSequenceSource
+from pyflink.datastream.state import ListStateDescriptor, ValueStateDescriptor
+
+class Keep(KeyedProcessFunction):
+    def open(self, context):
+        self.last = {last}
+        self.extra = context.get_state(ValueStateDescriptor("extra", Types.{extra}()))
+
+    def process_element(self, value, ctx):
+        yield f"{{ctx.get_current_key()!r}} {{{told}}} {{self.extra.value()}}"
+        {keep}
+        self.extra.update({made})
+
+env = StreamExecutionEnvironment.get_execution_environment()
+env.set_parallelism(2)
+numbers = env.from_source(NumberSequenceSource(0, 59), WatermarkStrategy.no_watermarks(), "n").uid("n")
+numbers.key_by(lambda n: {key}(n % 3), Types.{type}()).process(Keep(), Types.STRING()).uid("keep").print()
+env.execute("kept")
+"""
+BEFORE = COUNTED.format(
+    last='context.get_state(ValueStateDescriptor("last", Types.LONG()))',
+    extra="PICKLED_BYTE_ARRAY",
+    told="self.last.value()",
+    keep="self.last.update(value)",
+    made='{"n": value % 3}',
+    key="int",
+    type="LONG",
+)
+AFTER = COUNTED.format(
+    last='context.get_list_state(ListStateDescriptor("last", Types.STRING()))',
+    extra="STRING",
+    told="list(self.last.get())",
+    keep="self.last.add(str(value))",
+    made="str(value)",
+    key="str",
+    type="STRING",
+)
+
+
+def test_a_recipe_gives_other_keys_another_kind_of_state_and_values_of_a_function(compat: Any, tmp_path: Path) -> None:
+    """The check asks all three questions, and its answers are what the run does."""
+    old, new, recipe = tmp_path / "old.py", tmp_path / "new.py", tmp_path / "recipe.yaml"
+    old.write_text(BEFORE)
+    new.write_text(AFTER)
+    path = compat("run", str(old), "--epochs", "1", "--epoch-records", "30").stdout.splitlines()[-1]
+    compat("check", path, str(new), "--write-recipe", str(recipe))
+    (tmp_path / "functions.py").write_text("def convert(value):\n    return f'n={value[\"n\"]}'\n")
+    assert read_recipe(str(recipe)).questions
+    recipe.write_text(answered(recipe.read_text()))
+    done = compat("run", str(new), "-s", path, "--recipe", str(recipe))
+    assert done.exit_code == 0, done.stderr
+    first: dict[str, str] = {}
+    for line in done.stdout.splitlines():
+        key, _, held = line.partition("> ")[2].partition(" ")
+        first.setdefault(key, held)
+    read = range(15), range(30, 45)
+    last = {f"{key}": max(n for part in read for n in part if n % 3 == key) for key in range(3)}
+    assert first == {f"'{key}'": f"['{n}'] n={key}" for key, n in last.items()}
+    assert "6 migrated" in done.stderr
+
+
+def answered(recipe: str) -> str:
+    """A recipe with the first answer to each question, but of pickles, of which a function makes what is new."""
+    commented = re.findall(r"(?m)^  #   (- step: convert-(?:key|state)\n(?:  #     .*\n)+)", recipe)
+    steps = [yaml.decode(re.sub(r"(?m)^  #   ", "", each).encode())[0] for each in commented]
+    chosen: dict[Any, Any] = {}
+    for step in steps:
+        chosen.setdefault(step.get("state"), step)
+    return yaml.encode({"recipe": 1, "steps": list(chosen.values())}).decode()
 
 
 def test_a_recipe_without_a_snapshot_or_that_is_none_is_refused(compat: Any, tmp_path: Path) -> None:

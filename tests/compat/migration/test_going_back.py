@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -115,6 +116,13 @@ def test_what_went_is_asked() -> None:
 def test_an_entry_of_a_map_is_no_single_value_again() -> None:
     (one,) = inverse(ConvertState(operator="count", state="count", entry="k")).proposals
     assert one.step == Open(question="The values of count of count became entries of a map: may they go?")
+    assert one.instead == (DropState(operator="count", state="count"),)
+
+
+@pytest.mark.parametrize("fields", [{"fields": {"f1": "row.f2"}}, {"without": ("f1", "row.f2")}])
+def test_rows_beside_which_nobody_counts_any_more_can_only_go(fields: dict[str, Any]) -> None:
+    (one,) = inverse(ConvertState(operator="count", state="count", single="f0", **fields)).proposals
+    assert one.step == Open(question="The rows of count of count are no longer beside a number: may they go?")
     assert one.instead == (DropState(operator="count", state="count"),)
 
 

@@ -25,10 +25,19 @@ BEGUN = {
     "average_of_count": {"0, 201": "1, 2010", "1, 202": "1, 2020"},
     "avg_added": {"0": "133, 3000", "1": "134, 3010", "2": "133, 3005"},
     "count_beside_distinct": {"0": "5, 67", "1": "5, 67", "2": "5, 66"},
+    "cumulate_added": {"2, 25": "17, 2030, 38080", "2, 30": "34, 2030, 84830"},
+    "distinct_added": {"0": "133, 67", "1": "134, 67"},
+    "distinct_beside_same": {"0": "50, 3675, 133", "1": "50, 3725, 134"},
+    "distinct_filter_removed": {"0": "50, 133", "1": "50, 134"},
+    "distinct_hop_added": {"0, 25": "67, 17", "0, 30": "66, 33"},
+    "distinct_replaced": {"0": "10, 133", "1": "10, 134"},
+    "distincts_swapped": {"0": "50, 5, 3990", "1": "50, 5, 4000"},
     "group_window_added": {"2, 1970-01-01 00:01:10.000": "30730, 2030, 14"},
+    "hop_added": {"0, 25": "67, 2490, 225000", "0, 30": "66, 2970, 249000"},
     "interval_left_columns": {"201": "201000, 0, null", "101": "null, 14, dim 2"},
     "join_both_sides": {"400": "7, null", "398": "14, dim 2"},
     "join_column_added": {"56": "14, null", "398": "14, 3980"},
+    "left_to_inner_column_added": {"100": "1000, null, 700", "51": "510, null, 357"},
     "minmax_added": {},
     "moved_ids_added": {"2": "133, 249500", "0": "133, 250500"},
     "moved_ids_dedup_group": {"2": "133, 249500", "0": "133, 250500"},
@@ -38,6 +47,7 @@ BEGUN = {
     "over_added": {"0, 201": "68340, 1", "0, 204": "70380, 2"},
     "over_arrival_added": {"0, 201": "68340, 1", "1, 202": "69020, 2"},
     "rollup_added": {"2, 1": "38480, 26", "0, 2": "38610, 26"},
+    "session_added": {"0, 43": "3990, 267330, 67", "1, 44": "4000, 268670, 67"},
     "temporal_join_columns": {"51": "0, null", "54": "0, null"},
     "topn_column_added": {"0, 399": "name number 0"},
     "topn_of_added": {},
@@ -98,10 +108,11 @@ def test_each_pair_was_restored_or_is_refused(version: str) -> None:
 
 
 REFUSED = {
-    "sums_of_sums_added": "CMP701",
-    "distinct_replaced": "CMP701",
+    "distinct_retract_added": "CMP701",
     "inner_to_left": "CMP704",
     "moved_ids_filter": "CMP702",
+    "sums_of_sums_added": "CMP701",
+    "topn_grows": "CMP705",
 }
 """Pairs whose state would be wrong in NEW, with the rule that says why."""
 
@@ -144,7 +155,7 @@ def test_a_pair_of_another_version_is_migrated(
     assert_migrated(record, asking_of_another_version, tmp_path / "out")
 
 
-@pytest.mark.parametrize("name", ["distinct_replaced", "inner_to_left", "moved_ids_filter"])
+@pytest.mark.parametrize("name", ["inner_to_left", "moved_ids_filter", "topn_grows"])
 def test_what_would_be_wrong_can_only_go(name: str, asking: Asking) -> None:
     proposals = propose(asking.check(name))
     (asked,) = (one for one in proposals if isinstance(one.step, Open))
@@ -168,6 +179,44 @@ def test_a_part_of_a_result_does_not_begin_alone(asking: Asking, tmp_path: Path)
     assert asking.migrate("average_of_count", tmp_path / "out", step).kept
     alone = ConvertState(operator=step.operator, state=step.state, constants={"f1": 0})
     assert not asking.migrate("average_of_count", tmp_path / "alone", alone).kept
+
+
+def test_values_of_distinct_move_with_what_counts_them(asking: Asking, tmp_path: Path) -> None:
+    """COUNT(DISTINCT d) would count anew what it finds among the values of k2, and among none."""
+    steps = first_answers(asking.check("distinct_removed"))
+    sums = [step for step in steps if isinstance(step, ConvertState)]
+    assert asking.migrate("distinct_removed", tmp_path / "out", *steps).kept
+    gone = [DropState(operator=step.operator, state=step.state) for step in steps if not isinstance(step, ConvertState)]
+    assert not asking.migrate("distinct_removed", tmp_path / "stays", *sums).kept
+    assert not asking.migrate("distinct_removed", tmp_path / "gone", *sums, *gone).kept
+
+
+def test_values_of_distinct_go_where_what_counts_them_begins(asking: Asking, tmp_path: Path) -> None:
+    """A sum that begins would never count the values that another aggregate had met."""
+    sums, *gone = first_answers(asking.check("distinct_beside_same"))
+    assert {step.state for step in gone if isinstance(step, DropState)} == {"distinctAcc_0", "distinctAcc_0_null_state"}
+    assert not asking.migrate("distinct_beside_same", tmp_path / "stay", sums).kept
+    assert isinstance(sums, ConvertState)
+    on = replace(sums, fields={"f2": "f1", "f3": "f2"}, constants={"f1": None}, without=())
+    assert not asking.migrate("distinct_beside_same", tmp_path / "on", on).kept
+
+
+def test_marks_of_distinct_under_another_filter_are_no_ones(asking: Asking, tmp_path: Path) -> None:
+    """The first aggregate marked those values alone that met its FILTER: the one that stays would count the others twice."""
+    sums, *gone = first_answers(asking.check("distinct_filter_removed"))
+    assert isinstance(sums, ConvertState)
+    on = replace(sums, fields={"f0": "f1", "f1": "f2", "f2": "f3"}, constants={}, without=("f0",))
+    assert gone
+    assert not asking.migrate("distinct_filter_removed", tmp_path / "on", on).kept
+
+
+def test_an_inner_join_takes_the_columns_that_it_needs(asking: Asking, tmp_path: Path) -> None:
+    """Of types that are the same, others would be taken for them."""
+    sums, rows = first_answers(asking.check("left_to_inner_columns_of_sums"))
+    assert isinstance(rows, ConvertState)
+    assert (rows.fields, rows.single, rows.without) == ({"f2": "row.f3"}, "f0", ("f1", "row.f2"))
+    other = replace(rows, fields={}, without=("f1", "row.f3"))
+    assert not asking.migrate("left_to_inner_columns_of_sums", tmp_path / "other", sums, other).kept
 
 
 def test_sums_behind_which_their_rows_are_kept_do_not_move_alone(asking: Asking, tmp_path: Path) -> None:

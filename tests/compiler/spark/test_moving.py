@@ -15,14 +15,16 @@ from compat.execution.failures import Refused
 from compat.execution.snapshots import checker
 from compat.migration.on_spark import SparkRecipe
 from compat.migration.recipe import (
-    ConvertKey,
     ConvertState,
+    ConvertWindows,
     DropOperator,
     DropState,
+    MoveOffsets,
     MoveState,
     Open,
     Recipe,
     RenameClass,
+    RenameField,
     RenameOperator,
     RenameState,
     Step,
@@ -65,7 +67,7 @@ class Keep(KeyedProcessFunction):
                 state.add(make(value))
             else:
                 held[name] = dict(state.items())
-                state.put(value, make(value))
+                state.put(str(value) if descriptor.type_info.key_type == S else value, make(value))
         yield self.uid, ctx.get_current_key(), held
 
 
@@ -232,21 +234,28 @@ def refusals() -> Iterable[tuple[Operators, tuple[Step, ...], str]]:
     keep: Operators = {"keep": [count("count")]}
     text: Operators = {"keep": [count("count", S, str)]}
     yield keep, (Open(question="May it go?", operator="keep", state="count"),), "open questions"
-    yield keep, (ConvertKey(operator="keep"),), "have no step convert-key: nothing is restored"
-    yield keep, (RenameClass(name="A", to="B"),), "have no step rename-class"
+    yield keep, (RenameClass(name="A", to="B"),), "have no step rename-class: nothing is restored. Serializers of Java"
+    yield keep, (RenameField(owner="A", name="a", to="b"),), "have no step rename-field"
+    yield (
+        keep,
+        (ConvertWindows(operator="keep", size="1 h"),),
+        "have no step convert-windows: nothing is restored. Windows",
+    )
+    yield (
+        keep,
+        (MoveOffsets(operator="keep", topics={"a": "b"}),),
+        "have no step move-offsets: nothing is restored. It moves",
+    )
     yield keep, (DropState(operator="kept", state="count"),), "has no operator 'kept'. It has: 'keep'"
     yield keep, (DropState(operator="keep", state="n"),), "has no state 'n'. It has count"
     yield keep, (DropState(operator="keep", state="count"),) * 2, "says twice what becomes of the state 'count'"
     yield keep, (DropOperator(operator="keep"), RenameOperator(operator="keep", to="x")), "says twice"
     yield keep, (ConvertState(operator="keep", state="count"),) * 2, "two steps for that"
-    yield keep, (ConvertState(operator="keep", state="count", function="/f.py:f"),), "on Spark no function"
     yield (
         text,
         (ConvertState(operator="keep", state="count", fields={"a": "b"}),),
         "LONG does not become|does not become",
     )
-    listed: Operators = {"keep": [(ListStateDescriptor("count", L), lambda n: n)]}
-    yield listed, (ConvertState(operator="keep", state="count"),), "it was value state and is list state"
     gone = (ConvertState(operator="keep", state="count"), DropState(operator="keep", state="count"))
     yield keep, gone, "another step drops it"
 

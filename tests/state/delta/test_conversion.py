@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 import pytest
 
-from compat.state.delta.conversion import of_state
+from compat.state.delta.conversion import CODING
 from compat.state.flink.forms import Unconvertible
 from compat.state.flink.transcoding import Fields
 from compat.state.rows import Row
 from compat.state.serializers import codec_of
+from compat.state.serializers.codecs import join, split
 from compat.state.types import TypeInformation, Types
 
 L, N, S, D, B = Types.LONG(), Types.INT(), Types.STRING(), Types.DOUBLE(), Types.BOOLEAN()
@@ -19,8 +21,10 @@ TUPLE = Types.TUPLE([L, S])
 
 
 def converted(old: TypeInformation, new: TypeInformation, value: Any, **fields: Any) -> Any:
-    convert = of_state(old, new, Fields(**fields), "VALUE", keyed=True)
-    return codec_of(new).decode(convert(codec_of(old).encode(value)))
+    data, number = CODING.array(old, new, Fields(**fields))(join([codec_of(old).encode(value)]))
+    (found,) = split(data)
+    assert number == 1
+    return codec_of(new).decode(found or b"")
 
 
 @pytest.mark.parametrize(
@@ -54,12 +58,21 @@ def test_a_record_of_which_one_field_stays_and_the_way_back() -> None:
     assert converted(L, AB, 1, single="a", constants={"b": "new"}) == Row(a=1, b="new")
 
 
-def test_nulls_of_a_map_in_keyed_state_stay() -> None:
-    old, new = Types.MAP(S, L), Types.MAP(S, S)
-    keyed = of_state(old, new, Fields(), "MAP", keyed=True)
-    assert keyed(b"\0") == b"\0"
-    assert keyed(b"\1" + codec_of(L).encode(3)) == b"\1" + codec_of(S).encode("3")
-    assert of_state(old, new, Fields(), "MAP", keyed=False)(codec_of(L).encode(3)) == codec_of(S).encode("3")
+def test_elements_stand_behind_one_another_and_none_stays() -> None:
+    data, number = CODING.array(L, S, Fields())(join([codec_of(L).encode(3), None]))
+    assert (split(data), number) == ([b"3", None], 2)
+
+
+def test_a_key_in_a_map_is_of_its_type() -> None:
+    assert split(CODING.map_key(L, 3)) == [codec_of(L).encode(3)]
+    with pytest.raises(Unconvertible):
+        CODING.map_key(L, "three")
+
+
+def test_a_moment_keeps_its_microseconds() -> None:
+    at = datetime(2026, 1, 2, 3, 4, 5, 678_901)
+    old, new = (Types.ROW_NAMED(["at", name], [Types.SQL_TIMESTAMP(), L]) for name in ("n", "m"))
+    assert converted(old, new, Row(at=at, n=1), sources={"m": "n"}) == Row(at=at, m=1)
 
 
 @pytest.mark.parametrize(
@@ -79,12 +92,7 @@ def test_nulls_of_a_map_in_keyed_state_stay() -> None:
 )
 def test_what_no_rule_joins_is_refused(old: TypeInformation, new: TypeInformation, fields: dict[str, Any]) -> None:
     with pytest.raises(Unconvertible):
-        of_state(old, new, Fields(**fields), "VALUE", keyed=True)
-
-
-def test_keys_of_a_map_stay() -> None:
-    with pytest.raises(Unconvertible, match="the keys of a map have another type"):
-        of_state(Types.MAP(L, L), Types.MAP(S, L), Fields(), "MAP", keyed=True)
+        CODING.array(old, new, Fields(**fields))
 
 
 @pytest.mark.parametrize(("old", "new", "value"), [(L, N, 2**31), (S, L, "x"), (D, L, 0.5), (S, B, "true")])

@@ -42,6 +42,12 @@ def test_a_key_that_was_pickled_when_equal_ones_were_one_is_the_same_key(key: An
     assert codec.identity(data) == codec.identity(codec.encode(key)) != equal
 
 
+def test_a_key_with_a_pickled_part_is_read_as_its_type_writes_it() -> None:
+    codec = key_codec_of(Types.TUPLE([Types.PICKLED_BYTE_ARRAY(), Types.DOUBLE()]))
+    for key in (({"a"}, 2.5), (1, 0.5)):
+        assert codec.decode(codec.encode(key)) == key
+
+
 def test_a_key_that_cannot_be_unpickled_any_more_keeps_its_identity() -> None:
     assert key_codec_of(None).identity(b"\1\0\0\0\1kno pickle") == b"k"
 

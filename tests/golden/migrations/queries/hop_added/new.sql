@@ -1,0 +1,6 @@
+-- Aggregates come in windows that slide
+-- key: 2
+CREATE TABLE src (id BIGINT, k AS MOD(id,3), k2 AS MOD(id,5), v AS id*10, v2 AS id*1000, d AS MOD(id*7,150), name AS 'name number ' || CAST(MOD(id,7) AS STRING), price AS CAST(id AS DECIMAL(30,2)), pt AS PROCTIME(), ts AS TO_TIMESTAMP_LTZ(id*100,3), WATERMARK FOR ts AS ts)
+ WITH ('connector'='datagen','rows-per-second'='100','fields.id.kind'='sequence','fields.id.start'='1','fields.id.end'='400');
+CREATE TABLE o (k BIGINT, w BIGINT, c0 BIGINT, c1 BIGINT, c2 BIGINT) WITH ('connector'='print');
+INSERT INTO o SELECT k, UNIX_TIMESTAMP(CAST(window_end AS STRING)) AS w, COUNT(*), MAX(v), AVG(v2) FROM TABLE(HOP(TABLE src, DESCRIPTOR(ts), INTERVAL '5' SECOND, INTERVAL '20' SECOND)) GROUP BY k, window_start, window_end;
