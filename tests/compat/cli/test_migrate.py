@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from compat.cli import main
 from compat.loader.inputs import LoadOptions
 from compat.savepoint.names import Names
-from compat.state.flink import entries, read_draft, read_metadata
+from compat.state.flink import KeyedFormat, entries, keyed_format, read_draft, read_metadata
 from compat.state.flink.remote import read_savepoint
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -392,6 +392,35 @@ def test_a_checkpoint_in_rocksdbs_files_becomes_canonical_where_it_changes(tmp_p
     assert result.exit_code == 0, result.output
     assert "python-state-count -> python-state-total, 4 entries" in result.stdout
     assert values(out)["total"] == values(case / "chk-5")["count"]
+
+
+@pytest.mark.parametrize(
+    ("case", "folder", "operator", "state", "entries"),
+    [
+        ("all_states_retained_checkpoint", "chk-5", "everything", "total", 3),
+        ("broadcast_p2_native_files", "", "keyed", "n", 3),
+    ],
+)
+def test_a_checkpoint_of_the_heap_and_a_native_savepoint_become_canonical_where_they_change(
+    case: str, folder: str, operator: str, state: str, entries: int, tmp_path: Path
+) -> None:
+    saved = GOLDEN / "savepoints" / case
+    old, new = tmp_path / "old.py", tmp_path / "new.py"
+    old.write_text(json.loads(saved.with_suffix(".json").read_text())["program"])
+    new.write_text(old.read_text().replace(f'"{state}"', '"anew"'))
+    step = f"{{step: rename-state, operator: {operator}, state: {state}, to: anew}}"
+    out = tmp_path / "out"
+    given = ("migrate", saved / folder, new, out, "--recipe", recipe(tmp_path, step))
+    result = run(*given, "--names", old, "--copy")
+    assert result.exit_code == 0, result.output
+    assert f"python-state-{state} -> python-state-anew, {entries} entries" in result.stdout
+    before = values(saved / folder)
+    assert values(out)["anew"] == before[state]
+    assert {name: found for name, found in values(out).items() if name != "anew"} == {
+        name: found for name, found in before.items() if name != state
+    }
+    operators = [one for one in read_metadata(out).operators if any(each.managed_keyed for each in one.subtasks)]
+    assert {keyed_format(read_metadata(out), one) for one in operators} == {KeyedFormat.CANONICAL}
 
 
 @pytest.fixture
