@@ -44,6 +44,11 @@ class InputError(Exception):
         """The failure in one line: the argument, the rule and the message."""
         return f"{self.failure.name}: {self.failure.rule}: {self.failure.message}"
 
+    @property
+    def told(self) -> str:
+        """The failure, and in a further line what to do about it, where that is known."""
+        return "\n".join(filter(None, (self.line, self.failure.hint)))
+
 
 class InputKind(StrEnum):
     """The kinds of things that an argument can name."""

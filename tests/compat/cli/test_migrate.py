@@ -20,6 +20,7 @@ from compat.loader.inputs import LoadOptions
 from compat.savepoint.names import Names
 from compat.state.flink import KeyedFormat, entries, keyed_format, read_draft, read_metadata
 from compat.state.flink.remote import read_savepoint
+from tests.compat.loader.jvm.support import flink_of, jar_of
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 SAVED = GOLDEN / "savepoints_of_pairs"
@@ -355,6 +356,30 @@ def test_names_of_old_are_read_with_olds_flink(tmp_path: Path, monkeypatch: pyte
     result = run(*given, "--names", "old.jar", "--old-flink-version", "1.20.0", "--flink-version", "2.3.0")
     assert result.exit_code == 0, result.output
     assert loaded["old.jar"] == "1.20.0"
+
+
+OF_FLINK_1 = """
+public class Old {
+    public static void main(String[] args) {
+        org.apache.flink.api.java.utils.ParameterTool.fromArgs(args);
+    }
+}
+"""
+
+
+def test_a_job_of_flink_1_that_flink_2_cannot_build_is_told_the_option_for_its_own(tmp_path: Path) -> None:
+    """Each command names the option that it has: where there is a NEW, the other Flink is OLD's."""
+    jar = jar_of(tmp_path, {"Old.java": OF_FLINK_1}, flink_of("1.20.0").classpath)
+    saved, new = SAVED / "state_renamed", PROGRAMS / "state_renamed" / "new.py"
+    told = ("--names", jar, "--main-class", "Old", "--flink-version", "2.3.0")
+    migrated = run("migrate", saved, new, tmp_path / "out", "--recipe", recipe(tmp_path, RENAMED), *told)
+    assert migrated.exit_code == 2
+    assert "CMP901: The program failed: NoClassDefFoundError" in migrated.stderr
+    assert "Name that one with --old-flink-version, such as 1.20.0." in migrated.stderr
+    checked = " ".join(run("check", saved, new, *told).stdout.split())
+    assert "Name that one with --old-flink-version, such as 1.20.0." in checked
+    for command in ("inspect", saved), ("diagnose", tmp_path / "recipe.yaml"):
+        assert "Name that one with --flink-version, such as 1.20.0." in run(*command, *told).stderr
 
 
 def process(folder: Path, *before: str) -> subprocess.CompletedProcess[str]:

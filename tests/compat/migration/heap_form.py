@@ -32,6 +32,7 @@ from tests.compat.migration.in_flink import (
     check_of,
     compiled,
     folder_of,
+    is_query,
     libraries_of,
     pairs,
     read_in_flink,
@@ -159,7 +160,7 @@ def restore(path: str, names: Sequence[str]) -> None:
             classpath = compiled(folder, ":".join(map(str, flink_of(version).classpath)))
             for pair in pairs(version):
                 record = records.get((version, pair["name"]))
-                if record is None or pair["name"] not in names:
+                if record is None or pair["name"] not in names or is_query(pair):
                     continue
                 target = str(Path(folder, f"{version}-{pair['name']}"))
                 _migrated(pair, record, Path(folder, "twins", version, pair["name"]), target, jvms)
