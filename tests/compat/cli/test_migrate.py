@@ -327,6 +327,58 @@ def test_a_function_that_fails_writes_nothing(text: str, more: tuple[str, ...], 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["beside.py", "recipe.yaml"]
 
 
+def windows(folder: Path, new: str, size: str) -> Result:
+    """Open windows of ten seconds as parts of those that a recipe says, for a version of the program with these."""
+    pair = PYFLINK / "windows_longer"
+    program = folder / "new.py"
+    text = (pair / "new.py").read_text().replace("TumblingEventTimeWindows.of(Time.seconds(20))", new)
+    program.write_text(f"from pyflink.datastream.window import SlidingEventTimeWindows\n{text}")
+    shutil.copy(pair / "functions.py", folder)
+    merge = "merge: {window-contents: 'functions.py:joined'}"
+    given = ("--recipe", recipe(folder, f"{{step: convert-windows, operator: keep, {size}, {merge}}}"))
+    return run("migrate", pair / "savepoint", program, folder / "out", *given, "--names", pair / "old.py")
+
+
+@pytest.mark.parametrize(
+    ("new", "size"),
+    [
+        ("TumblingEventTimeWindows.of(Time.seconds(20))", "size: 20 s"),
+        ("TumblingEventTimeWindows.of(Time.seconds(20))", "size: 20 s, offset: 20 s"),
+        ("TumblingEventTimeWindows.of(Time.seconds(40))", "size: 40 s"),
+        ("TumblingEventTimeWindows.of(Time.seconds(20), Time.seconds(10))", "size: 20 s, offset: 10 s"),
+    ],
+)
+def test_open_windows_become_part_of_those_of_new(new: str, size: str, tmp_path: Path) -> None:
+    assert windows(tmp_path, new, size).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("new", "size", "told"),
+    [
+        (
+            "TumblingEventTimeWindows.of(Time.seconds(20))",
+            "size: 40 s",
+            "NEW has TumblingEventTimeWindows(20000, 0): write size: 20000 ms, offset: 0 ms, or change NEW.",
+        ),
+        (
+            "TumblingEventTimeWindows.of(Time.seconds(20), Time.seconds(10))",
+            "size: 20 s",
+            "NEW has TumblingEventTimeWindows(20000, 10000): write size: 20000 ms, offset: 10000 ms, or change NEW.",
+        ),
+        (
+            "SlidingEventTimeWindows.of(Time.seconds(20), Time.seconds(10))",
+            "size: 20 s",
+            "NEW has SlidingEventTimeWindows(20000, 10000, 0), and only tumbling windows of time",
+        ),
+    ],
+)
+def test_windows_that_new_does_not_have_are_refused_by_name(new: str, size: str, told: str, tmp_path: Path) -> None:
+    """Nothing would end them, or something else than what is put into them later."""
+    result = windows(tmp_path, new, size)
+    assert (result.exit_code, (tmp_path / "out").exists()) == (2, False)
+    assert f"cannot become others: {told}" in result.stderr
+
+
 def test_keys_go_with_their_state_and_timers(tmp_path: Path) -> None:
     pair = PYFLINK / "keys_dropped"
     given = ("--recipe", recipe(tmp_path, "{step: drop-keys, operator: keep, keys: [1, 3]}"))
