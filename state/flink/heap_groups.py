@@ -51,6 +51,8 @@ def heap_state(header: BackendHeader, meta: StateMeta, max_parallelism: int) -> 
     if serializer is None:
         raise Unconvertible("values without a serializer")
     kind = meta.option(KIND) or "VALUE"
+    if kind in PARTS and len(serializer.nested) != PARTS[kind]:
+        raise Unconvertible(f"a {kind.lower()} of {serializer.serializer or serializer.class_name}")
     held, inner = held_in(kind, serializer)
     value = _past(inner)
     map_key = _past(serializer.nested[0]) if kind == _MAP else None

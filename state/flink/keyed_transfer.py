@@ -23,14 +23,11 @@ from compat.state.flink.headers import BackendHeader
 from compat.state.flink.heap_groups import heap_groups
 from compat.state.flink.keyed_entries import is_framed
 from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
-from compat.state.flink.snapshots import read_versioned
+from compat.state.flink.snapshots import out_of_header, read_versioned
 from compat.state.flink.states import HeaderReader
 from compat.state.flink.stream_readers import StreamReader, decompressed, pieces
 from compat.state.flink.table_groups import TableGroups
 from compat.state.flink.tally import Tally
-
-_LAYOUT_BYTES = 4
-"""The bytes before a snapshot in a header, which say how it is laid out."""
 
 
 class KeyedSource(Struct, frozen=True):
@@ -100,9 +97,9 @@ def key_serializer_of(savepoint: Savepoint, operator: OperatorState) -> bytes | 
     """The snapshot of the serializer of an operator's keys, as `writeVersionedSnapshot` gave it; None without one."""
     headers = HeaderReader(savepoint)
     for subtask in operator.subtasks:
-        if isinstance(subtask.managed_keyed, KeyGroups):
+        if isinstance(subtask.managed_keyed, KeyGroups | Incremental):
             written = headers.written(subtask.managed_keyed)
-            return keyed_parts(written, savepoint.path, TypeNames(), {}).key_serializer[_LAYOUT_BYTES:]
+            return out_of_header(keyed_parts(written, savepoint.path, TypeNames(), {}).key_serializer)
     return None
 
 

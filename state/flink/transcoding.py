@@ -33,7 +33,7 @@ from compat.state.flink.forms import (
 from compat.state.flink.header_parts import StateForm
 from compat.state.flink.headers import KIND, MODE, PARTS, VALUES, StateMeta
 from compat.state.flink.row_data import read_row, slot_of, write_row
-from compat.state.flink.snapshots import LAYOUT, SerializerSnapshot, read_versioned
+from compat.state.flink.snapshots import SerializerSnapshot, in_header, out_of_header, read_versioned
 from compat.state.flink.values import read_mask, ttl_inside
 from compat.state.flink.writing import write_mask
 
@@ -107,7 +107,7 @@ class SerializerConversion(Struct, frozen=True):
     @property
     def form(self) -> StateForm:
         """The snapshot as a header has it (`TypeSerializerSnapshotSerializationUtil`), and the kind."""
-        return StateForm(_COUNT.pack(LAYOUT) + self.serializer, self.options)
+        return StateForm(in_header(self.serializer), self.options)
 
     def rewriter(self, meta: StateMeta, serializer: bytes, layout: Layouts) -> Rewrite:
         """What writes the entries of a keyed state anew. Raises Unconvertible."""
@@ -156,7 +156,7 @@ class SerializerConversion(Struct, frozen=True):
         old = meta.serializer(VALUES)
         if old is None:
             raise Unconvertible("a state without a serializer")
-        by_classes = self._by(self.classes, meta, serializer[_COUNT.size :])
+        by_classes = self._by(self.classes, meta, out_of_header(serializer))
         try:
             one = self.joined(meta, old, transcoder)
         except NeedsClass:
@@ -244,8 +244,8 @@ class Held(Struct, frozen=True):
 
 
 def held_in(kind: str, serializer: SerializerSnapshot) -> tuple[Held, SerializerSnapshot]:
-    """How a state holds its values, and the serializer of one. Raises Unconvertible for a kind with other parts."""
-    if kind in PARTS and len(serializer.nested) != PARTS[kind]:
+    """How a state holds its values, and the serializer of one. Raises Unconvertible for a kind without parts."""
+    if kind in PARTS and not serializer.nested:
         raise Unconvertible(f"a {kind.lower()} of {serializer.serializer or serializer.class_name}")
     inner = serializer.nested[-1] if kind in PARTS else serializer
     lives = ttl_inside(inner)
