@@ -438,7 +438,9 @@ def _names(comparison: Comparison, jvms: WarmJvms) -> Names:
     """The names of a savepoint's operators. Raises InputError."""
     from compat.savepoint.load import read_names
 
-    return read_names(comparison.names, comparison.loading(Side.OLD), comparison.job, comparison.old_arguments, jvms)
+    return read_names(
+        comparison.names, comparison.loading(Side.OLD), comparison.job, comparison.old_arguments, jvms=jvms
+    )
 
 
 def _failed(failures: Sequence[Failure]) -> set[Side | None]:

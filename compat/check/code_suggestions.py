@@ -125,12 +125,25 @@ def time_to_live(ttl: int | None) -> str:
 
 def longer_windows(before: str, after: str) -> WindowHeir | None:
     """The windows of one assigner in which all of another one lie; None where some do not, or not for all is known."""
-    was, now = (_ASSIGNER.fullmatch(one) for one in (before, after))
-    if was is None or now is None or was["name"] != now["name"] or not now["name"].startswith("Tumbling"):
+    was, now = tumbling(before), tumbling(after)
+    if was is None or now is None or before.partition("(")[0] != after.partition("(")[0]:
         return None
-    (old, begun), (size, offset) = ((*map(int, (match["numbers"] or "0").split(", ")), 0)[:2] for match in (was, now))
-    fits = 0 < old < size and size % old == 0 and (begun - offset) % old == 0
-    return WindowHeir(size, offset) if fits else None
+    fits = 0 < was.size < now.size and now.size % was.size == 0 and (was.offset - now.offset) % was.size == 0
+    return now if fits else None
+
+
+def is_of_flink(assigner: str) -> bool:
+    """Whether an assigner is one of Flink's, which tells all of its windows."""
+    return _ASSIGNER.fullmatch(assigner) is not None
+
+
+def tumbling(assigner: str) -> WindowHeir | None:
+    """The windows of an assigner of Flink's that lie one behind the other; None for any other one."""
+    match = _ASSIGNER.fullmatch(assigner)
+    if match is None or not match["name"].startswith("Tumbling"):
+        return None
+    size, offset = (*map(int, (match["numbers"] or "0").split(", ")), 0)[:2]
+    return WindowHeir(size, offset)
 
 
 def window(assigner: str) -> str | None:

@@ -87,7 +87,7 @@ def _operators(options: dict[str, Any]) -> Operators:
     try:
         return Operators(_names(options), described, options["names"])
     except InputError as error:
-        click.echo(error.line, err=True)
+        click.echo(error.told, err=True)
         sys.exit(UNREADABLE)
 
 
@@ -97,14 +97,14 @@ def _names(options: dict[str, Any]) -> Names:
 
     load = load_options(options)
     if options["job"] is None:
-        return read_names(options["names"], load, options["job_number"])
+        return read_names(options["names"], load, options["job_number"], side=None)
     from compat.cli.gate import mode_of, restored
     from compat.cli.remote import ServerError, server_of
 
     server = server_of(options["server"], options["token_file"])
     try:
         with restored(server, options["job"], mode_of(server, options["job"])) as running:
-            return read_names(running[0].input.path, load, None)
+            return read_names(running[0].input.path, load, None, side=None)
     except ServerError as error:
         click.echo(str(error), err=True)
         sys.exit(UNREADABLE)

@@ -59,7 +59,7 @@ def explain(old: str, new: str, operator: str, **options: Any) -> None:
         else:
             before = running.savepoint.program(old, after)
     except InputError as error:
-        click.echo(error.line, err=True)
+        click.echo(error.told, err=True)
         sys.exit(2)
     mapping = map_state(before, after)
     first = _find(before, operator)

@@ -79,9 +79,9 @@ def _named(found: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     from compat.savepoint.load import read_names
 
     try:
-        return named(found, read_names(options["names"], load_options(options), options["job_number"]))
+        return named(found, read_names(options["names"], load_options(options), options["job_number"], side=None))
     except InputError as error:
-        click.echo(error.line, err=True)
+        click.echo(error.told, err=True)
         sys.exit(UNREADABLE)
 
 

@@ -64,7 +64,7 @@ def _remap(path: str, out: str, options: dict[str, Any]) -> None:
     require_nothing(out)
     advice = None if options["from_check"] is None else read_advice(options["from_check"])
     draft = read_draft(read_savepoint(path))
-    names = read_names(options["names"], load_options(options), options["job"])
+    names = read_names(options["names"], load_options(options), options["job"], side=None)
     changed = moves(draft.savepoint, names, options["written"], advice)
     ids = Changes(ids={move.operator.id: move.new for move in changed})
     made = self_contained(draft, ids) if options["copy"] else with_references(draft, ids, options["location"])

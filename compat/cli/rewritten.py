@@ -51,7 +51,7 @@ def refusals() -> Iterator[None]:
     except SavepointError as error:
         refuse(f"{Undecidable.SAVEPOINT_UNREADABLE}: {error}")
     except InputError as error:
-        refuse(error.line)
+        refuse(*error.told.splitlines())
 
 
 def say_files(made: Remapped, path: str, *, written: bool) -> None:

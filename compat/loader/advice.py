@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 
+from compat.compiler.versions import FLINK_VERSIONS, pyflink_version, standing_for
 from compat.loader import runtime_file
 from compat.loader.failure import RUNTIME_PROPERTIES, Side
 from compat.loader.mistakes import remedy
@@ -99,6 +100,11 @@ def _advised(lack: Lack, side: Side | None, said: str) -> Iterator[str]:
             yield f"The program raises this itself. If it wants arguments, give them with --{prefix}args 'ARGUMENTS'."
         case Lacking.VARIABLE:
             yield f"Give the program the environment variable with --{prefix}env {lack.name}=VALUE, or in the settings: env."
+        case Lacking.FLINK:
+            yield (
+                f"Flink {lack.name} does not have this class of Flink's own: the program, or a connector in its jar, is for "
+                f"another version. Name that one with --{prefix}flink-version, such as {_other_flink(lack.name)}."
+            )
         case Lacking.INPUT:
             yield (
                 "compat gives a program no input: let it take what it asks for from an argument "
@@ -114,6 +120,11 @@ def _advised(lack: Lack, side: Side | None, said: str) -> Iterator[str]:
             )
             if lack.places:
                 yield f"If it is one of your own: it was looked for in {lack.places}; other places go with --{prefix}pyfiles."
+
+
+def _other_flink(flink: str) -> str:
+    """A release that stands for another major version of Flink than the one of a release."""
+    return next(pyflink_version(one) for one in FLINK_VERSIONS if one != standing_for(flink))
 
 
 def provided(module: str) -> str | None:

@@ -44,6 +44,11 @@ class InputError(Exception):
         """The failure in one line: the argument, the rule and the message."""
         return f"{self.failure.name}: {self.failure.rule}: {self.failure.message}"
 
+    @property
+    def told(self) -> str:
+        """The failure, and in a further line what to do about it, where that is known."""
+        return "\n".join(filter(None, (self.line, self.failure.hint)))
+
 
 class InputKind(StrEnum):
     """The kinds of things that an argument can name."""
@@ -99,10 +104,14 @@ class FlinkJars(Struct, frozen=True, kw_only=True):
     runtime_properties: str | None = None
 
     def over(self, base: FlinkJars) -> FlinkJars:
-        """These with what they leave open from ``base``. Whoever names a Flink of their own does not get another one."""
-        own = bool(self.classpath or self.home or self.version)
+        """These with what they leave open from ``base``. Whoever names a Flink of their own does not get another one.
+
+        A class path alone need not have one: if it has, that is the Flink, whatever else is said (`find_flink`).
+        """
+        own = bool(self.home or self.version)
         return replace(
-            base if not own else self,
+            self if own else base,
+            classpath=self.classpath if own else self.classpath or base.classpath,
             connectors=self.connectors or base.connectors,
             main_class=self.main_class or base.main_class,
             pyflink=self.pyflink or base.pyflink,

@@ -83,10 +83,14 @@ class Lacking(StrEnum):
     INPUT = "input"
     FILE = "file"
     MODULE = "module"
+    FLINK = "flink"
 
 
 class Lack(Record, frozen=True, kw_only=True):
-    """What a program was not given, by its name, and the places that were looked at (of a file: where it is)."""
+    """What a program was not given, by its name, and the places that were looked at (of a file: where it is).
+
+    Of its Flink the name is the version that it was given.
+    """
 
     what: Lacking
     name: str = ""

@@ -207,8 +207,8 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def converts(self) -> bool:
-        """Whether NEW has to say how it writes its values or keys."""
-        return any(isinstance(step, ConvertState | ConvertKey) for step in self.steps)
+        """Whether NEW has to say how it writes its values or keys, or what its windows are."""
+        return any(isinstance(step, ConvertState | ConvertKey | ConvertWindows) for step in self.steps)
 
 
 def read_recipe(path: str) -> Recipe:

@@ -9,6 +9,7 @@ from functools import partial
 from msgspec import Struct
 from msgspec.structs import replace
 
+from compat.check.code_suggestions import is_of_flink, tumbling
 from compat.compiler.configuration import parse_duration
 from compat.compiler.errors import ProgramError
 from compat.migration.functions import Functions
@@ -31,7 +32,7 @@ from compat.migration.recipe import (
     RenameOperator,
     RenameState,
 )
-from compat.migration.telling import declared, key_serializer
+from compat.migration.telling import assigner_of, declared, key_serializer
 from compat.savepoint.names import Names
 from compat.savepoint.operators import Operators, RequestError, new_id
 from compat.state.flink import NewId, OperatorState, Savepoint
@@ -75,7 +76,7 @@ def resolve(
     refuse_open(recipe)
     resolving = _Resolving(savepoint, names, functions, new)
     # What a state and its operator are called in NEW is known once all other steps are.
-    for step in sorted(recipe.steps, key=lambda one: isinstance(one, ConvertState | ConvertKey)):
+    for step in sorted(recipe.steps, key=lambda one: isinstance(one, ConvertState | ConvertKey | ConvertWindows)):
         match step:
             case RenameOperator():
                 resolving.rename_operator(step)
@@ -259,13 +260,29 @@ class _Resolving:
             raise RequestError(f"The recipe says twice what becomes of the windows of {label}.")
         try:
             size, offset = (parse_duration(text) for text in (step.size, step.offset))
+            if size <= 0:
+                raise Unconvertible(f"their size is {step.size}.")
+            windows = LongerWindows(size, offset)
+            self._require_of_new(operator, windows)
             merges = {state.name: merge for state, merge in self._merges(operator, step)}
         except (ProgramError, Unconvertible) as error:
             raise RequestError(f"The windows of {label} cannot become others: {error}") from None
-        if size <= 0:
-            raise RequestError(f"The windows of {label} cannot become others: their size is {step.size}.")
-        windows = LongerWindows(size, offset)
         self._keys[operator.id] = replace(change, windows=windows, merges={**change.merges, **merges})
+
+    def _require_of_new(self, operator: OperatorState, windows: LongerWindows) -> None:
+        """Raise Unconvertible for windows that NEW's assigner does not make, where it is one of Flink's."""
+        assigner = assigner_of(self._ids.get(operator.id, NewId(operator.id)).id, self._new)
+        if assigner is None or not is_of_flink(assigner):
+            return
+        theirs = tumbling(assigner)
+        if theirs is None:
+            raise Unconvertible(
+                f"NEW has {assigner}, and only tumbling windows of time are known to have others in them."
+            )
+        if theirs.size != windows.size or (theirs.offset - windows.offset) % theirs.size:
+            raise Unconvertible(
+                f"NEW has {assigner}: write size: {theirs.size} ms, offset: {theirs.offset} ms, or change NEW."
+            )
 
     def _merges(
         self, operator: OperatorState, step: ConvertKey | ConvertWindows

@@ -87,6 +87,12 @@ def key_serializer(operator: str, program: Program | None) -> bytes | None:
     return None
 
 
+def assigner_of(operator: str, program: Program | None) -> str | None:
+    """What cuts the windows of an operator, as a program has it; None where it does not tell."""
+    found = (one for one in (() if program is None else program.operators) if operator in (one.id, one.user_hash))
+    return next((one.detail.get("window") for one in found), None)
+
+
 def _renamed(
     operator: Operator, now: Operator, transfer: Transfer, states: Mapping[str, list[State]] | None
 ) -> Operator:

@@ -61,12 +61,13 @@ def read_names(
     options: LoadOptions,
     job: int | None,
     arguments: tuple[str, ...] = (),
+    side: Side | None = Side.OLD,
     jvms: WarmJvms | None = None,
 ) -> Names:
     """The names that ``--names`` tells: a table of uids, or a program, topology file or plan. Raises InputError.
 
-    ``options`` and ``arguments`` are those of the program, ``job`` is which of its jobs wrote the savepoint.
-    ``jvms`` are for callers that build another program too.
+    ``options`` and ``arguments`` are those of the program, ``job`` is which of its jobs wrote the savepoint. There is no
+    ``side`` where a command has one program, and its options are of that. ``jvms`` are for callers that build another one, too.
     """
     if argument is None:
         return Names()
@@ -75,23 +76,25 @@ def read_names(
             return read_table(argument)
         except NamesError as error:
             raise InputError(
-                Failure(rule=Undecidable.PROGRAM_FAILED, message=str(error), name=argument, side=Side.OLD)
+                Failure(rule=Undecidable.PROGRAM_FAILED, message=str(error), name=argument, side=side)
             ) from error
-    with opened(argument, arguments, Side.OLD) as given:
+    with opened(argument, arguments, side) as given:
         if given.kind == "savepoint":
             raise InputError(
                 Failure(
                     rule=Undecidable.PROGRAM_FAILED,
                     message="A savepoint tells no names to another one.",
                     name=argument,
-                    side=Side.OLD,
+                    side=side,
                 )
             )
-        plans = load(given, options, Side.OLD, jvms=jvms)
-    return of_program(_facts(one_job(plans, argument, job), argument))
+        plans = load(given, options, side, jvms=jvms)
+    return of_program(_facts(one_job(plans, argument, job, side), argument, side))
 
 
-def one_job(plans: tuple[Plan | Refused, ...], argument: str, job: int | None) -> Plan | Refused:
+def one_job(
+    plans: tuple[Plan | Refused, ...], argument: str, job: int | None, side: Side | None = Side.OLD
+) -> Plan | Refused:
     """The one job of a program, or the one of a number. Raises InputError where it has several and none is named."""
     if len(plans) == 1 or (job is not None and 0 <= job < len(plans)):
         return plans[0 if len(plans) == 1 else job or 0]
@@ -100,15 +103,15 @@ def one_job(plans: tuple[Plan | Refused, ...], argument: str, job: int | None) -
             rule=Undecidable.NO_JOB,
             message=f"{argument} submits {len(plans)} jobs.",
             name=argument,
-            side=Side.OLD,
+            side=side,
             hint="Say which with --job-number N, counted from 0.",
             option="--job-number 0",
         )
     )
 
 
-def _facts(plan: Plan | Refused, argument: str) -> Program:
+def _facts(plan: Plan | Refused, argument: str, side: Side | None) -> Program:
     if isinstance(plan, Refused):
         message = f"The plan is of a program that Flink refuses: {plan.error.message}"
-        raise InputError(Failure(rule=Undecidable.PROGRAM_FAILED, message=message, name=argument, side=Side.OLD))
+        raise InputError(Failure(rule=Undecidable.PROGRAM_FAILED, message=message, name=argument, side=side))
     return facts_of(plan, name=argument, kind="program")

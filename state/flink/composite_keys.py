@@ -16,7 +16,8 @@ from compat.state.flink.headers import NAMESPACE, QUEUE, VALUES, BackendHeader, 
 from compat.state.flink.snapshots import SerializerSnapshot
 from compat.state.flink.values import Read, Undecodable, decoder_of
 
-_TIME = 8
+TIME = 8
+"""The bytes of a moment, such as that of a timer or of a last use."""
 _TIMER_PARTS = 2
 
 
@@ -42,7 +43,7 @@ class KeyLayout(Struct, frozen=True):
     def split(self, data: bytes, path: str) -> KeyParts:
         """The parts of a key, without lengths that are behind them. Raises a `SavepointError` for damaged bytes."""
         reader = ByteReader(data, path, start=self.prefix)
-        time = reader.raw(_TIME, "a time") if self.queue else b""
+        time = reader.raw(TIME, "a time") if self.queue else b""
         key, namespace = self._part(reader, self.key), self._part(reader, self.namespace)
         return KeyParts(time, key, namespace, reader.raw(reader.remaining, "a map key"))
 

@@ -18,6 +18,8 @@ from compat.state.flink.savepoint import Savepoint
 from compat.state.flink.stream_readers import StreamReader
 from compat.state.flink.streams import read_window
 
+DELIMITER = b","
+"""What stands between the elements of a list (`ListDelimitedSerializer`), and between what RocksDB merged into a value."""
 _ANOTHER_STATE_FOLLOWS = 0x80
 _MARK = bytes([_ANOTHER_STATE_FOLLOWS])
 _LAST_STATE = 0xFFFF

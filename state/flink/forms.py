@@ -218,7 +218,8 @@ def _pass_list(parts: tuple[Read, ...]) -> Read:
     return read
 
 
-def _pass_map(parts: tuple[Read, ...]) -> Read:
+def pass_map(parts: tuple[Read, ...]) -> Read:
+    """What reads past the keys and values of a map (`AbstractMapSerializer`)."""
     key, value = parts
 
     def read(reader: ByteReader) -> None:
@@ -238,7 +239,7 @@ def _pass_tuple(parts: tuple[Read, ...]) -> Read:
     return read
 
 
-_PASSING = {Layout.LIST: _pass_list, Layout.MAP: _pass_map, Layout.TUPLE: _pass_tuple}
+_PASSING = {Layout.LIST: _pass_list, Layout.MAP: pass_map, Layout.TUPLE: _pass_tuple}
 """What reads past values with parts that have no value here, such as rows of SQL."""
 
 

@@ -13,10 +13,8 @@ from compat.state.flink.header_parts import StateForm
 from compat.state.flink.headers import KIND, VALUES, StateMeta
 from compat.state.flink.python_functions import OfSerialized
 from compat.state.flink.python_states import Apply, Array, Item
+from compat.state.flink.snapshots import out_of_header
 from compat.state.flink.transcoding import Fields, SerializerConversion
-
-_LAYOUT_BYTES = 4
-"""The bytes before a snapshot in a header, which say how it is laid out."""
 
 
 class FunctionConversion(Struct, frozen=True):
@@ -48,7 +46,7 @@ class FunctionConversion(Struct, frozen=True):
         if old is None:
             raise Unconvertible("a state without a serializer")
         apply = self.through(
-            OfSerialized(serializer[_LAYOUT_BYTES:], self.inner.serializer, kind, self.inner.options.get(KIND, kind))
+            OfSerialized(out_of_header(serializer), self.inner.serializer, kind, self.inner.options.get(KIND, kind))
         )
         met: dict[bytes, bytes] = {}
         look, write = (self.inner.joined(meta, old, join) for join in (_noted(met), _found(met)))

@@ -23,7 +23,7 @@ from compat.state.flink.headers import (
     read_keyed_header,
     read_operator_header,
 )
-from compat.state.flink.snapshots import LAYOUT
+from compat.state.flink.snapshots import in_header
 from compat.state.flink.splicing import splice
 from compat.state.flink.writing import write_utf
 
@@ -90,7 +90,7 @@ def keyed_parts(
         return _parts(header, data, places, types, forms, path)
     timers = {meta.name: StateForm(first=keys) for meta in header.states if meta.type == QUEUE}
     parts = _parts(header, data, places, types, {**forms, **timers}, path)
-    return replace(parts, key_serializer=struct.pack(">i", LAYOUT) + keys)
+    return replace(parts, key_serializer=in_header(keys))
 
 
 def operator_parts(data: bytes, path: str, types: TypeNames, forms: Mapping[str, StateForm]) -> HeaderParts:

@@ -25,6 +25,9 @@ NAMESPACE = "NAMESPACE_SERIALIZER"
 KIND = "KEYED_STATE_TYPE"
 """The option that tells the kind of a keyed state, such as ``LIST``."""
 
+PARTS = {"LIST": 1, "MAP": 2}
+"""The kinds of keyed states whose serializers have parts, and how many."""
+
 MODE = "OPERATOR_STATE_DISTRIBUTION_MODE"
 """The option that tells how an operator state is handed out, such as ``UNION``."""
 

@@ -2,36 +2,31 @@
 
 In the layout of canonical savepoints and of RocksDB's scans each entry is a key and a value behind their lengths
 (`FullSnapshotAsyncWriter`): the key is the key group, the key, the namespace and, of a map, the map key
-(`CompositeKeySerializationUtils`). In the heap's layout a key group is, state after state, a count and then namespace, key and
-value of each entry (`HeapSnapshotStrategy`, `CopyOnWriteStateTableSnapshot`), without lengths. RocksDB's own files have a
-column family for each state, with the keys and values of the first layout.
+(`CompositeKeySerializationUtils`). RocksDB's own files have a column family for each state, with such keys and values. Of the
+heap's own form they are made (`heap_groups`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
 
 from compat.state.flink.binary import ByteReader
-from compat.state.flink.contents import places, prefix_of, stream_entries
-from compat.state.flink.errors import UnreadableValue
+from compat.state.flink.contents import DELIMITER, Entry, places, prefix_of, stream_entries
 from compat.state.flink.handles import Incremental, KeyGroups
-from compat.state.flink.headers import KIND, NAMESPACE, QUEUE, BackendHeader, StateMeta
+from compat.state.flink.headers import KIND, NAMESPACE, PARTS, QUEUE, VALUES, BackendHeader, StateMeta
+from compat.state.flink.heap_groups import heap_groups
 from compat.state.flink.measure import Layout, layout
 from compat.state.flink.savepoint import Savepoint
-from compat.state.flink.snappy import read_frames
 from compat.state.flink.snapshots import SerializerSnapshot
 from compat.state.flink.sst_files import TableFile, merged
-from compat.state.flink.stream_readers import StreamReader, pieces
+from compat.state.flink.stream_readers import StreamReader, decompressed, pieces
 from compat.state.flink.values import Decoder, Undecodable, decoder_of, ttl_inside
 
 _LENGTH = 4
 _SIGN = 1 << 63
-_DELIMITER = ord(",")
-DELIMITER = bytes([_DELIMITER])
-"""What stands between what was merged into a value of RocksDB's."""
 Times = tuple[int, ...]
 
 
@@ -77,12 +72,9 @@ class KeyedLayout(Struct, frozen=True):
 _ABSENT = Decoder(None, lambda reader: None, 0)
 
 
-def layout_of(header: BackendHeader, meta: StateMeta, *, framed: bool) -> KeyedLayout:
-    """The layout of a state. Raises Undecodable, with the serializer that cannot be read.
-
-    Where entries are ``framed`` by their lengths, values that cannot be read are bytes.
-    """
-    value = _required(meta, "VALUE_SERIALIZER")
+def layout_of(header: BackendHeader, meta: StateMeta) -> KeyedLayout:
+    """The layout of a state, in which values that cannot be read are bytes. Raises Undecodable for keys that cannot be."""
+    value = _required(meta, VALUES)
     if meta.type == QUEUE:
         if len(value.nested) != 2 or not (value.serializer or "").endswith("TimerSerializer"):
             raise Undecodable(f"a queue of {value.serializer or value.class_name}")
@@ -93,15 +85,13 @@ def layout_of(header: BackendHeader, meta: StateMeta, *, framed: bool) -> KeyedL
     key = decoder_of(header.key_serializer)
     namespace = decoder_of(_required(meta, NAMESPACE))
     kind = meta.option(KIND) or "VALUE"
-    if kind in _PARTS and len(value.nested) != _PARTS[kind]:
+    if kind in PARTS and len(value.nested) != PARTS[kind]:
         raise Undecodable(f"a {kind.lower()} of {value.serializer or value.class_name}")
-    inner = value.nested[-1] if kind in _PARTS else value
+    inner = value.nested[-1] if kind in PARTS else value
     ttl = ttl_inside(inner)
     try:
         decoder = decoder_of(ttl or inner)
     except Undecodable as error:
-        if not framed:
-            raise
         decoder, ttl = _rest(str(error)), None
     return KeyedLayout(
         kind,
@@ -112,10 +102,6 @@ def layout_of(header: BackendHeader, meta: StateMeta, *, framed: bool) -> KeyedL
         element=decoder if kind == "LIST" and decoder.type is not None else None,
         ttl=ttl is not None,
     )
-
-
-_PARTS = {"LIST": 1, "MAP": 2}
-"""The kinds of states whose serializers have parts, and how many."""
 
 
 def _rest(serializer: str) -> Decoder:
@@ -132,14 +118,14 @@ def _required(meta: StateMeta, name: str) -> SerializerSnapshot:
 Layouts = tuple[KeyedLayout | Undecodable, ...]
 
 
-def layouts_of(header: BackendHeader, *, framed: bool) -> Layouts:
+def layouts_of(header: BackendHeader) -> Layouts:
     """The layouts of all states of a header, in their order; what stands in the way of reading one in its place."""
-    return tuple(_try(header, meta, framed) for meta in header.states)
+    return tuple(_try(header, meta) for meta in header.states)
 
 
-def _try(header: BackendHeader, meta: StateMeta, framed: bool) -> KeyedLayout | Undecodable:
+def _try(header: BackendHeader, meta: StateMeta) -> KeyedLayout | Undecodable:
     try:
-        return layout_of(header, meta, framed=framed)
+        return layout_of(header, meta)
     except Undecodable as error:
         return error
 
@@ -154,24 +140,27 @@ def read_keyed(
 ) -> Iterator[KeyedEntry]:
     """The entries of the ``wanted`` states (by number) of a snapshot. Raises a `SavepointError` for damaged bytes.
 
-    In the heap's layout nothing is read behind the first state that has no layout.
+    In the heap's layout nothing is read behind the last of them.
     """
-    framed = is_framed(savepoint, handle)
-    layouts = layouts_of(header, framed=framed)
-    for place in places(handle):
-        group, end = place.number, place.start + place.size
-        reader = StreamReader(pieces(savepoint, handle, place.start, end), savepoint.path, origin=place.start)
-        if framed:
+    layouts = layouts_of(header)
+    if is_framed(savepoint, handle):
+        for place in places(handle):
+            reader = StreamReader(
+                pieces(savepoint, handle, place.start, place.start + place.size), savepoint.path, origin=place.start
+            )
             plain = decompressed(reader) if header.compressed else reader
-            yield from _framed(plain, group, max_parallelism, layouts, wanted)
-        else:
-            if reader.integer() != group:
-                reader.damaged("a key group that does not begin with its number")
-            plain = decompressed(reader) if header.compressed else reader
-            try:
-                yield from _of_heap(plain, group, layouts, wanted)
-            except Undecodable as error:
-                raise UnreadableValue(str(error), path=reader.path, offset=plain.offset) from None
+            yield from _framed(plain, place.number, max_parallelism, layouts, wanted)
+        return
+    groups = heap_groups(savepoint, handle, header, max_parallelism)
+    for group in groups.numbers:
+        for entry in groups.entries(group, wanted):
+            yield _typed(entry, group, max_parallelism, layouts, savepoint.path)
+
+
+def _typed(entry: Entry, group: int, max_parallelism: int, layouts: Layouts, path: str) -> KeyedEntry:
+    """An entry without a place in a file."""
+    key = ByteReader(entry.key, path, start=prefix_of(max_parallelism))
+    return _entry(entry.state, group, key, ByteReader(entry.value, path), layouts[entry.state])
 
 
 def read_tables(
@@ -181,7 +170,7 @@ def read_tables(
 
     What is there of key groups that the handle does not have was left by a restore, and does not count.
     """
-    layouts = layouts_of(header, framed=True)
+    layouts = layouts_of(header)
     prefix = prefix_of(max_parallelism)
     first, end = handle.key_groups.first, handle.key_groups.last + 1
     families = tables_of(savepoint, handle, max_parallelism)
@@ -190,8 +179,7 @@ def read_tables(
             for key, value in merged(families.get(meta.name, []), DELIMITER):
                 group = int.from_bytes(key[:prefix], "big")
                 if first <= group < end:
-                    inside = ByteReader(key, savepoint.path, start=prefix)
-                    yield _entry(number, group, inside, ByteReader(value, savepoint.path), layouts[number])
+                    yield _typed(Entry(number, key, value), group, max_parallelism, layouts, savepoint.path)
 
 
 def tables_of(savepoint: Savepoint, handle: Incremental, max_parallelism: int) -> dict[str, list[TableFile]]:
@@ -210,11 +198,6 @@ def tables_of(savepoint: Savepoint, handle: Incremental, max_parallelism: int) -
 
 
 _TABLE = ".sst"
-
-
-def decompressed(reader: StreamReader) -> StreamReader:
-    """The plain bytes behind a reader of compressed ones; places in errors are those in the plain bytes."""
-    return StreamReader(read_frames(reader), reader.path)
 
 
 def _framed(
@@ -298,63 +281,9 @@ def _delimited(reader: ByteReader, layout: KeyedLayout) -> tuple[list[Any], Time
     elements: list[Any] = []
     times: list[int] = []
     while reader.remaining:
-        if elements and reader.byte() != _DELIMITER:
+        if elements and reader.raw(1, "a comma") != DELIMITER:
             reader.damaged("no comma between two elements of a list")
         found, time = _timed(reader, layout)
         elements.append(found)
         times += time
     return elements, tuple(times)
-
-
-def _of_heap(reader: StreamReader, group: int, layouts: Layouts, wanted: frozenset[int]) -> Iterator[KeyedEntry]:
-    for _ in layouts:
-        number = reader.short()
-        if number >= len(layouts):
-            reader.damaged(f"state {number} of {len(layouts)}")
-        layout = layouts[number]
-        if isinstance(layout, Undecodable):
-            return
-        read = _of_queue if layout.kind == QUEUE else _of_table
-        for entry in read(reader, layout, number, group):
-            if number in wanted:
-                yield entry
-
-
-def _of_queue(reader: StreamReader, layout: KeyedLayout, number: int, group: int) -> Iterator[KeyedEntry]:
-    for _ in range(_count(reader)):
-        yield _timer(reader, layout, number, group)
-
-
-def _of_table(reader: StreamReader, layout: KeyedLayout, number: int, group: int) -> Iterator[KeyedEntry]:
-    for _ in range(_count(reader)):
-        namespace, key = layout.namespace.read(reader), layout.key.read(reader)
-        if layout.map_key is not None:
-            for map_key, value, times in _map_entries(reader, layout.map_key.read, layout):
-                yield KeyedEntry(number, group, key, namespace, map_key, value, times)
-        elif layout.element is not None:
-            pairs = [_timed(reader, layout) for _ in range(_count(reader))]
-            times = tuple(time for _, each in pairs for time in each)
-            yield KeyedEntry(number, group, key, namespace, None, [value for value, _ in pairs], times)
-        else:
-            value, times = _timed(reader, layout)
-            yield KeyedEntry(number, group, key, namespace, None, value, times)
-
-
-def _map_entries(
-    reader: StreamReader, read_key: Callable[[ByteReader], Any], layout: KeyedLayout
-) -> Iterator[tuple[Any, Any, Times]]:
-    for _ in range(_count(reader)):
-        map_key = read_key(reader)
-        yield (map_key, None, ()) if reader.boolean() else (map_key, *_timed(reader, layout))
-
-
-def _count(reader: StreamReader) -> int:
-    number = reader.integer()
-    if number < 0:
-        reader.damaged(f"{number} entries", "a count cannot be negative")
-    return number
-
-
-def unreadable_in_heap(layouts: Layouts) -> tuple[int, Undecodable] | None:
-    """The first state of a header that has no layout: in the heap's layout the end of what can be read."""
-    return next(((place, one) for place, one in enumerate(layouts) if isinstance(one, Undecodable)), None)

@@ -20,16 +20,14 @@ from compat.state.flink.errors import NotWritten
 from compat.state.flink.handles import Incremental, KeyGroupRange, KeyGroups, RelativeFile
 from compat.state.flink.header_parts import HeaderParts, StateKey, TypeNames, keyed_header, keyed_parts
 from compat.state.flink.headers import BackendHeader
-from compat.state.flink.keyed_entries import decompressed, is_framed
+from compat.state.flink.heap_groups import heap_groups
+from compat.state.flink.keyed_entries import is_framed
 from compat.state.flink.savepoint import OperatorState, Savepoint, SubtaskState
-from compat.state.flink.snapshots import read_versioned
+from compat.state.flink.snapshots import out_of_header, read_versioned
 from compat.state.flink.states import HeaderReader
-from compat.state.flink.stream_readers import StreamReader, pieces
+from compat.state.flink.stream_readers import StreamReader, decompressed, pieces
 from compat.state.flink.table_groups import TableGroups
 from compat.state.flink.tally import Tally
-
-_LAYOUT_BYTES = 4
-"""The bytes before a snapshot in a header, which say how it is laid out."""
 
 
 class KeyedSource(Struct, frozen=True):
@@ -99,9 +97,9 @@ def key_serializer_of(savepoint: Savepoint, operator: OperatorState) -> bytes | 
     """The snapshot of the serializer of an operator's keys, as `writeVersionedSnapshot` gave it; None without one."""
     headers = HeaderReader(savepoint)
     for subtask in operator.subtasks:
-        if isinstance(subtask.managed_keyed, KeyGroups):
+        if isinstance(subtask.managed_keyed, KeyGroups | Incremental):
             written = headers.written(subtask.managed_keyed)
-            return keyed_parts(written, savepoint.path, TypeNames(), {}).key_serializer[_LAYOUT_BYTES:]
+            return out_of_header(keyed_parts(written, savepoint.path, TypeNames(), {}).key_serializer)
     return None
 
 
@@ -115,16 +113,16 @@ def keyed_source(
 ) -> KeyedSource | None:
     """The keyed state of a subtask; None where it has none. ``keys`` is another serializer of keys for its header.
 
-    Raises NotWritten for a form without the lengths of its entries, and for values that do not become others.
+    Raises NotWritten for a log of changes, and for values that do not become others.
     """
     savepoint, handle = headers.savepoint, subtask.managed_keyed
     if handle is None:
         return None
-    if not isinstance(handle, Incremental) and not (isinstance(handle, KeyGroups) and is_framed(savepoint, handle)):
+    if not isinstance(handle, Incremental | KeyGroups):
         raise NotWritten(
             "keyed state in this form of a state backend cannot be written anew",
             path=savepoint.path,
-            why=f"operator {operator.id} has it; canonical savepoints and RocksDB's files can",
+            why=f"operator {operator.id} has a log of changes",
             advice="Take a canonical savepoint of the job: flink savepoint --type canonical.",
         )
     forms = {name: one.form for name, one in conversions.items()}
@@ -145,14 +143,16 @@ def keyed_source(
         for meta in header.states
         if meta.name in conversions
     }
-    canonical = isinstance(handle, Incremental) or handle.canonical
     groups = _groups(savepoint, handle, header, most)
+    canonical = not isinstance(groups, StoredGroups) or groups.handle.canonical
     return KeyedSource(savepoint, operator.id, most, canonical, parts, groups, convert)
 
 
 def _groups(savepoint: Savepoint, handle: KeyGroups | Incremental, header: BackendHeader, most: int) -> Groups:
     if isinstance(handle, Incremental):
         return TableGroups(savepoint, handle, header, most)
+    if not is_framed(savepoint, handle):
+        return heap_groups(savepoint, handle, header, most)
     return StoredGroups(savepoint, handle, {place.number: place for place in places(handle)}, header, most)
 
 

@@ -13,9 +13,8 @@ from typing import Any
 from compat.state.flink.errors import UnreadableValue
 from compat.state.flink.handles import OperatorStream, Partition
 from compat.state.flink.headers import BackendHeader, StateMeta
-from compat.state.flink.keyed_entries import decompressed
 from compat.state.flink.savepoint import Savepoint
-from compat.state.flink.stream_readers import StreamReader, pieces
+from compat.state.flink.stream_readers import StreamReader, decompressed, pieces
 from compat.state.flink.values import Decoder, Undecodable, decoder_of
 
 

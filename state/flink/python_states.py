@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.composite_keys import KeyLayout, KeyParts
-from compat.state.flink.contents import Entry
+from compat.state.flink.contents import DELIMITER, Entry
 from compat.state.flink.entry_conversion import Layouts, Rewrite
 from compat.state.flink.forms import Convert, Unconvertible
 from compat.state.flink.header_parts import StateForm
@@ -25,7 +25,6 @@ from compat.state.flink.values import ttl_inside
 
 _COUNT = struct.Struct(">i")
 _TIME = struct.Struct(">q")
-_DELIMITER = b","
 _BROADCAST = "BROADCAST"
 
 
@@ -153,14 +152,14 @@ def _arrays(reader: ByteReader, held: Held, first: bytes) -> Iterator[Array]:
         yield Array(reader.sized("a byte array"), time)
         if not reader.remaining:
             return
-        if held.kind == "MAP" or reader.raw(1, "a comma") != _DELIMITER:
+        if held.kind == "MAP" or reader.raw(1, "a comma") != DELIMITER:
             reader.damaged(f"{reader.remaining} bytes left over", "another serializer wrote this than the header says")
 
 
 def value_of(item: Item, held: Held) -> bytes:
     """The byte arrays of an item as a value that is stored."""
     arrays = ((array.time if held.timed else b"") + _sized(array.data) for array in item.arrays)
-    return b"\0" + b"".join(arrays) if held.kind == "MAP" else _DELIMITER.join(arrays)
+    return b"\0" + b"".join(arrays) if held.kind == "MAP" else DELIMITER.join(arrays)
 
 
 def _whole(members: Sequence[_Taken]) -> _Taken:

@@ -90,15 +90,28 @@ def write_savepoint(path: str, remapped: Remapped) -> None:
         write_folder(_local(path), remapped)
         return
     require_nothing(path)
+    with _whole(path) as (system, place):
+        for copy in remapped.copies:
+            _copy(path, system, copy, place(copy.name), remapped)
+        _writing(path, system.pipe_file, place(METADATA_FILE), remapped.metadata)
+
+
+@contextmanager
+def _whole(path: str) -> Iterator[tuple[Any, Callable[[str], str]]]:
+    """The file system of a URI, and what gives the places of files there, of which none stays where one fails."""
     system, there = _storage(path)
     written: list[str] = []
+
+    def place(name: str) -> str:
+        written.append(f"{there}/{name}")
+        return written[-1]
+
     try:
-        for copy in remapped.copies:
-            written.append(f"{there}/{copy.name}")
-            _copy(path, system, copy, written[-1], remapped)
-        _writing(path, system.pipe_file, f"{there}/{METADATA_FILE}", remapped.metadata)
+        yield system, place
     except BaseException:
-        _remove(system, written)
+        for file in written:
+            with suppress(Exception):  # each storage has errors of its own, and the first one is told
+                system.rm_file(file)
         raise
 
 
@@ -136,23 +149,11 @@ class Uploading(Struct, frozen=True):
 
     def finish(self) -> None:
         """Be what was asked for; its metadata comes last, and of what fails nothing stays."""
-        system, there = _storage(self.path)
-        written: list[str] = []
-        try:
+        with _whole(self.path) as (system, place):
             for entry in os.scandir(self.folder):
                 if entry.path != self.metadata:
-                    written.append(f"{there}/{entry.name}")
-                    _writing(self.path, system.put_file, entry.path, written[-1])
-            _writing(self.path, system.put_file, self.metadata, f"{there}/{METADATA_FILE}")
-        except BaseException:
-            _remove(system, written)
-            raise
-
-
-def _remove(system: Any, files: list[str]) -> None:
-    for file in files:
-        with suppress(Exception):  # each storage has errors of its own, and the first one is told
-            system.rm_file(file)
+                    _writing(self.path, system.put_file, entry.path, place(entry.name))
+            _writing(self.path, system.put_file, self.metadata, place(METADATA_FILE))
 
 
 def _copy(path: str, system: Any, copy: StateCopy, to: str, remapped: Remapped) -> None:

@@ -11,7 +11,7 @@ import struct
 from compat.state.flink.forms import Unconvertible
 from compat.state.flink.header_parts import StateForm
 from compat.state.flink.headers import KIND
-from compat.state.flink.snapshots import LAYOUT
+from compat.state.flink.snapshots import in_header
 from compat.state.flink.writing import write_utf
 from compat.state.types import (
     ExternalTypeInfo,
@@ -86,7 +86,7 @@ def state_form(kind: str, *, timed: bool) -> StateForm:
         if kind == "MAP"
         else _composite(_BASE + "ListSerializerSnapshot", value)
     )
-    return StateForm(struct.pack(">i", LAYOUT) + serializer, {KIND: kind})
+    return StateForm(in_header(serializer), {KIND: kind})
 
 
 def _row(*fields: TypeInformation) -> bytes:

@@ -8,6 +8,7 @@ behind it.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable
 
 from msgspec import Struct
@@ -21,8 +22,9 @@ from compat.state.flink.snapshot_classes import COMPOSITE, GENERIC, SIMPLE, seri
 MAX_DEPTH = 48
 """Serializers within serializers; types of real programs stay below ten."""
 
-LAYOUT = 2
-"""The layout in which `TypeSerializerSnapshotSerializationUtil` writes snapshots, since Flink 1.8."""
+_LAYOUT = 2
+_LAYOUT_OF_HEADERS = struct.Struct(">i")
+"""The layout in which `TypeSerializerSnapshotSerializationUtil` writes snapshots into headers, since Flink 1.8."""
 _COMPOSITE_MAGIC = 911108
 _NESTED_MAGIC = 1333245
 _OPTIONAL_MAP_MAGIC = 0x4F2C69A3D70
@@ -87,9 +89,19 @@ def read_snapshot(reader: ByteReader) -> SerializerSnapshot:
     Raises a `SavepointError` if the bytes are damaged; an unknown class is no error.
     """
     util_version = reader.integer()
-    if util_version != LAYOUT:
+    if util_version != _LAYOUT:
         reader.damaged(f"serializer snapshot layout {util_version}", "Flink 1.8 and later write layout 2")
     return read_versioned(reader, 0)
+
+
+def in_header(snapshot: bytes) -> bytes:
+    """A snapshot, as `writeVersionedSnapshot` gives it, behind what a header has before it."""
+    return _LAYOUT_OF_HEADERS.pack(_LAYOUT) + snapshot
+
+
+def out_of_header(data: bytes) -> bytes:
+    """The snapshot, as `writeVersionedSnapshot` gives it, that a header has."""
+    return data[_LAYOUT_OF_HEADERS.size :]
 
 
 def read_versioned(reader: ByteReader, depth: int) -> SerializerSnapshot:

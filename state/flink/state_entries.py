@@ -13,7 +13,7 @@ Entries come one by one, key group by key group, so that a savepoint may be larg
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
@@ -22,6 +22,7 @@ from msgspec import Struct
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.handles import Incremental, Keyed, KeyGroups, OperatorStream
 from compat.state.flink.headers import KIND, QUEUE, BackendHeader, StateMeta
+from compat.state.flink.heap_groups import UnknownState, heap_groups
 from compat.state.flink.keyed_entries import (
     KeyedLayout,
     Undecoded,
@@ -29,7 +30,6 @@ from compat.state.flink.keyed_entries import (
     layouts_of,
     read_keyed,
     read_tables,
-    unreadable_in_heap,
 )
 from compat.state.flink.operator_entries import read_broadcast, read_list
 from compat.state.flink.raw_timers import raw_timers, timer_services
@@ -289,16 +289,28 @@ def _keyed_states(
         return
     if header.unreadable is not None:
         problem = problem or f"its header cannot be read to its end: {header.unreadable.what}"
-    framed = not isinstance(handle, KeyGroups) or is_framed(savepoint, handle)
-    layouts = layouts_of(header, framed=framed)
-    stop = None if framed else unreadable_in_heap(layouts)
-    for number, (meta, layout) in enumerate(zip(header.states, layouts, strict=True)):
-        found = problem
-        if problem is None and stop is not None and number >= stop[0]:
-            found = f"the heap's layout has no lengths, and {stop[1]} cannot be read"
+    unknown = _beyond(savepoint, operator, handle, header) if problem is None else {}
+    for number, (meta, layout) in enumerate(zip(header.states, layouts_of(header), strict=True)):
+        found = problem or unknown.get(number)
         if problem is None and isinstance(handle, Incremental) and meta.type == "KEY_VALUE_V2":
             found = _ASYNCHRONOUS
         yield _keyed_state(operator, meta, layout, found)
+
+
+def _beyond(savepoint: Savepoint, operator: OperatorState, handle: Keyed, header: BackendHeader) -> Mapping[int, str]:
+    """Why some states are not read, by their numbers: in the heap's own form they stand behind one that cannot be."""
+    if not isinstance(handle, KeyGroups) or is_framed(savepoint, handle):
+        return {}
+    groups = heap_groups(savepoint, handle, header, operator.max_parallelism)
+    unknown = next((one for one in groups.states if isinstance(one, UnknownState)), None)
+    if unknown is None:
+        return {}
+    why = f"the heap's layout has no lengths, and {unknown.why} in `{unknown.name}`"
+    try:
+        read = groups.before_unknown()
+    except SavepointError as error:
+        why, read = str(error), frozenset()
+    return {number: why for number in range(len(header.states)) if number not in read}
 
 
 _CHANGES = "it is a log of changes; take a canonical savepoint of the job (flink savepoint --type canonical)"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.errors import SavepointTooLarge
 from compat.state.flink.handles import Stream
 from compat.state.flink.savepoint import Savepoint
+from compat.state.flink.snappy import read_frames
 from compat.state.flink.streams import read_window
 
 PIECE = 1 << 20
@@ -33,11 +34,20 @@ class StreamReader(ByteReader):
     `window` and `remaining` know only of what was fetched.
     """
 
-    __slots__ = ("_pieces",)
+    __slots__ = ("_kept", "_pieces")
 
     def __init__(self, pieces: Iterator[bytes], path: str, *, origin: int = 0) -> None:
         super().__init__(b"", path, origin=origin)
         self._pieces = pieces
+        self._kept: int | None = None
+
+    def span(self, read: Callable[[ByteReader], object]) -> bytes:
+        """The bytes that something reads."""
+        self._kept = self.position
+        read(self)
+        found = self.data[self._kept : self.position]
+        self._kept = None
+        return found
 
     def at_end(self) -> bool:
         """Whether nothing is left."""
@@ -49,26 +59,30 @@ class StreamReader(ByteReader):
 
     def _fetch(self, length: int) -> bool:
         """Have `length` more bytes at hand; False where the stream ends before."""
-        if length > LARGEST_VALUE:
+        begin = self.position if self._kept is None else self._kept
+        ahead = self.position - begin
+        if ahead + length > LARGEST_VALUE:
             raise SavepointTooLarge(
-                f"a value of {length:,} bytes",
+                f"a value of {ahead + length:,} bytes",
                 path=self.path,
                 offset=self.offset,
                 why=f"at most {LARGEST_VALUE:,} are read at once",
                 advice="If the bytes are not damaged, this state cannot be read here.",
             )
-        kept = [self.data[self.position : self.end]]
+        kept = [self.data[begin : self.end]]
         size = len(kept[0])
-        while size < length:
+        # A value that is kept grows by as much as there is of it, so that it is not copied for each piece.
+        while size < ahead + max(length, ahead):
             piece = next(self._pieces, b"")
             if not piece:
                 break
             kept.append(piece)
             size += len(piece)
-        self.origin += self.position
+        self.origin += begin
         self.data = b"".join(kept)
-        self.position, self.end = 0, len(self.data)
-        return size >= length
+        self.position, self.end = ahead, len(self.data)
+        self._kept = None if self._kept is None else 0
+        return size >= ahead + length
 
     def _advance(self, length: int) -> int:
         if length > self.end - self.position:
@@ -76,3 +90,8 @@ class StreamReader(ByteReader):
         at = self.position
         self.position = at + length
         return at
+
+
+def decompressed(reader: StreamReader) -> StreamReader:
+    """The plain bytes behind a reader of compressed ones; places in errors are those in the plain bytes."""
+    return StreamReader(read_frames(reader), reader.path)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from compat.state.flink.contents import Entry, prefix_of
+from compat.state.flink.contents import DELIMITER, Entry, prefix_of
 from compat.state.flink.handles import Incremental
 from compat.state.flink.headers import BackendHeader
-from compat.state.flink.keyed_entries import DELIMITER, tables_of
+from compat.state.flink.keyed_entries import tables_of
 from compat.state.flink.savepoint import Savepoint
 from compat.state.flink.sst_files import merged
 

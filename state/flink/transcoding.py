@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from compat.state.flink.binary import ByteReader
+from compat.state.flink.contents import DELIMITER
 from compat.state.flink.entry_conversion import Layouts, MapKeys, Rewrite, one_by_one
 from compat.state.flink.forms import (
     ROW_DATA,
@@ -30,9 +31,9 @@ from compat.state.flink.forms import (
     form_of,
 )
 from compat.state.flink.header_parts import StateForm
-from compat.state.flink.headers import KIND, MODE, VALUES, StateMeta
+from compat.state.flink.headers import KIND, MODE, PARTS, VALUES, StateMeta
 from compat.state.flink.row_data import read_row, slot_of, write_row
-from compat.state.flink.snapshots import LAYOUT, SerializerSnapshot, read_versioned
+from compat.state.flink.snapshots import SerializerSnapshot, in_header, out_of_header, read_versioned
 from compat.state.flink.values import read_mask, ttl_inside
 from compat.state.flink.writing import write_mask
 
@@ -41,7 +42,6 @@ Constant = bool | int | float | str | None
 _INTEGERS = "org.apache.flink.api.common.typeutils.base.IntSerializer"
 _COUNT = _INT = struct.Struct(">i")
 _TIME = struct.Struct(">q")
-_DELIMITER = b","
 _BROADCAST = "BROADCAST"
 _NO_SUBCLASS = 2
 
@@ -126,7 +126,7 @@ class SerializerConversion(Struct, frozen=True):
     @property
     def form(self) -> StateForm:
         """The snapshot as a header has it (`TypeSerializerSnapshotSerializationUtil`), and the kind."""
-        return StateForm(_COUNT.pack(LAYOUT) + self.serializer, self.options)
+        return StateForm(in_header(self.serializer), self.options)
 
     def rewriter(self, meta: StateMeta, serializer: bytes, layout: Layouts) -> Rewrite:
         """What writes the entries of a keyed state anew. Raises Unconvertible."""
@@ -177,7 +177,7 @@ class SerializerConversion(Struct, frozen=True):
         old = meta.serializer(VALUES)
         if old is None:
             raise Unconvertible("a state without a serializer")
-        by_classes = self._by(self.classes, meta, serializer[_COUNT.size :])
+        by_classes = self._by(self.classes, meta, out_of_header(serializer))
         try:
             one = self.joined(meta, old, transcoder)
         except NeedsClass:
@@ -272,11 +272,19 @@ class Held(Struct, frozen=True):
     listed: bool = False
 
 
+def held_in(kind: str, serializer: SerializerSnapshot) -> tuple[Held, SerializerSnapshot]:
+    """How a state holds its values, and the serializer of one. Raises Unconvertible for a kind without parts."""
+    if kind in PARTS and not serializer.nested:
+        raise Unconvertible(f"a {kind.lower()} of {serializer.serializer or serializer.class_name}")
+    inner = serializer.nested[-1] if kind in PARTS else serializer
+    lives = ttl_inside(inner)
+    return Held(kind, lives is not None), lives or inner
+
+
 def _held(kind: str, serializer: SerializerSnapshot) -> tuple[Held, Form]:
     """How a state holds its values, and the form of one. Raises Unconvertible."""
-    inner = serializer.nested[-1] if kind in ("LIST", "MAP") else serializer
-    lives = ttl_inside(inner)
-    return Held(kind, lives is not None), form_of(lives or inner)
+    held, inner = held_in(kind, serializer)
+    return held, form_of(inner)
 
 
 def held_forms(
@@ -308,7 +316,7 @@ def in_state(old: Held, new: Held, convert: Transcode, now: int = 0) -> Callable
             return mark
         found = list(_elements(reader, old, convert))
         if new.kind == "LIST" and not new.listed:
-            return _DELIMITER.join((time or first) + value if new.timed else value for time, value in found)
+            return DELIMITER.join((time or first) + value if new.timed else value for time, value in found)
         if new.listed:
             time = max((time or first for time, _ in found), default=first)
             value = _COUNT.pack(len(found)) + b"".join(value for _, value in found)
@@ -327,7 +335,7 @@ def _elements(reader: ByteReader, held: Held, convert: Transcode) -> Iterator[tu
         while reader.remaining:
             time = reader.raw(_TIME.size, "a time") if held.timed else None
             yield time, convert(reader)
-            if reader.remaining and reader.raw(1, "a comma") != _DELIMITER:
+            if reader.remaining and reader.raw(1, "a comma") != DELIMITER:
                 _left_over(reader)
         return
     time = reader.raw(_TIME.size, "a time") if held.timed else None

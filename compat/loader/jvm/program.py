@@ -33,6 +33,7 @@ from compat.loader.jvm.messages import Crash, JarProgram, JavaFrame, Program, Py
 from compat.loader.jvm.runtime_properties import RUNTIME
 from compat.loader.jvm.usercode import classes_of
 from compat.loader.jvm.variables import Variables
+from compat.loader.request import Lack, Lacking
 
 _WRAPPERS = (
     "org.apache.flink.client.program.ProgramInvocationException",
@@ -88,10 +89,6 @@ _API = tuple(
 _OURS = "compat."
 """Where our environments stand, which pass on what is called."""
 _PRECONDITIONS = f"{FLINK}util.Preconditions"
-_OTHER_FLINK = (
-    "Flink {} does not have this class of Flink's own: the program, or a connector in its jar, is for another version. "
-    "Name that one with --flink-version."
-)
 _CLASS_FILES = 44  # a class file of version 61 needs Java 17
 
 
@@ -171,7 +168,7 @@ def _without_class(found: Crash, kind: str, name: str, program: Program | None, 
     if told is not None and not (told[1] == _SCALA and _has_later_scala(program)):
         hint, option = told
     elif name.startswith(_OF_FLINK):
-        hint, option = _OTHER_FLINK.format(version), None
+        return Crash(type=kind, message=message, frames=found.frames, lacks=Lack(what=Lacking.FLINK, name=version))
     else:
         hint, option = _MISSING.format(name), CLASSPATH
     return Crash(type=kind, message=message, frames=found.frames, hint=hint, option=option)

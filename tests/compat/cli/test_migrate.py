@@ -18,8 +18,9 @@ from click.testing import CliRunner, Result
 from compat.cli import main
 from compat.loader.inputs import LoadOptions
 from compat.savepoint.names import Names
-from compat.state.flink import entries, read_draft, read_metadata
+from compat.state.flink import KeyedFormat, entries, keyed_format, read_draft, read_metadata
 from compat.state.flink.remote import read_savepoint
+from tests.compat.loader.jvm.support import flink_of, jar_of
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 SAVED = GOLDEN / "savepoints_of_pairs"
@@ -326,6 +327,58 @@ def test_a_function_that_fails_writes_nothing(text: str, more: tuple[str, ...], 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["beside.py", "recipe.yaml"]
 
 
+def windows(folder: Path, new: str, size: str) -> Result:
+    """Open windows of ten seconds as parts of those that a recipe says, for a version of the program with these."""
+    pair = PYFLINK / "windows_longer"
+    program = folder / "new.py"
+    text = (pair / "new.py").read_text().replace("TumblingEventTimeWindows.of(Time.seconds(20))", new)
+    program.write_text(f"from pyflink.datastream.window import SlidingEventTimeWindows\n{text}")
+    shutil.copy(pair / "functions.py", folder)
+    merge = "merge: {window-contents: 'functions.py:joined'}"
+    given = ("--recipe", recipe(folder, f"{{step: convert-windows, operator: keep, {size}, {merge}}}"))
+    return run("migrate", pair / "savepoint", program, folder / "out", *given, "--names", pair / "old.py")
+
+
+@pytest.mark.parametrize(
+    ("new", "size"),
+    [
+        ("TumblingEventTimeWindows.of(Time.seconds(20))", "size: 20 s"),
+        ("TumblingEventTimeWindows.of(Time.seconds(20))", "size: 20 s, offset: 20 s"),
+        ("TumblingEventTimeWindows.of(Time.seconds(40))", "size: 40 s"),
+        ("TumblingEventTimeWindows.of(Time.seconds(20), Time.seconds(10))", "size: 20 s, offset: 10 s"),
+    ],
+)
+def test_open_windows_become_part_of_those_of_new(new: str, size: str, tmp_path: Path) -> None:
+    assert windows(tmp_path, new, size).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("new", "size", "told"),
+    [
+        (
+            "TumblingEventTimeWindows.of(Time.seconds(20))",
+            "size: 40 s",
+            "NEW has TumblingEventTimeWindows(20000, 0): write size: 20000 ms, offset: 0 ms, or change NEW.",
+        ),
+        (
+            "TumblingEventTimeWindows.of(Time.seconds(20), Time.seconds(10))",
+            "size: 20 s",
+            "NEW has TumblingEventTimeWindows(20000, 10000): write size: 20000 ms, offset: 10000 ms, or change NEW.",
+        ),
+        (
+            "SlidingEventTimeWindows.of(Time.seconds(20), Time.seconds(10))",
+            "size: 20 s",
+            "NEW has SlidingEventTimeWindows(20000, 10000, 0), and only tumbling windows of time",
+        ),
+    ],
+)
+def test_windows_that_new_does_not_have_are_refused_by_name(new: str, size: str, told: str, tmp_path: Path) -> None:
+    """Nothing would end them, or something else than what is put into them later."""
+    result = windows(tmp_path, new, size)
+    assert (result.exit_code, (tmp_path / "out").exists()) == (2, False)
+    assert f"cannot become others: {told}" in result.stderr
+
+
 def test_keys_go_with_their_state_and_timers(tmp_path: Path) -> None:
     pair = PYFLINK / "keys_dropped"
     given = ("--recipe", recipe(tmp_path, "{step: drop-keys, operator: keep, keys: [1, 3]}"))
@@ -355,6 +408,30 @@ def test_names_of_old_are_read_with_olds_flink(tmp_path: Path, monkeypatch: pyte
     result = run(*given, "--names", "old.jar", "--old-flink-version", "1.20.0", "--flink-version", "2.3.0")
     assert result.exit_code == 0, result.output
     assert loaded["old.jar"] == "1.20.0"
+
+
+OF_FLINK_1 = """
+public class Old {
+    public static void main(String[] args) {
+        org.apache.flink.api.java.utils.ParameterTool.fromArgs(args);
+    }
+}
+"""
+
+
+def test_a_job_of_flink_1_that_flink_2_cannot_build_is_told_the_option_for_its_own(tmp_path: Path) -> None:
+    """Each command names the option that it has: where there is a NEW, the other Flink is OLD's."""
+    jar = jar_of(tmp_path, {"Old.java": OF_FLINK_1}, flink_of("1.20.0").classpath)
+    saved, new = SAVED / "state_renamed", PROGRAMS / "state_renamed" / "new.py"
+    told = ("--names", jar, "--main-class", "Old", "--flink-version", "2.3.0")
+    migrated = run("migrate", saved, new, tmp_path / "out", "--recipe", recipe(tmp_path, RENAMED), *told)
+    assert migrated.exit_code == 2
+    assert "CMP901: The program failed: NoClassDefFoundError" in migrated.stderr
+    assert "Name that one with --old-flink-version, such as 1.20.0." in migrated.stderr
+    checked = " ".join(run("check", saved, new, *told).stdout.split())
+    assert "Name that one with --old-flink-version, such as 1.20.0." in checked
+    for command in ("inspect", saved), ("diagnose", tmp_path / "recipe.yaml"):
+        assert "Name that one with --flink-version, such as 1.20.0." in run(*command, *told).stderr
 
 
 def process(folder: Path, *before: str) -> subprocess.CompletedProcess[str]:
@@ -392,6 +469,35 @@ def test_a_checkpoint_in_rocksdbs_files_becomes_canonical_where_it_changes(tmp_p
     assert result.exit_code == 0, result.output
     assert "python-state-count -> python-state-total, 4 entries" in result.stdout
     assert values(out)["total"] == values(case / "chk-5")["count"]
+
+
+@pytest.mark.parametrize(
+    ("case", "folder", "operator", "state", "entries"),
+    [
+        ("all_states_retained_checkpoint", "chk-5", "everything", "total", 3),
+        ("broadcast_p2_native_files", "", "keyed", "n", 3),
+    ],
+)
+def test_a_checkpoint_of_the_heap_and_a_native_savepoint_become_canonical_where_they_change(
+    case: str, folder: str, operator: str, state: str, entries: int, tmp_path: Path
+) -> None:
+    saved = GOLDEN / "savepoints" / case
+    old, new = tmp_path / "old.py", tmp_path / "new.py"
+    old.write_text(json.loads(saved.with_suffix(".json").read_text())["program"])
+    new.write_text(old.read_text().replace(f'"{state}"', '"anew"'))
+    step = f"{{step: rename-state, operator: {operator}, state: {state}, to: anew}}"
+    out = tmp_path / "out"
+    given = ("migrate", saved / folder, new, out, "--recipe", recipe(tmp_path, step))
+    result = run(*given, "--names", old, "--copy")
+    assert result.exit_code == 0, result.output
+    assert f"python-state-{state} -> python-state-anew, {entries} entries" in result.stdout
+    before = values(saved / folder)
+    assert values(out)["anew"] == before[state]
+    assert {name: found for name, found in values(out).items() if name != "anew"} == {
+        name: found for name, found in before.items() if name != state
+    }
+    operators = [one for one in read_metadata(out).operators if any(each.managed_keyed for each in one.subtasks)]
+    assert {keyed_format(read_metadata(out), one) for one in operators} == {KeyedFormat.CANONICAL}
 
 
 @pytest.fixture

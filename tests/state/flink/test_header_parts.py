@@ -15,7 +15,7 @@ from compat.state.flink.header_parts import (
     operator_parts,
 )
 from compat.state.flink.headers import KIND, read_keyed_header, read_operator_header
-from compat.state.flink.snapshots import LAYOUT
+from compat.state.flink.snapshots import in_header
 from tests.state.flink import writer as w
 
 LONG = w.simple("Long")
@@ -75,7 +75,7 @@ def test_a_state_has_another_serializer_of_its_values_and_another_kind() -> None
         w.state_meta("s", 0, {KIND: "VALUE", "other": "VALUE"}, VALUE_SERIALIZER=LONG, NAMESPACE_SERIALIZER=LONG),
         w.state_meta("t", 0, {KIND: "VALUE"}, VALUE_SERIALIZER=LONG),
     )
-    parts = keyed_parts(data, "", NOTHING, {"s": StateForm(w.integer(LAYOUT) + w.simple("Int"), {KIND: "LIST"})})
+    parts = keyed_parts(data, "", NOTHING, {"s": StateForm(in_header(w.simple("Int")), {KIND: "LIST"})})
     written = keyed_header(parts.header.version, parts.key_serializer, parts.states.items())
     read = {
         meta.name: [str(one.serializer) for _, one in meta.serializers]

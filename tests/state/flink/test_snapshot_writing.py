@@ -41,6 +41,11 @@ def test_keys_of_pyflink_are_rows_of_one_field(folder: str, type: TypeInformatio
     assert keys_of(folder) == {key_snapshot(type)}
 
 
+def test_the_keys_in_rocksdbs_own_files_are_told_as_well() -> None:
+    """Functions about keys are given them by this serializer."""
+    assert keys_of("savepoints/all_states_rocksdb_native") == {key_snapshot(Types.STRING())}
+
+
 def test_tuples_are_written_as_those_of_java() -> None:
     assert keys_of("java/2.3.0/key_tuple_to_single/savepoint") == {snapshot_of(Types.TUPLE([Types.LONG()]))}
 

@@ -50,7 +50,9 @@ CANONICAL = (
 )
 NATIVE = ("all_states_rocksdb_native", "small_rocksdb_incremental_checkpoint")
 """In RocksDB's own files."""
-WRITTEN = (*CANONICAL, *NATIVE)
+HEAP = ("all_states_retained_checkpoint", "broadcast_p2_native_files")
+"""In the heap's own form."""
+WRITTEN = (*CANONICAL, *NATIVE, *HEAP)
 
 
 def made(
@@ -301,12 +303,15 @@ def test_key_groups_of_rocksdbs_files_are_found_in_any_order() -> None:
     assert list(groups.entries(max(groups.numbers) + 1)) == []
 
 
-@pytest.mark.parametrize("name", ["all_states_retained_checkpoint", "broadcast_p2_native_files"])
-def test_a_backends_own_form_is_refused_with_what_to_do(name: str, tmp_path: Path) -> None:
-    before = read_metadata(SAVED / name)
-    key = next(one for one in keys(before) if one.keyed)
-    with pytest.raises(NotWritten, match="flink savepoint --type canonical"):
-        write_states(before, Transfer(states={key: None}), str(tmp_path))
+def test_a_log_of_changes_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    header = w.keyed_header(w.state_meta("s", 0, VALUE_SERIALIZER=w.simple("Long")))
+    handle = w.changelog([w.full(w.inline(header))], [w.file_changes(w.inline(b"x"))])
+    id = "ab" * 16
+    (tmp_path / "_metadata").write_bytes(
+        w.metadata(w.operator(w.subtask(managed_keyed=handle), identity=bytes.fromhex(id)))
+    )
+    with pytest.raises(NotWritten, match=r"has a log of changes.*flink savepoint --type canonical"):
+        write_states(read_metadata(tmp_path), Transfer(states={StateKey(id, "s", True): None}), str(tmp_path))
 
 
 def test_parts_of_a_state_that_no_header_names_are_told(tmp_path: Path) -> None:

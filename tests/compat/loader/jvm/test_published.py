@@ -8,7 +8,7 @@ import pytest
 
 import compat
 from compat.check.findings import Fate, Level, Verdict
-from compat.loader.failure import CLASSPATH, RUNTIME_PROPERTIES, Undecidable
+from compat.loader.failure import CLASSPATH, RUNTIME_PROPERTIES, Side, Undecidable
 from compat.loader.inputs import FlinkJars, InputError
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import failed
@@ -31,9 +31,9 @@ def program(name, *arguments):
     return JarProgram(path=JAR, main_class=name, arguments=arguments)
 
 
-def failure(flink, java, name, *arguments):
+def failure(flink, java, name, *arguments, side=None):
     given = program(name, *arguments)
-    return failed(build(given, flink, java, OPTIONS), given, OPTIONS, "shop.jar")
+    return failed(build(given, flink, java, OPTIONS), given, OPTIONS, "shop.jar", side)
 
 
 def test_the_ends_of_a_loop_keep_no_state(java):
@@ -229,6 +229,15 @@ def test_a_part_of_flinks_distribution_is_added_where_flink_is_fetched(java):
 )
 def test_a_class_that_this_version_of_flink_does_not_have_is_told_as_such(flink, java, name, told):
     assert failure(flink, java, "shop.Looking", name).hint.startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("side", "option"), [(None, "--flink-version"), (Side.NEW, "--flink-version"), (Side.OLD, "--old-flink-version")]
+)
+def test_the_option_that_names_the_flink_is_that_of_the_side(flink, java, side, option):
+    """A job of Flink 1 is built with Flink 2 where nobody names its own."""
+    told = failure(flink, java, "shop.Looking", "org.apache.flink.api.java.utils.ParameterTool", side=side).hint
+    assert told.endswith(f"Name that one with {option}, such as 1.20.0.")
 
 
 def test_a_file_system_of_flinks_own_is_asked_for_by_its_name(flink, java):
