@@ -112,7 +112,9 @@ class FlinkClasses:
         self._loading, self._job, self._wrote = loading, job, wrote
         self._jars, self._renamed = jars, dict(renamed)
 
-    def convert(self, old: bytes, new: bytes, kind: str, fields: Fields, values: Sequence[bytes]) -> list[bytes]:
+    def convert(
+        self, old: bytes, new: bytes, kind: str, fields: Fields, values: Sequence[bytes], keys: bytes = b""
+    ) -> list[bytes]:
         """Values of a state of some kind, read by one serializer and written by another one. Raises Unconvertible."""
         from compat.loader.jvm.messages import Convert
 
@@ -129,6 +131,7 @@ class FlinkClasses:
             old=old,
             new=new,
             kind=kind,
+            keys=keys,
             fields=dict(fields.sources),
             constants=dict(fields.constants),
             without=tuple(fields.dropped),

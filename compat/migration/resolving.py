@@ -231,8 +231,9 @@ class _Resolving:
             raise Unconvertible(
                 f"NEW does not tell how it writes {becomes.name!r} of operator {becomes.operator}; jars do"
             )
+        keys = after.serializers.key if after.scope is StateScope.BROADCAST and after.serializers is not None else None
         conversion = SerializerConversion(
-            serializer, fields, _options(after), self._now, step.entry, self._classes_of_new
+            serializer, fields, _options(after), self._now, step.entry, self._classes_of_new, keys
         )
         if step.function is None:
             return conversion

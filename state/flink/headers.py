@@ -19,6 +19,9 @@ from compat.state.flink.snapshots import SerializerSnapshot, read_snapshot
 VALUES = "VALUE_SERIALIZER"
 """What the serializer of a state's values is called."""
 
+KEYS = "KEY_SERIALIZER"
+"""What the serializer of a broadcast state's keys is called."""
+
 NAMESPACE = "NAMESPACE_SERIALIZER"
 """What the serializer of a keyed state's namespaces, such as windows, is called."""
 

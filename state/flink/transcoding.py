@@ -31,7 +31,7 @@ from compat.state.flink.forms import (
     form_of,
 )
 from compat.state.flink.header_parts import StateForm
-from compat.state.flink.headers import KIND, MODE, PARTS, VALUES, StateMeta
+from compat.state.flink.headers import KEYS, KIND, MODE, PARTS, VALUES, StateMeta
 from compat.state.flink.row_data import read_row, slot_of, write_row
 from compat.state.flink.snapshots import SerializerSnapshot, in_header, out_of_header, read_versioned
 from compat.state.flink.values import read_mask, ttl_inside
@@ -97,8 +97,13 @@ class Fields(Struct, frozen=True):
 class Classes(Protocol):
     """The classes of OLD and NEW, which read and write what is not read here. All raise Unconvertible."""
 
-    def convert(self, old: bytes, new: bytes, kind: str, fields: Fields, values: Sequence[bytes]) -> list[bytes]:
-        """Values of a state of some kind, read by one serializer and written by another one."""
+    def convert(
+        self, old: bytes, new: bytes, kind: str, fields: Fields, values: Sequence[bytes], keys: bytes = b""
+    ) -> list[bytes]:
+        """Values of a state of some kind, read by one serializer and written by another one.
+
+        Those of a ``BROADCAST`` one are all of it, with the serializer of its ``keys``, which stay.
+        """
 
     def hashes(self, serializer: bytes, keys: Sequence[bytes]) -> list[int]:
         """The hash codes of keys."""
@@ -113,7 +118,8 @@ class SerializerConversion(Struct, frozen=True):
 
     ``serializer`` is its snapshot as `writeVersionedSnapshot` gives it, ``options`` are the header's that are others now (see
     `KIND`, `MODE`), ``fields`` what becomes of the fields of records. Values that had no time of last use get ``now``, in
-    milliseconds. ``entry`` is the key in a map of what was a single value. ``classes`` write what is not read here.
+    milliseconds. ``entry`` is the key in a map of what was a single value. ``classes`` write what is not read here; ``keys`` is
+    the serializer of a broadcast state's keys, for these.
     """
 
     serializer: bytes
@@ -122,6 +128,7 @@ class SerializerConversion(Struct, frozen=True):
     now: int = 0
     entry: Constant = None
     classes: Classes | None = None
+    keys: bytes | None = None
 
     @property
     def form(self) -> StateForm:
@@ -196,11 +203,16 @@ class SerializerConversion(Struct, frozen=True):
         return convert
 
     def _by(self, classes: Classes | None, meta: StateMeta, old: bytes) -> Convert | None:
-        """What writes the values by classes of the program; None where these do not: for another kind, or a broadcast state."""
+        """What writes the values by classes of the program; None where these do not, as for another kind."""
         kind = meta.option(KIND) or "VALUE"
-        if classes is None or meta.type == _BROADCAST or self.options.get(KIND, kind) != kind:
+        if classes is None or self.options.get(KIND, kind) != kind:
             return None
-        return lambda values: classes.convert(old, self.serializer, kind, self.fields, values)
+        if meta.type != _BROADCAST:
+            return lambda values: classes.convert(old, self.serializer, kind, self.fields, values)
+        keys = self.keys
+        if keys is None or read_versioned(ByteReader(keys, "NEW's serializer of keys"), 0) != meta.serializer(KEYS):
+            return None
+        return lambda values: classes.convert(old, self.serializer, _BROADCAST, self.fields, values, keys)
 
     def joined(self, meta: StateMeta, old: SerializerSnapshot, join: Join) -> Callable[[bytes], bytes]:
         """What writes all that a state has under a key, where ``join`` gives what writes one value. Raises Unconvertible."""
@@ -363,7 +375,7 @@ def exactly(convert: Transcode, what: str) -> Callable[[bytes], bytes]:
 
 def _broadcast(meta: StateMeta, convert: Transcode) -> Callable[[bytes], bytes]:
     """What writes the values of a broadcast state anew (`HeapBroadcastState`): a count, then keys and values."""
-    keys = meta.serializer("KEY_SERIALIZER")
+    keys = meta.serializer(KEYS)
     if keys is None:
         raise Unconvertible("a broadcast state without a serializer of keys")
     key = form_of(keys)

@@ -39,6 +39,8 @@ from compat.loader.jvm.singletons import (
     one_only,
 )
 
+_COUNT = 4
+_LEFT_OVER = "bytes are left over: another serializer wrote this than the header says"
 _AVRO = "org.apache.avro.generic.GenericData$Array"
 _TTL = "runtime.state.ttl.TtlValue"
 _TUPLE = "api.java.tuple.Tuple"
@@ -101,6 +103,7 @@ class _Converter:
             self._new = self._part(_serializer(command.new, loader))
         with _found_by(self._loader_of_old):
             self._old = self._part(_serializer(command.old, self._loader_of_old)) if command.old else self._new
+            self._keys: Java = _serializer(command.keys, self._loader_of_old) if command.keys else None
         self._copy = _Copying(command, loader, None if self._loader_of_old is loader else self._loader_of_old)
         self._in = _class("core.memory.DataInputDeserializer", self._loader_of_old)()
         self._out = flink("core.memory.DataOutputSerializer")(256)
@@ -113,10 +116,33 @@ class _Converter:
 
     def convert(self, values: Sequence[bytes]) -> Iterator[bytes]:
         """Values anew. Serializers look for classes by the class loader of their thread: all are read, then all are written."""
+        if self._keys is not None:
+            yield from self._broadcast(values)
+            return
         with _found_by(self._loader_of_old):
             read = [self._read(value) for value in values]
         with _found_by(self._loader):
             yield from map(self._written, read)
+
+    def _broadcast(self, states: Sequence[bytes]) -> Iterator[bytes]:
+        """All of some broadcast states (``HeapBroadcastState``): a count, then keys and values."""
+        with _found_by(self._loader_of_old):
+            read = [list(self._pairs(state)) for state in states]
+        with _found_by(self._loader):
+            for pairs in read:
+                written = (key + self._one(value) for key, value in pairs)
+                yield len(pairs).to_bytes(_COUNT, "big") + b"".join(written)
+
+    def _pairs(self, data: bytes) -> Iterator[tuple[bytes, Java]]:
+        """The keys of a broadcast state in their bytes, and its values. Raises Unfit where bytes are left over."""
+        self._in.setBuffer(byte_array(data))
+        for _ in range(int(self._in.readInt())):
+            begin = len(data) - int(self._in.available())
+            self._keys.deserialize(self._in)
+            key = data[begin : len(data) - int(self._in.available())]
+            yield key, self._old.deserialize(self._in)
+        if int(self._in.available()):
+            raise Unfit(_LEFT_OVER)
 
     def _read(self, data: bytes) -> list[Java] | None:
         """The objects of one entry: elements of lists have a comma between them, values of maps a mark before them."""
@@ -127,19 +153,19 @@ class _Converter:
         found = [self._old.deserialize(self._in)]
         while int(self._in.available()):
             if self._kind != "LIST" or int(self._in.readByte()) != ord(","):
-                raise Unfit("bytes are left over: another serializer wrote this than the header says")
+                raise Unfit(_LEFT_OVER)
             found.append(self._old.deserialize(self._in))
         return found
 
     def _written(self, found: list[Java] | None) -> bytes:
         if found is None:
             return b"\1"
-        written = []
-        for one in found:
-            self._out.clear()
-            self._new.serialize(self._copy.of(one), self._out)
-            written.append(bytes_of(self._out.getCopyOfBuffer()))
-        return (b"\0" if self._kind == "MAP" else b"") + b",".join(written)
+        return (b"\0" if self._kind == "MAP" else b"") + b",".join(map(self._one, found))
+
+    def _one(self, value: Java) -> bytes:
+        self._out.clear()
+        self._new.serialize(self._copy.of(value), self._out)
+        return bytes_of(self._out.getCopyOfBuffer())
 
     def hash(self, data: bytes) -> int:
         """The hash code of a key of NEW's."""

@@ -617,7 +617,8 @@ class Restore(Struct, frozen=True, kw_only=True, tag="restore"):
 class Convert(Struct, frozen=True, kw_only=True, tag="convert"):
     """A task of the child: write values with the classes of a job of the program that it has built last.
 
-    ``new`` and ``old`` are snapshots of serializers, as ``writeVersionedSnapshot`` writes them, ``kind`` is that of the state;
+    ``new`` and ``old`` are snapshots of serializers, as ``writeVersionedSnapshot`` writes them, ``kind`` is that of the state,
+    or ``BROADCAST``: then a value is all of such a state, and ``keys`` is the snapshot for its keys, which stay;
     ``classpath`` are OLD's jars, if its classes are to read the values. ``fields``, ``constants`` and ``without`` are those of
     recipes, ``classes`` OLD's classes that have other names. ``flink`` are the jars of the Flink that reads the values, where
     NEW's does not. With ``hashes`` the values are keys of NEW's, whose hash codes are wanted.
@@ -629,6 +630,7 @@ class Convert(Struct, frozen=True, kw_only=True, tag="convert"):
     old: bytes = b""
     new: bytes
     kind: str = "VALUE"
+    keys: bytes = b""
     hashes: bool = False
     fields: dict[str, str] = {}
     constants: dict[str, bool | int | float | str | None] = {}

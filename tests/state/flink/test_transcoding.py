@@ -328,7 +328,9 @@ class OwnClasses:
     def __init__(self) -> None:
         self.asked: list[tuple[bytes, bytes, str]] = []
 
-    def convert(self, old: bytes, new: bytes, kind: str, fields: Fields, values: Sequence[bytes]) -> list[bytes]:
+    def convert(
+        self, old: bytes, new: bytes, kind: str, fields: Fields, values: Sequence[bytes], keys: bytes = b""
+    ) -> list[bytes]:
         self.asked.append((old, new, kind))
         return [b"new" for _ in values]
 
@@ -380,6 +382,23 @@ def of_operator(type: int, *, keys: bytes | None = None, **given: Any):
     read = read_operator_header(header, "")
     (found,) = (*read.states, *read.broadcast_states)
     return alone(SerializerConversion(I, **given).converter(found, w.integer(2) + L))
+
+
+def of_broadcast(*, keys: bytes, value: bytes, of_new: bytes | None, classes: OwnClasses):
+    header = w.operator_header([], [w.state_meta("s", 2, VALUE_SERIALIZER=value, KEY_SERIALIZER=keys)])
+    (found,) = read_operator_header(header, "").broadcast_states
+    return alone(SerializerConversion(I, classes=classes, keys=of_new).converter(found, w.integer(2) + value))
+
+
+def test_a_broadcast_state_that_only_a_class_reads_is_left_to_the_classes_with_its_keys() -> None:
+    """They stay as they are: where NEW has others, or does not tell, nothing is written."""
+    classes, texts = OwnClasses(), w.simple("String")
+    given = {"keys": texts, "value": KRYO, "classes": classes}
+    for other in (None, L):
+        with pytest.raises(Unconvertible, match="cannot be read here"):
+            of_broadcast(of_new=other, **given)
+    assert of_broadcast(of_new=texts, **given)(b"kryo") == b"new"
+    assert classes.asked == [(KRYO, I, "BROADCAST")]
 
 
 def test_elements_of_operator_state_are_converted() -> None:
