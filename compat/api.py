@@ -136,7 +136,7 @@ def plan(
 
 
 def inspect(snapshot: str | os.PathLike[str]) -> Inspection:
-    """The contents of a savepoint or checkpoint, of Flink or of a job on Spark. Raises InputError where it cannot be read.
+    """The contents of a savepoint or checkpoint, of Flink or of a job on Spark. Raises InputError if it cannot be read.
 
     ``compat.inspect("savepoint-1a2b3c").operators`` are its operators, each with its id, states and bytes.
     """

@@ -76,7 +76,7 @@ def _is_checkout() -> bool:
 
 
 def namesake(folders: Iterable[str]) -> str | None:
-    """The first module or folder in ``folders`` that has the name of this package and is not it; None where none has."""
+    """The first module or folder in ``folders`` that has the name of this package and is not it; None if none has."""
     ours = os.path.realpath(PACKAGE)
     for folder in folders:
         path = os.path.join(folder, _NAME)

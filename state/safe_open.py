@@ -1,6 +1,6 @@
 """Opening files whose names come from others: regular files only, and without waiting for anybody.
 
-A named pipe in the place of a file would hold up whoever opens it until another process writes into it, a device gives bytes
+A named pipe in place of a file would hold up whoever opens it until another process writes into it, a device gives bytes
 without an end.
 """
 

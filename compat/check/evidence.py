@@ -1,4 +1,4 @@
-"""What speaks for a state of OLD being restored: what was compared, and by whom; and what is missing for that."""
+"""The evidence that a state of OLD is restored: what was compared, and by which witness; and what is missing for it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _SCOPES: dict[StateKind | StateScope, str] = {
     StateScope.KEYED: "keyed",
     StateScope.BROADCAST: "broadcast",
 }
-"""What the JVM's answers call them; states of the other scopes are an operator's."""
+"""The JVM's names for scopes; states of other scopes belong to an operator."""
 
 
 def of_state(check: Check, pair: Pair, state: State) -> Proof | None:
-    """The proof that NEW reads a state of OLD; None for one that NEW does not declare, of which only a rule can tell."""
+    """The proof that NEW reads a state of OLD; None for a state that NEW does not declare, which only a rule can judge."""
     other = check.exchanged_values.get(pair.old.id)
     if other is not None:
         return _either_way(pair, other)
@@ -44,7 +44,7 @@ def of_state(check: Check, pair: Pair, state: State) -> Proof | None:
 def _told_by_flink(check: Check, pair: Pair, state: State, compared: list[str]) -> Proof:
     """The proof by Flink's serializers, or by values that went through them.
 
-    A serializer's word that it migrates is believed where it is seen what changes, and where the code is Flink's own.
+    A serializer's answer that it migrates counts if the change is visible, and if the code is Flink's own.
     """
     answer = check.answer(pair)
     assert answer is not None
@@ -64,7 +64,7 @@ def _told_by_flink(check: Check, pair: Pair, state: State, compared: list[str]) 
 
 
 def of_the_rest(pair: Pair) -> Proof | None:
-    """The proof for states that OLD may keep besides those that are known; None where there are none."""
+    """The proof for further states that OLD may keep besides the known ones; None if there are none."""
     old, new = pair.old.more, pair.new.more
     if old is None:
         return None
@@ -78,9 +78,8 @@ def of_the_rest(pair: Pair) -> Proof | None:
 
 
 def gaps(check: Check, of_states: Iterable[Finding]) -> Iterator[tuple[Pair, State | None, Gap]]:
-    """What is missing, by operator and state, of the operators that keep their state and whose states are known.
-
-    What becomes of a state that NEW lacks is told by one of the findings ``of_states`` of any level; else that is missing.
+    """The missing proofs, by operator and state, for operators that keep their state and whose states are known. The
+    fate of a state that NEW lacks comes from one of the findings ``of_states`` of any level; otherwise it is missing.
     """
     told = {(finding.old.id, finding.state) for finding in of_states if finding.old is not None}
     for pair in check.right_pairs:
@@ -98,7 +97,7 @@ def gaps(check: Check, of_states: Iterable[Finding]) -> Iterator[tuple[Pair, Sta
 
 
 def _gone(pair: Pair, state: State) -> Gap:
-    """What is missing to say what becomes of a state that NEW does not declare, where no rule tells of it."""
+    """The gap for a state that NEW does not declare and no rule judges."""
     return Gap(
         f"{pair.new.label} does not declare the state {state.name!r} of {pair.old.label}",
         "Declare it in NEW as OLD did; or give the new operator a uid of its own and let the old state go with -n.",
@@ -123,7 +122,7 @@ def _either_way(pair: Pair, other: Operator) -> Gap:
 
 
 def _of_pickles(check: Check, pair: Pair, state: State) -> Gap | None:
-    """The gap in what is known of the program's classes whose objects the pickles of a state may hold."""
+    """The gap in the knowledge of the program's classes whose objects the pickles of a state may hold."""
     written = pair.new.detail.get("classes_written", {})
     before = pair.old.detail.get("classes_written")
     if before is None:
@@ -150,20 +149,20 @@ def _declared(operator: Operator, state: State) -> State | None:
 
 
 def _address(state: State) -> tuple[str, bool, bool]:
-    """What finds a state again. Timers are those of a service; not every plan tells their clock."""
+    """The key under which a state is found again. Timers belong to a service; not every plan records their clock."""
     name = timer_service(state.name) if state.kind is StateKind.TIMERS else state.name
     return name, state.scope is StateScope.KEYED, state.built_in
 
 
 def _never_filled(pair: Pair, state: State) -> Evidence | None:
-    """The proof for timers that OLD's function never sets, and for a mark that Flink goes on without: nothing is lost."""
+    """The proof for timers that OLD's function never sets, and for a mark that Flink can lose without harm."""
     never = state.kind is StateKind.TIMERS and pair.old.detail.get("timers") is False
     mark = state.built_in and state.name == END_OF_INPUT
     return Evidence(("operator's code",), Witness.READERS) if never or mark else None
 
 
 def _of_a_trigger(pair: Pair, state: State) -> Evidence | None:
-    """The proof for what PyFlink's own triggers keep, which no plan lists."""
+    """The proof for the state of PyFlink's own triggers, which no plan lists."""
     kept = triggers.names_in_python(pair.new)
     if kept is None or state.name not in kept or not triggers.may_be_a_triggers(state, in_python=True):
         return None
@@ -182,7 +181,7 @@ def _may_be_asked_for(pair: Pair) -> Gap | None:
 
 
 def _alike(pair: Pair) -> Iterator[str]:
-    """What the two versions of the operator have in common besides the id."""
+    """The facts that the two versions of the operator have in common besides the id."""
     if pair.old.name == pair.new.name:
         yield "operator's name"
     if pair.old.kind == pair.new.kind:
@@ -192,7 +191,7 @@ def _alike(pair: Pair) -> Iterator[str]:
 
 
 def _types(pair: Pair, old: State, new: State, compared: list[str]) -> Proof:
-    """The proof by what both sides tell of the types of the key and the values."""
+    """The proof from the types of the key and the values on both sides."""
     if old.serializers is not None and new.serializers is not None and old.serializers.value is not None:
         if new.serializers.value is not None:
             return Evidence((*compared, "serializers"), Witness.READERS)
@@ -208,10 +207,10 @@ def _types(pair: Pair, old: State, new: State, compared: list[str]) -> Proof:
 
 
 def _is_told(pair: Pair, old: State, new: State, what: str) -> bool:
-    """Whether such a type is told at all where one side does not tell it.
+    """Whether such a type would be known at all, if one side lacks it.
 
-    Operators in Python tell the types of keys, of what is declared and of what windows hold. A topology may leave types out; of
-    two savepoints the serializers are held against each other.
+    Python operators give the types of keys, of declared states and of window contents. A topology may leave types out;
+    for two savepoints, the serializers are compared with each other.
     """
     if recorded(pair.new):
         return False

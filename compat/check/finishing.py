@@ -53,7 +53,7 @@ class Finishing(Struct, frozen=True, kw_only=True):
 
 
 def find_finishing(old: Program, *, to_come: bool) -> Finishing | None:
-    """How far OLD is; None where nothing has finished, and nothing ends before the rest.
+    """How far OLD is; None if nothing has finished, and nothing ends before the rest.
 
     ``to_come`` is whether the snapshot is still to be taken.
     """
@@ -87,7 +87,7 @@ class Endings:
 
 
 def find_endings(old: Program, *, to_come: bool) -> Endings | None:
-    """What else may have finished when the snapshot is taken; None where there is no such snapshot."""
+    """What else may have finished when the snapshot is taken; None if there is no such snapshot."""
     return Endings(old) if to_come and not old.batch else None
 
 

@@ -47,7 +47,7 @@ class IgnoredRule(Struct, frozen=True):
 
 
 def comments(file: str, text: str) -> list[Ignore]:
-    """The ignore comments of a Python program; none where it is no Python, or is broken before them.
+    """The ignore comments of a Python program; none if it is no Python, or is broken before them.
 
     Only real comments count, not what looks like one inside a string.
     """

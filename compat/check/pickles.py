@@ -16,7 +16,7 @@ def put_into(pair: Pair, state: str) -> Sequence[str]:
 
 
 def fails(pair: Pair, name: str) -> str | None:
-    """Why objects of a class fail in NEW, as the end of a sentence; ``READ`` where they do not; None where it is not known."""
+    """Why objects of a class fail in NEW, as the end of a sentence; ``READ`` where they do not; None if it is not known."""
     old, new = (side.detail.get("classes_shaped", {}).get(name) for side in (pair.old, pair.new))
     if old is None or new is None or old[0] != new[0]:
         return None

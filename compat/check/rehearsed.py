@@ -1,4 +1,4 @@
-"""What became of OLD's real state when it was restored into NEW's operators: the records of a report."""
+"""What happened to OLD's real state when it was restored into NEW's operators: the records of a report."""
 
 from __future__ import annotations
 

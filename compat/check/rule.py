@@ -73,7 +73,7 @@ class Rule(Struct, frozen=True, kw_only=True):
         return "failure" if self.failure else self.level.value
 
     def level_of(self, level: Level | None) -> Level:
-        """The level of a finding: the usual one, or the one given. Raises ValueError where the rule does not have it."""
+        """The level of a finding: the usual one, or the one given. Raises ValueError if the rule does not have it."""
         if level is None or level is self.level:
             return self.level
         if level not in self.other_levels:

@@ -44,7 +44,7 @@ def told(old: bytes, new: bytes) -> tuple[Told, tuple[str, ...]]:
 
 
 def of_states(old: State, new: State) -> tuple[Told, tuple[str, ...]] | None:
-    """The answer of the values of two states; None where one of them has no snapshot."""
+    """The answer of the values of two states; None if one of them has no snapshot."""
     if old.serializers is None or new.serializers is None:
         return None
     if old.serializers.value is None or new.serializers.value is None:
@@ -53,7 +53,7 @@ def of_states(old: State, new: State) -> tuple[Told, tuple[str, ...]] | None:
 
 
 def value_of(state: State) -> SerializerSnapshot | None:
-    """The snapshot of the serializer of a state's values; None where there is none that can be read."""
+    """The snapshot of the serializer of a state's values; None if there is none that can be read."""
     return None if state.serializers is None or state.serializers.value is None else _read(state.serializers.value)
 
 

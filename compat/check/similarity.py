@@ -117,7 +117,7 @@ def only_of_one_sort(score: int) -> bool:
 
 
 def same_values(old: Operator, new: Operator) -> bool | None:
-    """Whether two functions of one class hold the same values; None where that is not known."""
+    """Whether two functions of one class hold the same values; None if that is not known."""
     before, after = values_of(old), values_of(new)
     if before is None or after is None or own_function(old) is None or own_function(old) != own_function(new):
         return None
@@ -125,7 +125,7 @@ def same_values(old: Operator, new: Operator) -> bool | None:
 
 
 def values_of(operator: Operator) -> tuple[tuple[str, str], ...] | None:
-    """The plain values that the operator's function was made with, as digests; None where they are not known."""
+    """The plain values that the operator's function was made with, as digests; None if they are not known."""
     code = own_code(operator)
     if code is not None:
         return tuple((one.name, one.digest) for one in code.captured)

@@ -62,7 +62,7 @@ def kind_change(old: State, new: State, dialect: Dialect) -> KindChange:
 
 
 def type_change(old: State, new: State, dialect: Dialect) -> Compatibility | None:
-    """Whether the new type reads what the old one wrote; None where one of them is not known, or kinds do not fit."""
+    """Whether the new type reads what the old one wrote; None if one of them is not known, or kinds do not fit."""
     if old.type is None or new.type is None:
         return None
     before, after = parse_type(old.type), parse_type(new.type)

@@ -146,7 +146,7 @@ def kept_snapshots(pair: Pair) -> Iterator[tuple[State, SerializerSnapshot, Seri
 def retyped(change: StateChange) -> Iterator[tuple[State, State, Compatibility]]:
     """The states that are still read and whose type is another one, with what the new type makes of the old values.
 
-    None where Flink itself was asked.
+    None if Flink itself was asked.
     """
     if change.asked:
         return
@@ -161,7 +161,7 @@ def retyped(change: StateChange) -> Iterator[tuple[State, State, Compatibility]]
 
 
 def _told(old: State, new: State) -> Compatibility | None:
-    """What Flink's snapshots of two states' serializers tell; None where they tell nothing."""
+    """What Flink's snapshots of two states' serializers tell; None if they tell nothing."""
     if old.serializers is None or new.serializers is None:
         return None
     from compat.check import serializers

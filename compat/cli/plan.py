@@ -203,7 +203,7 @@ def _mending(failure: Failure) -> str | None:
 
 
 def _refused(error: InputError, settings: LoadOptions) -> Refused:
-    """The record of an input without a plan, in the place of its plan."""
+    """The record of an input without a plan, in place of its plan."""
     failure = error.failure
     return Refused(
         flink=settings.flink,

@@ -1,6 +1,6 @@
 """Jobs as Spark applications of their own, whose drivers run in a cluster of others. Flink: ``YarnClusterDescriptor``.
 
-A job is built here, and its driver started there by ``spark-submit``. Where it is, and what becomes of it, is told by the
+A job is built here, and its driver started there by ``spark-submit``. Where it is, and what happens to it, is told by the
 store, which all machines see; savepoints, stops and cancellations reach it through the store, too.
 """
 
@@ -59,7 +59,7 @@ class Application(Struct, frozen=True, kw_only=True):
 
 
 def refuse_no_cluster(master: str | None, store: str) -> None:
-    """Raise a ProgramError where no driver can run elsewhere: with this master, or from this store."""
+    """Raise a ProgramError if no driver can run elsewhere: with this master, or from this store."""
     if master is None or not in_containers(master):
         raise ProgramError(
             "--deploy-mode cluster has the driver run in a cluster, which takes --master yarn or k8s://URL: Spark's own "

@@ -19,7 +19,7 @@ class _Slot(Generic[V]):
 
 
 class Recent(Generic[K, V]):
-    """Values that ``make`` gives for a key, each made at most once in so many seconds; ``most`` of them are held.
+    """Values that ``make`` gives for a key, each made at most once in this many seconds; ``most`` of them are held.
 
     Who asks while one is made waits for that one. Safe to use from several threads.
     """
@@ -42,6 +42,6 @@ class Recent(Generic[K, V]):
             return slot.made[1]
 
     def forget(self, key: K) -> None:
-        """Have a value made anew for the next who asks."""
+        """Have a value made again for the next who asks."""
         with self._lock:
             self._slots.pop(key, None)

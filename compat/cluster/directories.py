@@ -48,13 +48,13 @@ class Directories(Struct, frozen=True, kw_only=True):
         return {**options, **{name: folder for name, folder in mine.items() if folder}}
 
     def prove(self) -> None:
-        """Raise a StoreError where the storage for checkpoints is away, or cannot do what jobs need of it."""
+        """Raise a StoreError if the storage for checkpoints is away, or cannot do what jobs need of it."""
         if self.checkpoints:
             prove_conditional(place_of(self.checkpoints), "The directory for checkpoints")
 
 
 def refuse_unseen(directories: Directories, folder: Path, master: str) -> str | None:
-    """Raise a ProgramError where the machines of a master do not see what jobs write.
+    """Raise a ProgramError if the machines of a master do not see what jobs write.
 
     ``folder`` is the cluster's. Gives what is to be said where nobody can know: a standalone cluster's workers may be on this
     machine, too.

@@ -125,7 +125,7 @@ class Dispatcher:
         return self.jobs.get(job.id)
 
     def deploy(self, id: str, request: DeploymentRequest, by: str) -> Deployed:
-        """Begin an upgrade; the same id again gives what became of it.
+        """Begin an upgrade; the same id again gives what happened to it.
 
         Raises SubmissionRefused, NotEnoughSlots, GateClosed, DeploymentRefused, LeadershipLost.
         """
@@ -145,7 +145,7 @@ class Dispatcher:
     def _taken(self, data: bytes) -> Submission:
         """A submission with what the cluster says today: its job keeps that, whatever the cluster is started with later.
 
-        Raises SubmissionRefused where the processes of this version could not load its functions.
+        Raises SubmissionRefused if the processes of this version could not load its functions.
         """
         submission = decoded(data)
         refuse_other(submission)
@@ -187,7 +187,7 @@ class Dispatcher:
         return stop_processes(self.folder, self.jobs) if stop_all else 0
 
     def _led_by_another(self) -> bool:
-        """True where it is known, or seen now, that another one leads."""
+        """True if it is known, or seen now, that another one leads."""
         if not self.lost.is_set():
             with suppress(SQLAlchemyError):
                 if not self.jobs.leads:

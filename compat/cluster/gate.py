@@ -41,7 +41,7 @@ class Candidate(Struct, frozen=True):
     """A version that asks to replace what runs of a job of the registry. ``plan`` is as ``compat registry push`` sends it.
 
     ``stateless`` is why it would start without the state of the job, where it would and nobody said that it may. ``recipe`` is
-    what becomes of that state before.
+    what happens to that state before.
     """
 
     job: str
@@ -132,7 +132,7 @@ class RegistryGate:
         return answer.report.sentence
 
     def _running(self, job: str) -> int | None:
-        """The version that runs by the registry, None where none was promoted. Raises _UnknownToRegistry."""
+        """The version that runs by the registry, None if none was promoted. Raises _UnknownToRegistry."""
         try:
             found = self._server.get(self._path(job), JobAnswer)
         except ServerError as error:

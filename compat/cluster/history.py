@@ -32,7 +32,7 @@ E = TypeVar("E")
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """An epoch that was committed, ``at`` a time in milliseconds since 1970, after so many ``seconds``.
+    """An epoch that was committed, ``at`` a time in milliseconds since 1970, after this many ``seconds``.
 
     ``changed`` are the entries of state that it wrote, ``added_bytes`` their files, ``state_bytes`` all files afterwards;
     ``watermark_lag`` is in milliseconds.

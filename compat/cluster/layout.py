@@ -42,7 +42,7 @@ class ClusterFolder:
 
     @property
     def replicas_of_tasks(self) -> str | None:
-        """The same as tasks are told it; None where each machine has a folder of its own for that."""
+        """The same as tasks are told it; None if each machine has a folder of its own for that."""
         return None if is_elsewhere(self.master) else str(self.replicas)
 
     def attached(self, pool: str) -> Spark:

@@ -33,8 +33,8 @@ def become_leader(folder: ClusterFolder, jobs: Jobs, url: str, lease: float, *, 
 
     A lock that the system lets go of tells that the last dispatcher is dead. One that holds it and gives no sign of life for
     ``lease`` seconds has lost its place, too; where it stopped in the midst of a write to the database's file, nobody can write
-    until it is ended, and it is. Raises Led where it gives signs; with ``wait``, that is waited for without end. Raises
-    SQLAlchemyError where the database cannot be written for another reason.
+    until it is ended, and it is. Raises Led if it gives signs; with ``wait``, that is waited for without end. Raises
+    SQLAlchemyError if the database cannot be written for another reason.
     """
     end = time.monotonic() + 1.5 * lease
     while True:
@@ -98,7 +98,7 @@ def _lock(folder: ClusterFolder) -> Any:
 
 
 def _replaced(folder: ClusterFolder) -> Any:
-    """A lock in the place of that which a dispatcher holds that lost its place."""
+    """A lock in place of that which a dispatcher holds that lost its place."""
     fresh = folder.path / f"{_LOCK}.{os.getpid()}"
     file = open(fresh, "a+")  # noqa: SIM115 - held on purpose
     fcntl.flock(file, fcntl.LOCK_EX)

@@ -33,7 +33,7 @@ class Masters:
                 self._start()
 
     def start(self, job: str, fence: int, pool: int) -> None:
-        """Start an attempt to run a job. Raises OSError where the template has just died."""
+        """Start an attempt to run a job. Raises OSError if the template has just died."""
         self.ready()
         start = Start(folder=str(self._folder.path), master=self._master, job=job, fence=fence, pool=f"pool-{pool}")
         with self._lock:

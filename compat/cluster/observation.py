@@ -65,7 +65,7 @@ class ClusterSeen(Struct, frozen=True, kw_only=True):
 class Failure(Struct, frozen=True, kw_only=True):
     """Something that a job failed with, ``at`` seconds since 1970: ``cause`` is a whole traceback where there is one.
 
-    ``delay`` are the seconds after which the job itself started again, None where its process was replaced, or the job ended.
+    ``delay`` are the seconds after which the job itself started again, None if its process was replaced, or the job ended.
     """
 
     at: float
@@ -81,7 +81,7 @@ class Failure(Struct, frozen=True, kw_only=True):
 
     @property
     def exception(self) -> str:
-        """The class of the exception; nothing where it was none."""
+        """The class of the exception; nothing if it was none."""
         match = _EXCEPTION.match(self.headline)
         return match[1] if match is not None else ""
 
@@ -89,7 +89,7 @@ class Failure(Struct, frozen=True, kw_only=True):
 class VertexSeen(Struct, frozen=True, kw_only=True):
     """A vertex: how its tasks are, what its operators measured, and the records that it read and wrote.
 
-    A number is None where nothing is counted, as with the records that a sink writes.
+    A number is None if nothing is counted, as with the records that a sink writes.
     """
 
     status: VertexStatus
@@ -165,7 +165,7 @@ class Observer:
         self._details.forget(id)
 
     def log(self, id: str, most: int = LARGEST_LOG) -> LogTail:
-        """The end of what a job's processes said, of at most so many bytes, from the beginning of a line on."""
+        """The end of what a job's processes said, of at most this many bytes, from the beginning of a line on."""
         return tail(self._folder.log_of(id), min(most, LARGEST_LOG))
 
     def _look_at_cluster(self, _: None) -> ClusterSeen:

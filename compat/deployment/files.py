@@ -21,7 +21,7 @@ from compat.deployment.resources import (
 from compat.state.safe_open import read_regular
 
 LARGEST = 10_000_000
-"""A file has at most so many bytes."""
+"""A file has at most this many bytes."""
 
 _BETWEEN_DOCUMENTS = re.compile(r"^---(?:[ \t].*)?$", re.MULTILINE)
 _LEGACY_NAME = "flink-conf.yaml"

@@ -119,7 +119,7 @@ class Resource(Struct, frozen=True, kw_only=True, rename="camel"):
 class Deployment(Struct, frozen=True, kw_only=True):
     """A deployment, as far as a job's state depends on it.
 
-    ``upgrade`` is None where nothing says how upgrades are done. ``savepoint`` is what a first start restores from.
+    ``upgrade`` is None if nothing says how upgrades are done. ``savepoint`` is what a first start restores from.
     ``drops_state`` is whether state that nothing takes may be dropped, ``backend`` the state backend; None if it names none.
     ``settings`` are the options of Flink that it sets, by their present keys; ``flink`` is its version of Flink where that
     is one of those known here. ``job`` is what it runs.

@@ -13,7 +13,7 @@ _SAVEPOINT_INSTEAD = "Upgrade with upgradeMode: savepoint."
 
 
 class Risk(Struct, frozen=True, kw_only=True):
-    """What a deployment says, what becomes of state by it, and what to do; ``lost`` where no state is restored at all."""
+    """What a deployment says, what happens to state by it, and what to do; ``lost`` where no state is restored at all."""
 
     says: str
     therefore: str

@@ -117,13 +117,13 @@ def _advised(lack: Lack, side: Side | None, said: str) -> Iterator[str]:
 
 
 def provided(module: str) -> str | None:
-    """Which package provides a module, as a sentence; None where that is not known."""
+    """Which package provides a module, as a sentence; None if that is not known."""
     package = _PACKAGES.get(module.partition(".")[0])
     return None if package is None else f"{package} provides the module {module!r}."
 
 
 def install(module: str, pip: str) -> str | None:
-    """The command that installs what provides a module; None where that is not known."""
+    """The command that installs what provides a module; None if that is not known."""
     package = _PACKAGES.get(module.partition(".")[0])
     return None if package is None else f"{pip} install {package}"
 
@@ -175,7 +175,7 @@ def report_of(trace: Sequence[str], kind: str) -> str:
 
 
 def _without_values(arguments: Sequence[str]) -> Iterator[str]:
-    """The words of a command line, with the endings of files in the place of their names, and no values of options."""
+    """The words of a command line, with the endings of files in place of their names, and no values of options."""
     for place, argument in enumerate(arguments):
         if argument.startswith("-"):
             name, equals, _ = argument.partition("=")

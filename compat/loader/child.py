@@ -1,4 +1,4 @@
-"""The child processes: each runs one program with our API in the place of PyFlink's, and writes what it submitted.
+"""The child processes: each runs one program with our API in place of PyFlink's, and writes what it submitted.
 
 A program's own output goes nowhere; the result goes to a file descriptor. Its process ends at once when the result is
 written, whatever threads the program left behind.

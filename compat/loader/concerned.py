@@ -22,7 +22,7 @@ FORMAT = 1
 
 
 class _Known(Struct, frozen=True, kw_only=True):
-    """What a job looked at, how it was built then, and what was in the files (empty where there was none)."""
+    """What a job looked at, how it was built then, and what was in the files (empty if there was none)."""
 
     how: str
     files: dict[str, str]

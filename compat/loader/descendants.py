@@ -44,7 +44,7 @@ def _living_below(pid: int) -> list[int]:
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """The processes below ``pid``; none where the system does not tell."""
+    """The processes below ``pid``; none if the system does not tell."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except OSError:

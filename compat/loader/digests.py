@@ -34,7 +34,7 @@ def of_python(program: str, layout: Layout) -> str | None:
     """The digest of a program in Python: of its file and of those of its own modules that are loaded by now.
 
     It is that of a list of them, sorted by where they are seen from the program's folder; the program's own name is none of it.
-    None where one of them cannot be read.
+    None if one of them cannot be read.
     """
     files = {"": program, **_modules(program, layout)}
     digest = sha256()

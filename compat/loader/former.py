@@ -30,7 +30,7 @@ class Former(Struct, frozen=True):
 
     @property
     def had_by(self) -> str | None:
-        """The last of the versions known here that has it; None where none has."""
+        """The last of the versions known here that has it; None if none has."""
         having = [one for one in FLINK_VERSIONS if _number(one) < _number(self.ended)]
         return having[-1] if having else None
 
@@ -275,5 +275,5 @@ def needed(found: Sequence[Use], flink: str) -> Use | None:
 
 
 def lacks(flink: str, former: Former) -> bool:
-    """True where the PyFlink of a version of Flink has a name no more."""
+    """True if the PyFlink of a version of Flink has a name no more."""
     return _number(flink) >= _number(former.ended)

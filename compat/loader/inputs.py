@@ -76,7 +76,7 @@ _NO_PROGRAM = {
     ".class": _A_JAR,
     ".ipynb": "Write its cells to a program, and name that.",
 }
-"""Endings of files that are no program, each with what to do instead, None where that cannot be told."""
+"""Endings of files that are no program, each with what to do instead, None if that cannot be told."""
 _INSTEAD = {".log": "compat diagnose", ".out": "compat diagnose", ".ipynb": "jupyter nbconvert --to script"}
 """The commands for that."""
 _BY_ENDING = {".jar": InputKind.JAR, ".sql": InputKind.SQL}
@@ -193,7 +193,7 @@ def is_running(argument: str) -> bool:
 
 @contextmanager
 def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = None) -> Iterator[Input]:
-    """The input behind an argument, as long as the context lasts. Raises InputError for what is none."""
+    """The input behind an argument, as long as the context lasts. Raises InputError for anything else."""
     if argument.startswith("git:"):
         with _taken_out(argument, arguments, side) as given:
             yield given
@@ -253,7 +253,7 @@ def _copied(plan: bytes) -> Iterator[str]:
 
 
 def _no_input(argument: str) -> tuple[str, str | None] | None:
-    """Why an argument names no file that could be an input, and what to do; None where it does."""
+    """Why an argument names no file that could be an input, and what to do; None if it does."""
     if is_running(argument):
         usage = "Write compat check flink:http://HOST:8081/NAME new.jar, or compat inspect flink:http://HOST:8081/NAME."
         return f"{argument!r} is a job that runs, which can only be OLD.", usage
@@ -304,7 +304,7 @@ def given_properties(load: LoadOptions) -> str:
 
 
 def pyfiles_of(given: Input, load: LoadOptions) -> tuple[str, ...]:
-    """What a program imports from besides: for one of a revision, what was there then in the place of what is there now."""
+    """What a program imports from besides: for one of a revision, what was there then in place of what is there now."""
     if not given.taken_from:
         return load.pyfiles
     before = given.taken_from + os.sep
@@ -424,7 +424,7 @@ def following(given: Input, options: LoadOptions) -> LoadOptions:
 
 
 def following_api(failure: Failure, options: LoadOptions) -> LoadOptions | None:
-    """The options for a program that failed for want of what another version of PyFlink has; None where that is no reason."""
+    """The options for a program that failed for lack of what another version of PyFlink has; None if that is no reason."""
     if failure.flink is None or not options.flink_assumed:
         return None
     where = "" if failure.source is None else f" ({failure.source})"
@@ -455,7 +455,7 @@ def load(
 def built_here(given: Input, options: LoadOptions) -> tuple[LoadOptions, Outcome]:
     """What comes of a program in Python without a JVM, and the options with the version that its project pins or its API needs.
 
-    Raises InputError where it has no plans, unless it needs PyFlink itself.
+    Raises InputError if it has no plans, unless it needs PyFlink itself.
     """
     options = following(given, options)
     while True:

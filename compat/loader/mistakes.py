@@ -62,7 +62,7 @@ _MISTAKES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = 
 
 
 def remedy(type: str, message: str) -> str | None:
-    """What to do about an exception, by its type without the package and what it says; None where nothing is known."""
+    """What to do about an exception, by its type without the package and what it says; None if nothing is known."""
     said = f"{type}: {message}"
     for pattern, told in _MISTAKES:
         if (found := pattern.search(said)) is not None:

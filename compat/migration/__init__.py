@@ -1,1 +1,1 @@
-"""State that moves: a recipe says what becomes of what a new version cannot restore, and a savepoint is written by it."""
+"""State that moves: a recipe says what happens to what a new version cannot restore, and a savepoint is written by it."""

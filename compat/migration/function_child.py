@@ -1,6 +1,6 @@
 """The process of a function of the user's: it opens pickles, as the recipe asks for, and runs the function on values.
 
-It is one like those in which programs are loaded: the same interpreter, with our API in the place of PyFlink's. What the
+It is one like those in which programs are loaded: the same interpreter, with our API in place of PyFlink's. What the
 function prints goes to the standard error.
 """
 

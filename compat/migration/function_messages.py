@@ -25,7 +25,7 @@ class Begin(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """What became of each item; or why not all became others, ``error``."""
+    """What happened to each item; or why not all became others, ``error``."""
 
     items: list[list[Item]] = []
     error: str = ""

@@ -58,7 +58,7 @@ class _Process:
         self._process: subprocess.Popen[bytes] | None = None
 
     def asked(self, items: list[Item]) -> list[list[Item]]:
-        """What becomes of some items."""
+        """What happens to some items."""
         if self._process is None:
             self._process = self._started()
             self._answer(self._process, self._begin, "to begin")

@@ -1,4 +1,4 @@
-"""A savepoint written by a recipe, read back, and held against the program that is to restore it, before it is called done."""
+"""A savepoint written by a recipe, read back, and compared with the program that is to restore it, before it is called done."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Migration(Struct, frozen=True, kw_only=True):
 
 
 class Migrated(Struct, frozen=True):
-    """What was made: the recipe as it was meant, what became of the entries of each state, the metadata, the outcomes of the
+    """What was made: the recipe as it was meant, what happened to the entries of each state, the metadata, the outcomes of the
     check.
 
     ``digest`` is that of OUT, by its metadata. ``open`` are accounts of the ledger that the recipe does not name and that NEW

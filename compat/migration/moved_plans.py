@@ -1,4 +1,4 @@
-"""Recipes for jobs whose states have declared types: what becomes of their operators, and of their plans. Nothing is run."""
+"""Recipes for jobs whose states have declared types: what happens to their operators, and of their plans. Nothing is run."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ _INSTEAD = (
 
 
 class Resolved:
-    """What becomes of operators that were saved, by their ids in the snapshot."""
+    """What happens to operators that were saved, by their ids in the snapshot."""
 
     def __init__(self, saved: Mapping[str, SavedOperator], new_plan: Mapping[str, Any]) -> None:
         self._saved = saved
@@ -161,12 +161,12 @@ class Resolved:
         return id in self._dropped
 
     def after(self, id: str, state: str) -> tuple[Place | None, TypeInformation | None]:
-        """What becomes of a state, and the type that it has then; None for the one that it has."""
+        """What happens to a state, and the type that it has then; None for the one that it has."""
         found = self._converted.get((id, state))
         return self._becomes((id, state)), None if found is None else found[0]
 
     def afterwards(self) -> dict[str, SavedOperator]:
-        """The operators as they are afterwards. Raises RequestError where two states would be one."""
+        """The operators as they are afterwards. Raises RequestError if two states would be one."""
         kept = {id: operator for id, operator in self._saved.items() if id not in self._dropped}
         found = {self._id(id): self._named(operator) for id, operator in kept.items()}
         found |= {id: operator for id, operator in self._added.items() if id not in found}

@@ -45,7 +45,7 @@ class Writer(Struct, frozen=True):
     format: int
 
     def flink_beside(self, new: FlinkDistribution) -> tuple[str, ...]:
-        """The jars of OLD's Flink, which has another Kryo than NEW's; none where it has the same. Raises Unconvertible.
+        """The jars of OLD's Flink, which has another Kryo than NEW's; none if it has the same. Raises Unconvertible.
 
         Every Flink 1 has the same Kryo: where NEW's is fetched, one of them is, too.
         """

@@ -34,7 +34,7 @@ class SparkRecipe(Struct, frozen=True):
     def moves(
         self, saved: Mapping[str, SavedOperator], old_plan: dict[str, Any] | None, new_plan: dict[str, Any]
     ) -> Moves:
-        """What becomes of what was saved. Raises RestoreRefused for what does not fit, or cannot be done in Delta."""
+        """What happens to what was saved. Raises RestoreRefused for what does not fit, or cannot be done in Delta."""
         try:
             made = self._moves(saved, old_plan, new_plan)
         except RequestError as error:

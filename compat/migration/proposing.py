@@ -58,7 +58,7 @@ _FINE = (Fate.RESTORED, Fate.MIGRATED, Fate.EMPTY)
 
 
 class Proposal(Struct, frozen=True):
-    """A step, why it is there, and steps that could stand in the place of a question."""
+    """A step, why it is there, and steps that could stand in place of a question."""
 
     step: Step
     because: str
@@ -395,7 +395,7 @@ def _said(finding: Finding) -> str:
 
 
 def offered(report: Report) -> OfferedRecipe | None:
-    """The recipe for a report, as a file, and the command that carries it out; None where all state is restored as it is."""
+    """The recipe for a report, as a file, and the command that carries it out; None if all state is restored as it is."""
     proposals = propose(report)
     if not proposals:
         return None

@@ -32,9 +32,9 @@ def conversion_of(
     functions: Functions,
     now: int,
 ) -> PythonConversion:
-    """What becomes of a state's values. ``before`` and ``after`` are the state as OLD and NEW declare it, where they do.
+    """What happens to a state's values. ``before`` and ``after`` are the state as OLD and NEW declare it, where they do.
 
-    Raises Unconvertible where that is not known.
+    Raises Unconvertible if that is not known.
     """
     new = declaration_of(after)
     if after is None or new is None:
@@ -58,7 +58,7 @@ def conversion_of(
 def key_conversion_of(
     serializer: bytes, old: str, new: str, step: ConvertKey, fields: Fields, functions: Functions
 ) -> KeyConversion:
-    """What becomes of keys, which are the only field of a row: ``serializer`` is the snapshot of those that are there, ``old``
+    """What happens to keys, which are the only field of a row: ``serializer`` is the snapshot of those that are there, ``old``
     and ``new`` are the types of both versions. Raises Unconvertible."""
     type = parse_type(new)
     if type is None:
@@ -70,9 +70,9 @@ def key_conversion_of(
 
 
 def merge_of(stored: StoredState, before: State | None, how: str, functions: Functions) -> Merge:
-    """What becomes of values of a state whose keys become one: by a rule, or of PyFlink through a function.
+    """What happens to values of a state whose keys become one: by a rule, or of PyFlink through a function.
 
-    Raises Unconvertible where OLD does not declare what that is of.
+    Raises Unconvertible if OLD does not declare what that is of.
     """
     of_python = stored.name.startswith(PYTHON_PREFIX)
     old = declaration_of(before)
@@ -105,7 +105,7 @@ def stored_key(stored: StoredState) -> str | None:
 
 
 def declared_key(operator: str, program: Program | None) -> str | None:
-    """The type of an operator's keys as a program in Python declares it; None where it does not."""
+    """The type of an operator's keys as a program in Python declares it; None if it does not."""
     for one in () if program is None else program.operators:
         if operator in (one.id, one.user_hash):
             types = (only_field(parse_type(state.key_type)) for state in one.states or () if state.key_type)
@@ -119,7 +119,7 @@ def only_field(row: TypeInformation | None) -> TypeInformation | None:
 
 
 def declaration_of(state: State | None) -> Declared | None:
-    """The kind and the type of a state: of a list that of its elements. None where nobody declares it."""
+    """The kind and the type of a state: of a list that of its elements. None if nobody declares it."""
     if state is None or state.type is None:
         return None
     type = parse_type(state.type)

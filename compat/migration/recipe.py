@@ -1,4 +1,4 @@
-"""Recipes: what becomes of the state of a savepoint, step by step, as a small file in YAML.
+"""Recipes: what happens to the state of a savepoint, step by step, as a small file in YAML.
 
     recipe: 1
     steps:
@@ -113,7 +113,7 @@ class ConvertKey(_Step, frozen=True, kw_only=True, tag="convert-key"):
     """The keys of an operator as NEW's serializer writes them, each in the key group where NEW looks for it.
 
     ``fields``, ``constants``, ``without``, ``single`` and ``function`` are those of `ConvertState`. Two keys that would become
-    one are an error, unless ``merge`` says of each state what becomes of their values: `Rule`, or a function.
+    one are an error, unless ``merge`` says of each state what happens to their values: `Rule`, or a function.
     """
 
     operator: str
@@ -138,7 +138,7 @@ class DropKeys(_Step, frozen=True, kw_only=True, tag="drop-keys"):
 class ConvertWindows(_Step, frozen=True, kw_only=True, tag="convert-windows"):
     """Open windows of time of an operator as parts of longer ones, of ``size`` (``5 min``), of which one begins at ``offset``.
 
-    Each has to lie within one of these. ``merge`` says of each state what becomes of what several hold: as in `ConvertKey`.
+    Each has to lie within one of these. ``merge`` says of each state what happens to what several hold: as in `ConvertKey`.
     """
 
     operator: str
@@ -187,7 +187,7 @@ STEPS: tuple[type[_Step], ...] = get_args(Step)
 
 
 class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What becomes of a savepoint. ``format`` is that of the file."""
+    """What happens to a savepoint. ``format`` is that of the file."""
 
     format: int = field(name="recipe", default=FORMAT)
     steps: tuple[Step, ...] = ()

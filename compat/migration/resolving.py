@@ -215,7 +215,7 @@ class _Resolving:
                 ) from None
 
     def _conversion(self, state: StoredState, key: StateKey, step: ConvertState) -> Conversion:
-        """What becomes of a state's values. Raises Unconvertible where OLD or NEW does not say how it writes them."""
+        """What happens to a state's values. Raises Unconvertible if OLD or NEW does not say how it writes them."""
         becomes = self._transfer().becomes(key)
         if becomes is None:
             raise Unconvertible("another step drops it")

@@ -64,7 +64,7 @@ def rewritten(transfer: Transfer) -> dict[str, dict[str, Rewritten]]:
 
 
 def declared(state: StateKey, program: Program | None) -> State | None:
-    """The state of a savepoint as a program has it; None where it has none.
+    """The state of a savepoint as a program has it; None if it has none.
 
     PyFlink keeps all that windows hold as lists, also the one value that a window folds its records into.
     """
@@ -79,7 +79,7 @@ def declared(state: StateKey, program: Program | None) -> State | None:
 
 
 def key_serializer(operator: str, program: Program | None) -> bytes | None:
-    """The snapshot of the serializer of an operator's keys, as a program has it; None where it does not tell."""
+    """The snapshot of the serializer of an operator's keys, as a program has it; None if it does not tell."""
     for one in () if program is None else program.operators:
         if operator in (one.id, one.user_hash):
             found = (state.serializers for state in one.states or () if state.serializers is not None)

@@ -55,7 +55,7 @@ class _CannotTell(Exception):
 
 
 def asked_while_processing(function: Any, kept_contexts: frozenset[str]) -> tuple[Asked, ...] | None:
-    """What a function object that was opened asks for in its other methods, None where that cannot be told.
+    """What a function object that was opened asks for in its other methods, None if that cannot be told.
 
     ``kept_contexts`` are its fields that hold the runtime context.
     """

@@ -121,7 +121,7 @@ def _refused(compilation: Compilation, error: ProgramError, encoding: Encoding) 
 
 
 def _apart(compilation: Compilation, encoding: Encoding) -> SharedUids | None:
-    """The plan of the job without the uids that are there twice; None where it is refused for more than that."""
+    """The plan of the job without the uids that are there twice; None if it is refused for more than that."""
     if compilation.job is None:
         return None
     apart, shared = compile_apart(compilation.job)

@@ -16,7 +16,7 @@ WIDEST = 200
 """Characters of a line that are carried."""
 
 Reader = Callable[[str], Sequence[str] | None]
-"""Gives the lines of a file by the name that the plan has for it, or None where they cannot be had."""
+"""Gives the lines of a file by the name that the plan has for it, or None if they cannot be had."""
 
 
 def with_lines(plan: Plan, read: Reader) -> Plan:

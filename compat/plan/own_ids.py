@@ -19,7 +19,7 @@ _TASKS = {task.flink_class: task for task in Task}
 
 
 def disagreement(plan: Plan) -> str | None:
-    """Where a plan's ids are not those of its own StreamGraph, in a sentence; None where all are.
+    """Where a plan's ids are not those of its own StreamGraph, in a sentence; None if all are.
 
     The graph is hashed again as Flink hashes it, and operators, hashes and vertices have to bear these ids.
     """

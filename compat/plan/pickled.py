@@ -101,7 +101,7 @@ def classes_shaped(function: Any) -> dict[str, list[str]]:
 
 
 def shape(kept: type) -> list[str] | None:
-    """What objects of a class are made of; None where that is not known."""
+    """What objects of a class are made of; None if that is not known."""
     if issubclass(kept, enum.Enum):
         return _of_enum(kept)
     names = getattr(kept, "_fields", None)

@@ -13,7 +13,7 @@ from compat.state.model.fields import Record
 from compat.state.model.job import FORMAT, Plan, Refused
 
 LARGEST = 1_000_000_000
-"""A plan has at most so many bytes."""
+"""A plan has at most this many bytes."""
 
 _AT = re.compile(r"(?P<problem>.*?)(?: - at `\$\.?(?P<field>.*)`)?", re.DOTALL)
 _OTHER_TYPE = re.compile(r"Expected `[^`]*`, got `")

@@ -28,7 +28,7 @@ class RecordedState(Struct, frozen=True):
     """A state as the backend knows it.
 
     ``kind`` is the backend's: PyFlink keeps value, reducing and aggregating states as lists. ``kind`` and the shapes are
-    None where the savepoint does not tell. ``value`` is without the wrapping that a time to live (``ttl``) puts around it.
+    None if the savepoint does not tell. ``value`` is without the wrapping that a time to live (``ttl``) puts around it.
     ``elements`` are a few of the byte arrays that PyFlink keeps, of the first element of a list. ``kryo`` tells that Kryo wrote
     some of it.
     """

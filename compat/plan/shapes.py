@@ -1,4 +1,4 @@
-"""Serializers and declared types in one form, so that what a savepoint records can be held against what a program says.
+"""Serializers and declared types in one form, so that what a savepoint records can be compared with what a program says.
 
 PyFlink's type information becomes Java type information, and that a serializer (``TypeInformation.createSerializer``); a
 savepoint holds the serializers' snapshots. Both become a :class:`Shape` here.

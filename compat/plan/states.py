@@ -72,7 +72,7 @@ _USER_CODE = (
 
 
 class Discovery(msgspec.Struct, frozen=True):
-    """The states of one operator; None where they are not known, and why; and why there may be more besides."""
+    """The states of one operator; None if they are not known, and why; and why there may be more besides."""
 
     states: tuple[State, ...] | None
     unknown: str | None

@@ -21,7 +21,7 @@ def slots_of(vertex: ExecutionVertex) -> str | None:
 
 
 def feeding(edge: ExecutionEdge, producers: int | None, consumers: int) -> str | None:
-    """Which subtasks read which of an exchange: ``1-3 read 1-2``; None where the plan does not say enough."""
+    """Which subtasks read which of an exchange: ``1-3 read 1-2``; None if the plan does not say enough."""
     known = {pattern.value: pattern for pattern in DistributionPattern}
     pattern = known.get(edge.distribution_pattern)
     if pattern is None or producers is None or producers < 1 or consumers < 1:

@@ -30,7 +30,7 @@ class FrameLine(Struct, frozen=True):
 
 
 def frame(context: ReportContext, place: SourceLine | None) -> list[FrameLine]:
-    """The line at ``place``, marked, with a line before and after it; empty where the source is missing."""
+    """The line at ``place``, marked, with a line before and after it; empty if the source is missing."""
     lines = context.lines(place.file) if place is not None else None
     if place is None or lines is None or _line(lines, place.line) is None:
         return []
@@ -93,7 +93,7 @@ def addition(context: ReportContext, *additions: Addition) -> list[FrameLine]:
     """A row of the program with calls added to it, as ``--fix`` writes them: it can be pasted.
 
     They get separate lines if the call before has one. If they cannot be written into the row, they are named below it,
-    in Python and Java as comments if each operator needs its own call.  Empty where the source is missing.
+    in Python and Java as comments if each operator needs its own call. Empty if the source is missing.
     """
     first = additions[0]
     lines = context.lines(first.place.file) if first.place is not None else None

@@ -36,7 +36,7 @@ class Asked(Struct, frozen=True, kw_only=True):
 class Kept(Struct, frozen=True, kw_only=True):
     """The last snapshot of a job: where it is, what it is in words, and the state in it by vertex, in bytes, where known.
 
-    ``at`` is when it was taken, in seconds since 1970, 0 where that is not known.
+    ``at`` is when it was taken, in seconds since 1970, 0 if that is not known.
     """
 
     path: str | None
@@ -46,7 +46,7 @@ class Kept(Struct, frozen=True, kw_only=True):
 
 
 class RunningJob(Struct, frozen=True, kw_only=True):
-    """A job of a cluster. ``details`` are None where nothing runs, ``flink`` is its version, ``kept`` its last snapshot.
+    """A job of a cluster. ``details`` are None if nothing runs, ``flink`` is its version, ``kept`` its last snapshot.
 
     ``resource`` is that of Kubernetes where it was found by one.
     """
@@ -61,7 +61,7 @@ class RunningJob(Struct, frozen=True, kw_only=True):
 
 
 def running_job(argument: str, asked: Asked) -> RunningJob:
-    """The job that an argument names. Raises ClusterError where there is none, or several may be meant."""
+    """The job that an argument names. Raises ClusterError if there is none, or several may be meant."""
     if argument.startswith(KUBERNETES):
         return _of_kubernetes(argument, asked)
     cluster, wanted = _cluster(argument.removeprefix(FLINK), asked.access)
@@ -71,7 +71,7 @@ def running_job(argument: str, asked: Asked) -> RunningJob:
 class ListedJob(Struct, frozen=True, kw_only=True):
     """A job of a cluster as ``compat job list --flink`` shows it. Times are seconds since 1970.
 
-    ``snapshot`` is the path of its last one, None where that has none, ``what`` says which it is.
+    ``snapshot`` is the path of its last one, None if that has none, ``what`` says which it is.
     """
 
     job_id: str

@@ -176,7 +176,7 @@ def _last(job: _JobStatus, suspended: bool, snapshots: list[tuple[float, str]]) 
 def _snapshots(kubectl: Kubectl, namespace: str, name: str) -> Iterator[tuple[float, str]]:
     """The job's snapshots that are complete: when each was, in seconds since 1970, and its path.
 
-    None where the operator knows no such resources.
+    None if the operator knows no such resources.
     """
     try:
         answer = kubectl.run("get", _SNAPSHOTS, "-n", namespace, "-o", "json")

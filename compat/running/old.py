@@ -45,7 +45,7 @@ class OldJob(Struct, frozen=True):
 
 
 def old_job(argument: str, asked: Asked, folder: str | None = None) -> OldJob:
-    """The job behind an argument, with its snapshot. Raises InputError where there is none, or no state of it is known.
+    """The job behind an argument, with its snapshot. Raises InputError if there is none, or no state of it is known.
 
     A checkpoint may be gone as soon as the next one is complete: then that one is read. With ``folder`` there is a copy in it,
     for whoever reads on later, unless the state is large.
@@ -103,7 +103,7 @@ def _read(kept: Kept, folder: str | None) -> _Snapshot | str:
 
 
 def _copied(savepoint: Savepoint, folder: str) -> str:
-    """A copy of a snapshot in a folder; empty where it is too large for that. Raises SavepointError."""
+    """A copy of a snapshot in a folder; empty if it is too large for that. Raises SavepointError."""
     copy = self_contained(read_draft(savepoint), Changes())
     if sum(file.size for file in copy.copies) > _LARGEST_COPY:
         return ""
@@ -130,7 +130,7 @@ def _names(job: RunningJob) -> Names:
 def _told(job: RunningJob, kept: Kept, why: str) -> OldSavepoint:
     """What the cluster tells of a snapshot that cannot be read: which vertices have state, which is that of their one operator.
 
-    Raises InputError where nothing is told, or a vertex with state has several operators: which of them has it is not told.
+    Raises InputError if nothing is told, or a vertex with state has several operators: which of them has it is not told.
     """
     version = version_of(job.flink or "")
     vertices = () if job.details is None else job.details.vertices

@@ -23,7 +23,7 @@ from compat.transport import MOST_TOLD, exchanged
 T = TypeVar("T")
 
 _NO_PATH = "<"
-"""Begins what Flink writes in the place of a path: ``<checkpoint-not-externally-addressable>``."""
+"""Begins what Flink writes in place of a path: ``<checkpoint-not-externally-addressable>``."""
 _ASK_AGAIN = 0.5
 """Seconds between two looks at what is not there yet."""
 _LOOKS_ANEW = 4.0
@@ -94,7 +94,7 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def path(self) -> str | None:
-        """Where it lies; None where it is in the JobManager's memory alone."""
+        """Where it lies; None if it is in the JobManager's memory alone."""
         return None if not self.external_path or self.external_path.startswith(_NO_PATH) else self.external_path
 
     @property

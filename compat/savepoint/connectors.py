@@ -66,14 +66,14 @@ class KafkaSplits(Struct, frozen=True):
 
 
 class KafkaWriters(Struct, frozen=True):
-    """The prefix and the naming of the transactions of a sink; ``exactly_once`` is None where the state does not tell."""
+    """The prefix and the naming of the transactions of a sink; ``exactly_once`` is None if the state does not tell."""
 
     prefix: str
     exactly_once: bool | None
     naming: TransactionNaming
 
     def sink(self, new: Connector | None) -> KafkaSink | None:
-        """The sink as it was; None where NEW has none of Kafka to hold it against."""
+        """The sink as it was; None if NEW has none of Kafka to hold it against."""
         if not isinstance(new, KafkaSink):
             return None
         told = self.exactly_once or self.prefix != _DEFAULT_PREFIX
@@ -85,7 +85,7 @@ class KafkaWriters(Struct, frozen=True):
 
 
 class FilesLeft(Struct, frozen=True):
-    """What a source of files has begun to read, or found: ``looks_for_more`` is None where it has neither."""
+    """What a source of files has begun to read, or found: ``looks_for_more`` is None if it has neither."""
 
     looks_for_more: bool | None
 
@@ -120,7 +120,7 @@ Left = KafkaSplits | KafkaWriters | FilesLeft | NumbersLeft | OtherLeft
 
 
 def source_left(operator: OperatorState, splits: Sequence[Versioned]) -> Left | None:
-    """What a source left behind, with the splits of its readers; None where that may be any source's."""
+    """What a source left behind, with the splits of its readers; None if that may be any source's."""
     kafka = kafka_splits(splits)
     try:
         enumerator = None if kafka is not None else enumerator_of(operator, version=None)

@@ -36,7 +36,7 @@ from compat.state.types.spelling import parse_type
 
 PROCESS, THREAD = "process", "thread"
 FOLDING = ("reduce", "aggregate")
-"""Calls of windows that keep one value for each, in the place of its records."""
+"""Calls of windows that keep one value for each, in place of its records."""
 COLLECTING = ("process", "apply")
 """Calls of windows that keep the records."""
 _ANY_TIME = 0
@@ -155,7 +155,7 @@ class _Translation(Struct, frozen=True):
         )
 
     def connector(self) -> Connector | None:
-        """The source that left its state behind, or the sink of Kafka; none where the class in a named program tells it."""
+        """The source that left its state behind, or the sink of Kafka; none if the class in a named program tells it."""
         new = None if self.partner is None else self.partner.connector
         match self.recorded.connector:
             case FilesLeft() as files:

@@ -28,12 +28,12 @@ class OldSavepoint(Struct, frozen=True):
     copy: str = ""
 
     def program(self, name: str, new: Program) -> Program:
-        """The facts of the savepoint, to be held against ``new``."""
+        """The facts of the savepoint, to be compared with ``new``."""
         return facts.program(self.recorded, name, new, self.names)
 
 
 def read_old(given: Input, names: Names) -> OldSavepoint:
-    """The savepoint behind an input. Raises InputError, with the byte where the reading stopped."""
+    """The savepoint behind an input. Raises InputError, with the byte if the reading stopped."""
     try:
         recorded = read(given.path)
         newest = os.path.basename(os.path.dirname(recorded.metadata))
@@ -81,7 +81,7 @@ def read_names(argument: str | None, options: LoadOptions, job: int | None, argu
 
 
 def one_job(plans: tuple[Plan | Refused, ...], argument: str, job: int | None) -> Plan | Refused:
-    """The one job of a program, or the one of a number. Raises InputError where it has several and none is named."""
+    """The one job of a program, or the one of a number. Raises InputError if it has several and none is named."""
     if len(plans) == 1 or (job is not None and 0 <= job < len(plans)):
         return plans[0 if len(plans) == 1 else job or 0]
     raise InputError(

@@ -71,7 +71,7 @@ class Operators:
         return {id: new_id(part) for id, part in made if id in self._by_id}
 
     def one(self, text: str) -> OperatorState:
-        """The operator that a text means. Raises RequestError where it means none, or several."""
+        """The operator that a text means. Raises RequestError if it means none, or several."""
         found = self._all(text)
         if len(found) == 1:
             if found[0].id == uid_hash(text) and text not in self._uids(found[0]):
@@ -85,7 +85,7 @@ class Operators:
         raise RequestError(f"{self._savepoint.path} has no operator {text!r}. {self._nearest(text)}")
 
     def find(self, text: str) -> OperatorState | None:
-        """The operator that a text means; None where it means none. Raises RequestError where it means several."""
+        """The operator that a text means; None if it means none. Raises RequestError if it means several."""
         return self.one(text) if self._all(text) else None
 
     def _all(self, text: str) -> list[OperatorState]:

@@ -1,4 +1,4 @@
-"""The serializers of two savepoints, held against each other as far as their snapshots tell."""
+"""The serializers of two savepoints, compared with each other as far as their snapshots tell."""
 
 from __future__ import annotations
 

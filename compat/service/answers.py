@@ -85,7 +85,7 @@ class ReportAnswer(Struct, frozen=True, kw_only=True):
 
     @property
     def passed(self) -> bool:
-        """True where the new version restores the state of the old one."""
+        """True if the new version restores the state of the old one."""
         return self.verdict in (Verdict.COMPATIBLE.value, Verdict.MIGRATION.value)
 
     @property
@@ -96,7 +96,7 @@ class ReportAnswer(Struct, frozen=True, kw_only=True):
 
 
 class CheckedAnswer(Struct, frozen=True, kw_only=True):
-    """A check that was made; ``check`` is None where it was not recorded."""
+    """A check that was made; ``check`` is None if it was not recorded."""
 
     check: CheckAnswer | None
     report: ReportAnswer

@@ -33,7 +33,7 @@ class Kept(Generic[V]):
         self._lock = threading.Lock()
 
     def get(self, key: Hashable) -> V | None:
-        """A value; None where there is none any more."""
+        """A value; None if there is none any more."""
         with self._lock:
             found = self._values.get(key)
             if found is None:

@@ -11,7 +11,7 @@ from compat.service.telemetry import log
 
 
 async def keep_expiring(parts: Service) -> None:
-    """Delete what the rule says, until cancelled; nothing where the operator gave none. What fails is told and tried again."""
+    """Delete what the rule says, until cancelled; nothing if the operator gave none. What fails is told and tried again."""
     rule = parts.settings.expiry
     while rule is not None:
         try:

@@ -16,7 +16,7 @@ from compat.service.registry import Registry
 
 
 class Decided(Struct, frozen=True):
-    """The newest check that the gate goes by, None where there is none yet, and what admins let pass between the plans."""
+    """The newest check that the gate goes by, None if there is none yet, and what admins let pass between the plans."""
 
     check: Check | None
     accepted: tuple[Acceptance, ...]
@@ -33,7 +33,7 @@ def states(registry: Registry, job: Job) -> tuple[Version, ...]:
 
 
 def decided(registry: Registry, job: str, old: Version, new: Version, recipe: Recipe | None = None) -> Decided:
-    """What is known of ``new`` in the place of ``old``, whose state a recipe may have moved. Blocks."""
+    """What is known of ``new`` in place of ``old``, whose state a recipe may have moved. Blocks."""
     plans = old.plan.digest, new.plan.digest
     accepted = registry.acceptances.between(job, *plans)
     options = gate_options(new, accepted, recipe)

@@ -203,7 +203,7 @@ class JavaFunctionWrapper:
 
 
 class SourceFunction(JavaFunctionWrapper):
-    """A source of the old kind. ``parallel`` is True where several subtasks may run it."""
+    """A source of the old kind. ``parallel`` is True if several subtasks may run it."""
 
     parallel = False
 

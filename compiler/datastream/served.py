@@ -115,7 +115,7 @@ def ours(module: str) -> str:
 
 
 class Served(ModuleType):
-    """A module of PyFlink as one version has it; ``names`` are None where it has all that ours has."""
+    """A module of PyFlink as one version has it; ``names`` are None if it has all that ours has."""
 
     def __init__(self, name: str, names: Names | None) -> None:
         super().__init__(name, "Served by compat in the place of PyFlink.")

@@ -53,7 +53,7 @@ class DistributionPattern(Enum):
 class NonChainedOutput(Struct, frozen=True, kw_only=True):
     """A data set that one operator of a chain writes. One that several edges may read is one object for all of them.
 
-    ``source`` is the node that writes it; ``id`` is None where Flink draws it at random (1.x).
+    ``source`` is the node that writes it; ``id`` is None if Flink draws it at random (1.x).
     """
 
     source: int
@@ -103,7 +103,7 @@ class OperatorIdPair(Struct, frozen=True, kw_only=True):
 
 
 class IntermediateDataSet(Struct, frozen=True, kw_only=True):
-    """A data set that a vertex produces for others. ``id`` is None where Flink draws it at random (1.x)."""
+    """A data set that a vertex produces for others. ``id`` is None if Flink draws it at random (1.x)."""
 
     index: int
     id: str | None

@@ -76,7 +76,7 @@ def needs_of(vertices: Iterable[ExecutionJobVertex], resources: Mapping[str, Slo
 
 
 def lack(groups: Sequence[GroupNeeds], machines: Machines) -> str | None:
-    """Why machines cannot give groups their slots, with what to do; None where they can."""
+    """Why machines cannot give groups their slots, with what to do; None if they can."""
     if _fit(groups, machines):
         return None
     blamed = [group for group in groups if not _fit([group], machines)] or groups

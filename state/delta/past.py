@@ -78,7 +78,7 @@ class SnapshotHistory(SnapshotTable):
     def checkpoints(self) -> list[dict[str, Any]]:
         """Every checkpoint that the present one follows on: epoch, version and time, newest first.
 
-        Raises DamagedLog where a commit tells what none does.
+        Raises DamagedLog if a commit tells what none does.
         """
         found: dict[int, dict[str, Any]] = {}
         for entry in self._line():

@@ -42,7 +42,7 @@ class Group(Struct, frozen=True):
     data: bytes
 
     def entries(self) -> list[Entry] | None:
-        """The entries; None where the bytes are not entries behind their lengths, as in the heap's layout or compressed."""
+        """The entries; None if the bytes are not entries behind their lengths, as in the heap's layout or compressed."""
         data = self.data
         try:
             return [

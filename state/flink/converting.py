@@ -22,7 +22,7 @@ _MOST_BYTES = 4 << 20
 def rewrite(
     savepoint: Savepoint, conversion: Conversion, meta: StateMeta, serializer: bytes, layout: Layouts
 ) -> Rewrite:
-    """How the entries of a keyed state are written anew. Raises NotWritten, as its function does, for what cannot be."""
+    """How the entries of a keyed state are rewritten. Raises NotWritten, as its function does, for what cannot be."""
     made = _told(savepoint, meta, conversion.rewriter)(meta, serializer, layout)
     return made._replace(anew=_told(savepoint, meta, made.anew))
 

@@ -41,7 +41,7 @@ class Pending(Struct, frozen=True):
 
 
 def enumerator_of(operator: OperatorState, version: int | None = VERSION) -> ByteReader | None:
-    """What the enumerator of a source wrote (``SourceCoordinatorSerdeUtils``); None where it is not in the savepoint.
+    """What the enumerator of a source wrote (``SourceCoordinatorSerdeUtils``); None if it is not in the savepoint.
 
     Raises a SavepointError, for another ``version`` of its serializer as well, if one is given.
     """

@@ -33,7 +33,7 @@ class NeededFile(Struct, frozen=True):
 
     @property
     def missing(self) -> bool:
-        """Whether a restore on this machine would fail for want of this file."""
+        """Whether a restore on this machine would fail for lack of this file."""
         return self.location.status not in (LOCAL, REMOTE)
 
 

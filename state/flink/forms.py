@@ -300,7 +300,7 @@ def whole_number(value: Any) -> int:
 
 
 def floating(layout: str) -> Write:
-    """What writes floating numbers that are exact in so many bytes."""
+    """What writes floating numbers that are exact in this many bytes."""
     packer = struct.Struct(layout)
 
     def write(value: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""Where a Kafka source stands, written anew: partitions of other topics, other numbers, other offsets.
+"""Where a Kafka source stands, rewritten: partitions of other topics, other numbers, other offsets.
 
 Flink: `KafkaPartitionSplitSerializer` of the readers' splits, and `KafkaSourceEnumStateSerializer` of what the enumerator has
 found. A partition that only the readers knew under its new name would be found once more, and read from its beginning.
@@ -40,7 +40,7 @@ _OF_TOPICS, _WITH_STATUS, _WITH_SPLITS = 1, 2, 3
 
 
 class PartitionMoves(Struct, frozen=True):
-    """What becomes of partitions: other topics, by topics; other partitions; and the offsets that are read next."""
+    """What happens to partitions: other topics, by topics; other partitions; and the offsets that are read next."""
 
     topics: Mapping[str, str] = {}
     partitions: Mapping[Place, Place] = {}
@@ -88,7 +88,7 @@ class PartitionMoves(Struct, frozen=True):
         return write_utf(topic) + _INT.pack(number) + _LONG.pack(begin) + end + _rest(reader)
 
     def coordinator(self, operator: OperatorState) -> bytes | None:
-        """What the coordinator of a source keeps, written anew; None where it keeps nothing.
+        """What the coordinator of a source keeps, rewritten; None if it keeps nothing.
 
         Raises Unconvertible for what no such enumerator wrote, and for offsets that it has no place for; SavepointError.
         """

@@ -1,4 +1,4 @@
-"""Keyed state written anew from the key groups of others: some of their states, under other names, entry by entry."""
+"""Keyed state rewritten from the key groups of others: some of their states, under other names, entry by entry."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LAYOUT_BYTES = 4
 
 class KeyedSource(Struct, frozen=True):
     """The keyed state of a subtask, or of a whole operator: the operator's id and max parallelism, whether it is canonical,
-    its header, its key groups, and how the values of some states are written anew."""
+    its header, its key groups, and how the values of some states are rewritten."""
 
     savepoint: Savepoint
     operator: str
@@ -58,7 +58,7 @@ class Groups(Protocol):
         """Those that are there."""
 
     def entries(self, group: int) -> Iterator[Entry]:
-        """The entries of one, those of each state together; none where it is not there.
+        """The entries of one, those of each state together; none if it is not there.
 
         Raises a `SavepointError` for damaged bytes.
         """
@@ -113,7 +113,7 @@ def keyed_source(
     conversions: Mapping[str, Conversion],
     keys: bytes | None = None,
 ) -> KeyedSource | None:
-    """The keyed state of a subtask; None where it has none. ``keys`` is another serializer of keys for its header.
+    """The keyed state of a subtask; None if it has none. ``keys`` is another serializer of keys for its header.
 
     Raises NotWritten for a form without the lengths of its entries, and for values that do not become others.
     """
@@ -251,7 +251,7 @@ def _written(source: KeyedSource, key: StateKey, members: Iterator[Entry], tally
 
 
 def _merged(source: KeyedSource, name: str, one: Entry, two: Entry, rewrite: Rewrite) -> Entry:
-    """The entry of two whose keys have become one. Raises NotWritten where a backend would keep one of them."""
+    """The entry of two whose keys have become one. Raises NotWritten if a backend would keep one of them."""
     if rewrite.merge is None:
         raise NotWritten(
             f"two keys in a map of the state `{name}` become one",

@@ -28,7 +28,7 @@ from compat.state.types import MapTypeInfo, TypeInformation
 
 Function = Callable[..., Any]
 Change = Callable[[Item], list[Item]]
-"""Gives what becomes of an item. Raises Unconvertible, and `Failed`."""
+"""Gives what happens to an item. Raises Unconvertible, and `Failed`."""
 
 
 class Pickles(NamedTuple):

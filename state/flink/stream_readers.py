@@ -48,7 +48,7 @@ class StreamReader(ByteReader):
             super().require(length, what)
 
     def _fetch(self, length: int) -> bool:
-        """Have `length` more bytes at hand; False where the stream ends before."""
+        """Have `length` more bytes at hand; False if the stream ends before."""
         if length > LARGEST_VALUE:
             raise SavepointTooLarge(
                 f"a value of {length:,} bytes",

@@ -1,4 +1,4 @@
-"""What became of the entries of states that were written anew, by the states as they were called."""
+"""What happened to the entries of states that were rewritten, by the states as they were called."""
 
 from __future__ import annotations
 

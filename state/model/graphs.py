@@ -77,7 +77,7 @@ class OperatorIds(Record, frozen=True, kw_only=True):
 
 
 class JobEdge(Record, frozen=True, kw_only=True):
-    """An input of a vertex. ``data_set`` is None where Flink draws the data set's id at random."""
+    """An input of a vertex. ``data_set`` is None if Flink draws the data set's id at random."""
 
     source: Id
     target: Id

@@ -62,7 +62,7 @@ def table_options(path: str) -> dict[str, str] | None:
 
 
 def _endpoint(path: str) -> str:
-    """The user's own server of a storage, by the variables that its tools read; empty where it is the storage itself."""
+    """The user's own server of a storage, by the variables that its tools read; empty if it is the storage itself."""
     return next((found for name in _ENDPOINTS[_scheme(path)] if (found := os.environ.get(name))), "")
 
 

@@ -28,7 +28,7 @@ from compat.state.model.operators import Operator
 class MeaningChange(msgspec.Struct, frozen=True):
     """A pair that keeps its id, and what is different in what it keeps.
 
-    ``parts`` are there where all of it could be written anew for NEW. ``behind`` are pairs whose rows are the same by the
+    ``parts`` are there where all of it could be rewritten for NEW. ``behind`` are pairs whose rows are the same by the
     places of their columns, but no longer by what these are: they are a change once that of this pair is none.
     """
 
@@ -38,7 +38,7 @@ class MeaningChange(msgspec.Struct, frozen=True):
     behind: tuple[MeaningChange, ...] = ()
 
     def is_settled(self, rewritten: Mapping[str, Mapping[str, Rewritten]]) -> bool:
-        """Whether all of it was written anew for NEW, here and behind it."""
+        """Whether all of it was rewritten for NEW, here and behind it."""
         told = rewritten.get(self.pair.old.id, {})
         here = self.parts is not None and all(part.is_settled(told) for part in self.parts)
         return here and all(one.is_settled(rewritten) for one in self.behind)
@@ -166,7 +166,7 @@ class _Compared:
         return {id for column in columns for id in read_by_place(column)}
 
     def differences(self, old: Operator, new: Operator) -> tuple[Difference, ...] | None:
-        """What is different in what an operator of NEW keeps from what one of OLD kept; None where nothing tells."""
+        """What is different in what an operator of NEW keeps from what one of OLD kept; None if nothing tells."""
         one, two = self._olds.of(old), self._news.of(new)
         return None if one is None or two is None else tuple(_differences(one, two, self.words))
 
@@ -196,7 +196,7 @@ def _with_parts(
     by_name: _Compared,
     program: Program,
 ) -> Iterator[tuple[str, MeaningChange]]:
-    """The changes with what could be written anew, by what the columns are.
+    """The changes with what could be rewritten, by what the columns are.
 
     An operator that knows the columns of a changed one by their places alone tells nothing, and neither does that one.
     """
@@ -214,14 +214,14 @@ def _with_parts(
 
 
 def _left(change: MeaningChange, check: Check) -> MeaningChange:
-    """The change without what was written anew for NEW."""
+    """The change without what was rewritten for NEW."""
     if not change.is_settled(check.options.rewritten):
         return change
     return replace(change, differences=tuple(one for one in change.differences if not one.holds))
 
 
 def _parts(change: MeaningChange) -> tuple[Part | Uncounted, ...] | None:
-    """What could be written anew; None where that is not told of all that would be wrong, or nothing would be, and where a
+    """What could be rewritten; None if that is not told of all that would be wrong, or nothing would be, and where a
     state would be written in two ways at once."""
     wrong = [one for one in change.differences if one.holds]
     if not wrong or any(one.parts is None for one in wrong):

@@ -176,7 +176,7 @@ _BESIDE = re.compile(
 
 
 def rows_in(operator: Operator, side: str = "") -> tuple[str, ...] | None:
-    """The states of an operator that hold rows, or those of a side of a join; None where nobody looked at one of its states."""
+    """The states of an operator that hold rows, or those of a side of a join; None if nobody looked at one of its states."""
     names = _names(operator)
     if len(names) == 1 and not side and names[0] not in _SUMS:
         return tuple(names)
@@ -186,7 +186,7 @@ def rows_in(operator: Operator, side: str = "") -> tuple[str, ...] | None:
 
 
 def sums_in(operator: Operator) -> str | None:
-    """The state of an operator that holds its sums; None where nobody looked at one of its states."""
+    """The state of an operator that holds its sums; None if nobody looked at one of its states."""
     names = _names(operator)
     found = [name for name in names if name in _SUMS]
     known = all(name in _ROWS | _SUMS or _BESIDE.fullmatch(name) for name in names)

@@ -18,7 +18,7 @@ class Difference(Struct, frozen=True):
 
     ``holds`` is why what OLD kept is wrong under NEW's meaning; empty if it is right, and only what was put out before is
     as OLD had it (``since`` says so). ``output`` tells that other rows come out from the restore on, which counts for those
-    who keep them. ``parts`` are there where what is kept could be written anew for NEW, one thing beside the other.
+    who keep them. ``parts`` are there where what is kept could be rewritten for NEW, one thing beside the other.
     """
 
     aspect: Aspect
@@ -103,7 +103,7 @@ def keys(old: Traced, new: Traced, words: Words, what: str) -> Iterator[Differen
 
 
 class Stored(Struct, frozen=True):
-    """The rows that are kept as a whole: ``states`` hold them, None where that is not told.
+    """The rows that are kept as a whole: ``states`` hold them, None if that is not told.
 
     ``found`` tells that a row is found by its key or its time, and not by being equal to the one that takes it back; ``marks``
     that no row is kept, but that there was one, how many, or what they add up to.
@@ -129,7 +129,7 @@ def kept(old: Stored, new: Stored, words: Words, which: str = "the rows") -> Ite
 
 
 def parts_of_rows(old: Stored, new: Stored, words: Words) -> tuple[Part, ...] | None:
-    """What stands in the states that hold rows; None where that is not told, or rows come from several places."""
+    """What stands in the states that hold rows; None if that is not told, or rows come from several places."""
     before, after = (traced(stored.rows, lambda branch: branch.columns) for stored in (old, new))
     if old.states is None or old.states != new.states or not len(before) == len(after) == 1:
         return None

@@ -82,7 +82,7 @@ class _Handlers:
         return answer(await run_in_threadpool(told))
 
     async def deploy(self, request: Request) -> Response:
-        """Begin a deployment under an id that its sender chose; the same again gives what became of it."""
+        """Begin a deployment under an id that its sender chose; the same again gives what happened to it."""
         by = require_deploy(request).name
         id, body = await received(request, DEPLOYMENT, self._settings)
         try:

@@ -104,7 +104,7 @@ class _Health:
         return cls(epoch, begun, 1 if begun > (1, 0) else 0)
 
     def look(self, epoch: int | None, begun: tuple[int, int]) -> None:
-        """It is so far, None where it has not said so, in an attempt of its process and one of its tasks."""
+        """It is so far, None if it has not said so, in an attempt of its process and one of its tasks."""
         if epoch is not None and self.epoch is not None and epoch > self.epoch:
             self.restarts = 0
         elif begun != self.begun:
@@ -154,7 +154,7 @@ class Deploying:
     def situation(self, name: str, called: str | None = None) -> Situation:
         """What there is of a job; where nothing is known of its name, of the one that its program calls so.
 
-        Raises DeploymentRefused where several jobs have the name.
+        Raises DeploymentRefused if several jobs have the name.
         """
         last = self.deployments.last(name)
         known, former = self.jobs.named(name), self.jobs.former(name)
@@ -192,7 +192,7 @@ class Deploying:
         return Judgement(version=self.gate.register(candidate, request.commit, request.author))
 
     def former(self, job: ClusterJob, *, checkpoint: bool) -> FormerJob | None:
-        """What is to be known of a job that is removed, whose last ``checkpoint`` may stay; None where it leaves nothing."""
+        """What is to be known of a job that is removed, whose last ``checkpoint`` may stay; None if it leaves nothing."""
         if job.status is JobStatus.FINISHED:
             return None if job.stopped_with is None else FormerJob.of(job, job.stopped_with)
         own = self._checkpoint(job)
@@ -404,7 +404,7 @@ class Deploying:
             )
 
     def _job(self, deployment: Deployment, id: str) -> ClusterJob | None:
-        """The job that a deployment starts; None where it was only just submitted."""
+        """The job that a deployment starts; None if it was only just submitted."""
         for job in self.jobs.with_id(id):
             return job
         submission = self.folder.submission(id)

@@ -59,7 +59,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
     @property
     def all(self) -> bool:
-        """True where anything is wanted."""
+        """True if anything is wanted."""
         return not (self.text or self.status)
 
     def jobs(self, seen: Iterable[JobSeen]) -> list[JobSeen]:

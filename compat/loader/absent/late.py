@@ -48,7 +48,7 @@ class LateWatch:
         return self._watch.find_spec(name, path, target)
 
     def opening(self, open_: Callable[[], object]) -> None:
-        """Call what opens a function. Raises ModuleNotFoundError where it uses what is not installed, whatever it caught."""
+        """Call what opens a function. Raises ModuleNotFoundError if it uses what is not installed, whatever it caught."""
         before = len(self.refusals)
         refused: list[NotInstalled] = []
         try:

@@ -223,7 +223,7 @@ _PASSING = (ast.Attribute, ast.Subscript, ast.Call, ast.keyword, ast.Tuple, ast.
 
 @cache
 def source_of(path: str) -> Source | None:
-    """The source in a file; None where it cannot be read."""
+    """The source in a file; None if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return Source(ast.parse(file.read()))

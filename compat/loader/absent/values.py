@@ -79,7 +79,7 @@ def _of_variables(name: str, stands: AbsentType) -> Callable[..., object]:
 class AbsentType(ABCMeta):
     """The type of what stands for a value, and of the classes that a program derives from it.
 
-    What stands for a value is a class, as that alone can be derived from, and held against exceptions.
+    What stands for a value is a class, as that alone can be derived from, and compared with exceptions.
     """
 
     absent_module: str

@@ -47,7 +47,7 @@ def lacked(outcome: JvmOutcome, program: Program, fetched: bool) -> str | None:
 
 
 def adopted(name: str, program: Program, flink: str) -> Adopted | None:
-    """The jars of a connector for a program; None where they cannot be had."""
+    """The jars of a connector for a program; None if they cannot be had."""
     try:
         if not isinstance(program, PyFlinkProgram):
             return Adopted(jars=connector_jars([name], flink)[0], note=_OF_FLINK.format(flink, name))

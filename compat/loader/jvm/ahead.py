@@ -88,7 +88,7 @@ class NotThere(Exception):
 def fetch_ahead(wanted: Iterable[Wanted], root: str, folder: Path) -> None:
     """Fetch jars, and what they depend on, into a folder.
 
-    Raises NotThere for one that is wanted and is not there; OSError, HTTPException and ParseError where the repository does
+    Raises NotThere for one that is wanted and is not there; OSError, HTTPException and ParseError if the repository does
     not answer, or not as it should.
     """
     with ThreadPoolExecutor(_AT_ONCE) as readers, ThreadPoolExecutor(_AT_ONCE) as downloads:
@@ -173,7 +173,7 @@ class _Repository:
         )
 
     def _file(self, path: str) -> Future[Path | None]:
-        """A file; None where the repository has none."""
+        """A file; None if the repository has none."""
         with self._lock:
             if path not in self._files:
                 self._files[path] = self._downloads.submit(self._download, path)
@@ -198,7 +198,7 @@ class _Repository:
         return fresh.replace(place)
 
     def _get(self, path: str, file: IO[bytes]) -> bool:
-        """Write what the repository answers into a file; False where it has nothing of that name."""
+        """Write what the repository answers into a file; False if it has nothing of that name."""
         connection = self._idle.get()
         try:
             connection.request("GET", f"{self._path}/{path}")

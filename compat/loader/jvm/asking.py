@@ -204,7 +204,7 @@ def _open_of(value: Java, classes: Classes, name: str) -> Method | None:
 
 
 def _beyond_reading(value: Java, classes: Classes, opening: Method | None, below: Below) -> str | None:
-    """Why the states that open() asks for cannot be read from its code; None where they can."""
+    """Why the states that open() asks for cannot be read from its code; None if they can."""
     name, above = (class_name(value) or "").replace(".", "/"), value.getClass().getSuperclass()
     all_classes = classes_around(value)
     while (

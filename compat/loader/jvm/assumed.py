@@ -19,7 +19,7 @@ Otherwise = tuple[Job, CompiledJob]
 
 
 def otherwise_of(job: Job, usual: CompiledJob) -> Otherwise | None:
-    """The job under a default parallelism that no operator names, and its graphs; None where ids and chains are the same."""
+    """The job under a default parallelism that no operator names, and its graphs; None if ids and chains are the same."""
     named = {node.parallelism for node in job.nodes if node.parallelism_configured}
     if job.graph.batch or job.parallelism_given or job.graph.parallelism != DEFAULT_PARALLELISM or not named:
         return None

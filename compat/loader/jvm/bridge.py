@@ -60,7 +60,7 @@ def extends(value: Java, *names: str) -> bool:
 
 
 def member(target: Java, name: str) -> Java:
-    """The value of a field, whoever may see it. Raises AttributeError where there is none."""
+    """The value of a field, whoever may see it. Raises AttributeError if there is none."""
     for field in fields_of(target):
         if str(field.getName()) == name:
             field.setAccessible(True)
@@ -69,7 +69,7 @@ def member(target: Java, name: str) -> Java:
 
 
 def set_member(target: Java, name: str, value: Java) -> None:
-    """Set a field, whoever may see it. Raises AttributeError where there is none."""
+    """Set a field, whoever may see it. Raises AttributeError if there is none."""
     for field in fields_of(target):
         if str(field.getName()) == name:
             field.setAccessible(True)

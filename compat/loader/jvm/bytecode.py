@@ -76,7 +76,7 @@ class Classes:
         return other
 
     def find(self, name: str) -> ClassFile | None:
-        """The file of a class; None where there is none that can be read."""
+        """The file of a class; None if there is none that can be read."""
         if name not in self._found:
             data = self._read(name)
             try:

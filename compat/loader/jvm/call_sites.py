@@ -128,10 +128,10 @@ def python_functions(operator: Java) -> list[Java]:
 
 
 def first_function(operator: Java) -> Java:
-    """The first of an operator's functions in Python; None where it has none."""
+    """The first of an operator's functions in Python; None if it has none."""
     return next(iter(python_functions(operator)), None)
 
 
 def _operator_of(made: Java) -> Java:
-    """The operator of a transformation or a StreamNode; None where it has none, or one that is made later."""
+    """The operator of a transformation or a StreamNode; None if it has none, or one that is made later."""
     return operator_of(made.getOperatorFactory()) if hasattr(made, "getOperatorFactory") else None

@@ -65,7 +65,7 @@ class Catalogs:
         self._names: set[str] = set()
 
     def settled(self, text: str) -> str | None:
-        """A statement as it may be carried out; None where that changes nothing. Raises ChangesElsewhere."""
+        """A statement as it may be carried out; None if that changes nothing. Raises ChangesElsewhere."""
         if _AT_ONCE.match(text):
             raise _at_once()
         if _CREATES_CATALOG.match(text):
@@ -76,7 +76,7 @@ class Catalogs:
         return None if _CHANGES.match(text) and self._is_done(self._parsed(text)) else text
 
     def shown(self, plan: str) -> str:
-        """A plan with the folders that the script names, in the place of their copies."""
+        """A plan with the folders that the script names, in place of their copies."""
         for copy, folder in self._copied.items():
             plan = plan.replace(copy, folder)
         return plan
@@ -123,13 +123,13 @@ def _copied(source: str, copy: str) -> str:
 
 
 def _told(operation: Java, *methods: str) -> Java:
-    """What the first of these methods tells that an operation has; None where it has none, as not all versions have."""
+    """What the first of these methods tells that an operation has; None if it has none, as not all versions have."""
     have = {str(one.getName()) for one in operation.getClass().getMethods()}
     return next((operation.getClass().getMethod(one).invoke(operation) for one in methods if one in have), None)
 
 
 def _catalog_of(operation: Java) -> str | None:
-    """The catalog whose contents an operation changes; None where it changes none."""
+    """The catalog whose contents an operation changes; None if it changes none."""
     if (identifier := _told(operation, *_IDENTIFIERS)) is not None:
         return str(identifier.getCatalogName())
     return None if _told(operation, "getDatabaseName") is None else str(operation.getCatalogName())

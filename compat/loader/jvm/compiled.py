@@ -98,7 +98,7 @@ class CompiledJob(Struct, frozen=True, kw_only=True):
 def compiled(job: Job) -> CompiledJob:
     """The graphs of a job.
 
-    Raises Disagreement where they are not what Flink made, and ProgramError where the cluster would not start it.
+    Raises Disagreement if they are not what Flink made, and ProgramError if the cluster would not start it.
     """
     made = graphs_of(job)
     for node in job.nodes:
@@ -115,7 +115,7 @@ def compiled(job: Job) -> CompiledJob:
 def graphs_of(job: Job) -> CompiledJob:
     """The graphs of a job as our compiler makes them, whatever Flink did.
 
-    Raises Disagreement where it makes none, and ProgramError where the cluster would not start it.
+    Raises Disagreement if it makes none, and ProgramError if the cluster would not start it.
     """
     settings = _settings(job)
     graph = _stream_graph(job, settings)

@@ -216,7 +216,7 @@ def connector_jars(wanted: Sequence[str], flink: str) -> tuple[tuple[Path, ...],
 
 
 def advice(name: str) -> tuple[str, str] | None:
-    """What to do about a connector or format that SQL calls so, or the class of one, and the option; None where it is not
+    """What to do about a connector or format that SQL calls so, or the class of one, and the option; None if it is not
     known here."""
     for connector, jar in CONNECTORS.items():
         if name in jar.names or name.startswith(jar.packages or ("\0",)):
@@ -254,7 +254,7 @@ def in_release_of(text: str, name: str, flink: str) -> str:
 
 
 def advice_on_file_system(plugins: str) -> tuple[str, str] | None:
-    """What to do about a file system for which Flink names plugins of its own, ``X, Y``, and the option; None where it is
+    """What to do about a file system for which Flink names plugins of its own, ``X, Y``, and the option; None if it is
     not known here."""
     name = next((one for one in plugins.split(", ") if one in CONNECTORS), None)
     return None if name is None else (FETCHED.format(name), CONNECTOR.format(name))
@@ -301,7 +301,7 @@ def _named(artifact: str, flink: str) -> list[str]:
 
 
 def fitting(there: Sequence[str], flink: str, of_flink: bool = False) -> str | None:
-    """The release that is for a version of Flink, or else for the last one before it of the same API; None where none is.
+    """The release that is for a version of Flink, or else for the last one before it of the same API; None if none is.
 
     ``3.2.0-1.19`` is for the Flink behind it, one that is released with Flink (``of_flink``) for that of its own version, and
     any other for every Flink.

@@ -202,7 +202,7 @@ Copy = Callable[[Java], Java]
 
 
 class _Copying:
-    """Objects of OLD's classes as such of NEW's. ``old`` is the class loader of OLD, None where it is that of NEW."""
+    """Objects of OLD's classes as such of NEW's. ``old`` is the class loader of OLD, None if it is that of NEW."""
 
     def __init__(self, command: Convert, loader: Java, old: Java) -> None:
         self._command = command
@@ -245,7 +245,7 @@ class _Copying:
         return loader is not None and bool(loader.equals(self._old))
 
     def _class(self, cls: Java) -> Java:
-        """NEW's class in the place of one. Raises Unfit where NEW has none of its name."""
+        """NEW's class in place of one. Raises Unfit if NEW has none of its name."""
         if not self._is_olds(cls):
             return cls
         name = str(cls.getName())
@@ -397,7 +397,7 @@ def _named(cls: Java, name: str, values: Mapping[str, Java]) -> Java:
 
 
 def _references(cls: Java) -> Iterator[Java]:
-    """The fields of a class that hold objects. Raises Unfit where the JVM does not let anybody look."""
+    """The fields of a class that hold objects. Raises Unfit if the JVM does not let anybody look."""
     try:
         yield from (field for _, field in _fields_of(cls) if not bool(field.getType().isPrimitive()))
     except jpype.JException:
@@ -448,7 +448,7 @@ def _boxed(constant: object, field: Java) -> Java:
 
 
 def _fitting(value: Java, field: Java) -> Java:
-    """A value for a field: a number in the class of the field's. Raises Unfit where it would be another one."""
+    """A value for a field: a number in the class of the field's. Raises Unfit if it would be another one."""
     wanted = str(field.getType().getName())
     if value is None or wanted not in _NUMBERS or class_name(value) == _NUMBERS[wanted][0]:
         return value

@@ -353,7 +353,7 @@ class Askings:
         return self._object(next(iter(value.terms)))
 
     def _of_window(self, one: Call, given: tuple[Value, ...]) -> bool | None:
-        """Whether state is asked for in the namespace of a window; None where that cannot be told."""
+        """Whether state is asked for in the namespace of a window; None if that cannot be told."""
         if one.method.owner.startswith(_TRIGGER):
             return True
         if one.method.owner != f"{_STATE}KeyedStateStore" or not self._in_windows:
@@ -435,7 +435,7 @@ class Askings:
             return Result(UNKNOWN)
 
     def _calls(self, one: Call, given: tuple[Value, ...]) -> list[Made] | None:
-        """The calls that these values may mean; None where one of them is not known, or there are too many."""
+        """The calls that these values may mean; None if one of them is not known, or there are too many."""
         choices = [value.terms for value in given]
         if any(terms is None for terms in choices):
             return None
@@ -577,7 +577,7 @@ class Askings:
             return True
 
     def _object(self, term: Term, descriptor: str = "L") -> Java:
-        """A term as an object of the JVM, made anew. Raises _NotKnown."""
+        """A term as an object of the JVM, made again. Raises _NotKnown."""
         if isinstance(term, Held):
             return term.value
         if isinstance(term, Constant):

@@ -25,7 +25,7 @@ def differences(old: Serializer, new: Serializer) -> tuple[str, ...]:
 
 
 def snapshots(old: Serializer, new: Serializer) -> tuple[SerializerSnapshot, SerializerSnapshot] | None:
-    """What both say of themselves, read; None where one of them cannot be."""
+    """What both say of themselves, read; None if one of them cannot be."""
     before, after = _read(old), _read(new)
     return None if before is None or after is None else (before, after)
 

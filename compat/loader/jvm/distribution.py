@@ -76,7 +76,7 @@ class FlinkPlaces(Struct, frozen=True, kw_only=True):
 def find_flink(places: FlinkPlaces) -> FlinkDistribution:
     """The Flink of the class path, else of the home (or FLINK_HOME), else the one of the version, from Maven Central.
 
-    Jars of the class path come first in any case. Raises JvmError where there is none.
+    Jars of the class path come first in any case. Raises JvmError if there is none.
     """
     given = expand(places.classpath)
     fetched = False
@@ -199,7 +199,7 @@ def _home_jars(home: Path) -> tuple[Path, ...]:
 
 
 def flink_version(jars: Sequence[Path]) -> str:
-    """The version that the jar with Flink's core says in its manifest. Raises JvmError where no jar has it."""
+    """The version that the jar with Flink's core says in its manifest. Raises JvmError if no jar has it."""
     core = _first_with(jars, _CORE)
     if core is None:
         raise JvmError(

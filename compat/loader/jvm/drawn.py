@@ -167,7 +167,7 @@ class _Search:
 
 
 def _start(code: Sequence[Instruction], end: int, values: int) -> int:
-    """Where the instructions begin that put so many values on the stack. Raises _Unknown where a branch is among them."""
+    """Where the instructions begin that put so many values on the stack. Raises _Unknown if a branch is among them."""
     at = end
     while values > 0:
         if at == 0:

@@ -1,7 +1,7 @@
 """The classes of the environments that a program builds its jobs in, written with the assembler that Flink brings along.
 
 One tells a listener of each operator before it does its work. Those that a program makes for itself are of it too, a
-``LocalStreamEnvironment`` or a ``RemoteStreamEnvironment``: they stand in the place of Flink's, which are not made where a
+``LocalStreamEnvironment`` or a ``RemoteStreamEnvironment``: they stand in place of Flink's, which are not made where a
 client runs the program, and give their jobs to the executors that they are told.
 """
 

@@ -151,7 +151,7 @@ def failed(
 
 
 def _is_of_another_kind(program: Program, failure: Failure) -> bool:
-    """Whether a variable that a program in Python lacks is no reason for its failure: then it has None in the place of it."""
+    """Whether a variable that a program in Python lacks is no reason for its failure: then it has None in place of it."""
     return isinstance(program, PyFlinkProgram) and "None" not in failure.message
 
 

@@ -104,7 +104,7 @@ def selector_of(selector: Java, records: Java, keys: Java) -> UserCode | None:
 
 
 def _keys(selector: Java, records: Java, keys: Java, constants: tuple[str, ...]) -> str | None:
-    """A digest of the keys of some records, and of the constants in the code; None where no records can be made up."""
+    """A digest of the keys of some records, and of the constants in the code; None if no records can be made up."""
     told: list[object] = [constants]
     try:
         for number in range(_SAMPLES):

@@ -1,4 +1,4 @@
-"""From an input that Flink builds to its plans, and what becomes of OLD's state in them."""
+"""From an input that Flink builds to its plans, and what happens to OLD's state in them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _ALONE = (
 
 
 class FlinkJobs(Struct, frozen=True, kw_only=True):
-    """The jobs of a program as Flink built them, and what became of the state that was restored into them, in order.
+    """The jobs of a program as Flink built them, and what happened to the state that was restored into them, in order.
 
     ``notes`` are what is to be said of how they were made.
     """
@@ -150,7 +150,7 @@ class FlinkLoading:
         return FlinkJobs(plans=made, answers=self._answers(outcome), notes=(*self._notes, *said, *alone))
 
     def _as_project_tells(self, failure: Failure, outcome: JvmOutcome) -> Failure:
-        """A failure for want of arguments or variables, with those that the program's project has."""
+        """A failure for lack of arguments or variables, with those that the program's project has."""
         lack = None if outcome.crash is None else outcome.crash.lacks
         missed = [name for name in outcome.missed if f"{name} (" in (failure.hint or "")]
         return with_project(failure, lack, missed, self._given.path, self._given.root or None)
@@ -190,7 +190,7 @@ class FlinkLoading:
         return self._outcome() if self._adopt(outcome) or self._stood_in(outcome) else outcome
 
     def _stood_in(self, outcome: JvmOutcome) -> bool:
-        """Have the program built with something in the place of what it lacks, where that changes neither ids nor states."""
+        """Have the program built with something in place of what it lacks, where that changes neither ids nor states."""
         found = stand_in(self._program, outcome) if isinstance(self._program, JarProgram) else None
         if found is None:
             return False
@@ -246,7 +246,7 @@ class FlinkLoading:
 
 
 def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = None) -> FlinkLoading:
-    """Start to build an input by Flink's classes, in one of these JVMs. Raises InputError where that cannot be."""
+    """Start to build an input by Flink's classes, in one of these JVMs. Raises InputError if that cannot be."""
     said = ""
     try:
         if find_spec("jpype") is None:

@@ -77,7 +77,7 @@ class MadeUp:
         self.whole = True
 
     def by(self, serializer: Java, depth: int = 0) -> Java:
-        """A value that a serializer writes. Raises NoSample where none can be made up."""
+        """A value that a serializer writes. Raises NoSample if none can be made up."""
         if depth > _DEPTH:
             raise NoSample
         if (found := self._of_flink(serializer, depth)) is not None:
@@ -308,7 +308,7 @@ def _is_record(cls: Java) -> bool:
 
 
 def _instance(cls: Java) -> Java:
-    """An object of a class: by its constructor without parameters, and by none where there is no such."""
+    """An object of a class: by its constructor without parameters, and by none if there is no such."""
     try:
         constructor = cls.getDeclaredConstructor()
         constructor.setAccessible(True)

@@ -1,6 +1,6 @@
 """Jars from Maven Central through Apache Ivy, which follows dependencies and proves checksums.
 
-Ivy is one jar: the one that pyspark brings along, or one that is fetched once and held against a digest known here.
+Ivy is one jar: the one that pyspark brings along, or one that is fetched once and compared with a digest known here.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from compat.loader.jvm.java import find_java
 
 CENTRAL = "https://repo1.maven.org/maven2/"
 REPOSITORY_VARIABLE = "COMPAT_MAVEN_REPOSITORY"
-"""Names the repository to ask in the place of Maven Central."""
+"""Names the repository to ask in place of Maven Central."""
 
 _DAY = 86_400.0
 _MOST_LISTED = 1_000_000
@@ -158,7 +158,7 @@ def _why(said: str) -> str:
 
 
 def releases(group: str, name: str) -> tuple[str, ...]:
-    """The versions of an artifact that the repository lists, as it did within a day; none where it cannot be asked."""
+    """The versions of an artifact that the repository lists, as it did within a day; none if it cannot be asked."""
     root = os.environ.get(REPOSITORY_VARIABLE) or CENTRAL
     url = f"{root.rstrip('/')}/{group.replace('.', '/')}/{name}/maven-metadata.xml"
     kept = cache_folder() / "maven" / f"{name}-{hashlib.sha256(url.encode()).hexdigest()[:12]}.versions"

@@ -24,7 +24,7 @@ class Struct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class JavaFrame(Struct, frozen=True, kw_only=True):
-    """A line of the user's code: what ``StackTraceElement`` tells of it. ``line`` is 0 where the class has no lines.
+    """A line of the user's code: what ``StackTraceElement`` tells of it. ``line`` is 0 if the class has no lines.
 
     Python's lines have no class; ``method`` is the function.
     """

@@ -56,7 +56,7 @@ class NodeNumbers:
             self._counter.set(after)
 
     def as_last(self, plan: Callable[[], str | None]) -> str | None:
-        """A plan made anew of what was planned last, with the numbers that it got then."""
+        """A plan made again of what was planned last, with the numbers that it got then."""
         if self._counter is None:
             return None
         after = int(self._counter.get())

@@ -57,7 +57,7 @@ class Patience:
 
 
 def account_of(thread: int) -> Account | None:
-    """The account of a thread of this process by its native id; None where the system does not keep one."""
+    """The account of a thread of this process by its native id; None if the system does not keep one."""
     try:
         folder = Path("/proc/self/task", str(thread))
         ran, kept, _ = map(int, (folder / "schedstat").read_text(encoding="ascii").split())

@@ -1,4 +1,4 @@
-"""A value as text, field by field: to be held against what another version of its class reads."""
+"""A value as text, field by field: to be compared with what another version of its class reads."""
 
 from __future__ import annotations
 

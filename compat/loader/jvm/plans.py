@@ -48,7 +48,7 @@ class _Around(Struct, frozen=True, kw_only=True):
 def plan_of(job: Job, shown: str, show_path: Callable[[str], str] = str) -> Plan:
     """The plan of a job; ``shown`` is what reports call its program, and ``show_path`` gives what they call a file of Python.
 
-    Raises Disagreement, and ProgramError where the cluster would not start it.
+    Raises Disagreement, and ProgramError if the cluster would not start it.
     """
     made = compiled(job)
     plan = _plan(job, made, shown, show_path)

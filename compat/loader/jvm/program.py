@@ -335,7 +335,7 @@ def _outside(error: Java, found: Crash, program: Program | None) -> Crash | None
 
 
 def call_of(trace: Sequence[Java], own: JavaFrame) -> str:
-    """What a line of the program called, by the stack that it stands in; empty where it called nothing."""
+    """What a line of the program called, by the stack that it stands in; empty if it called nothing."""
     place = next(place for place, at in enumerate(trace) if str(at.getClassName()) == own.class_name)
     called = next((one for one in reversed(trace[:place]) if not str(one.getClassName()).startswith(_OURS)), None)
     return "" if called is None else f"{str(called.getClassName()).rpartition('.')[2]}.{called.getMethodName()}()"

@@ -140,7 +140,7 @@ class _Batch(Struct, frozen=True, kw_only=True):
 class _Account:
     """The account of one backend: how many values of each state were read, and the first failure of each.
 
-    It is ended by a failure of which the state cannot be told, or given up for want of time or memory on this machine.
+    It is ended by a failure of which the state cannot be told, or given up for lack of time or memory on this machine.
     """
 
     backend: Backend
@@ -293,7 +293,7 @@ class Rehearsing(Struct, frozen=True):
             yield _Batch(header=header, names=_names(header), groups=groups, canonical=handle.canonical, backends=fit)
 
     def _try(self, batch: _Batch, account: _Account, made_by: Java) -> int:
-        """Restore key groups on a backend, and note what became of them; gives how many values were read."""
+        """Restore key groups on a backend, and note what happened to them; gives how many values were read."""
         if account.backend not in batch.backends or account.closed:
             return 0
         if account.backend == "hashmap":
@@ -400,7 +400,7 @@ def _of_flink(handle: Java, loader: Java) -> _Batch | None:
 
 
 def _key_in_words(entry: Entry, name: Name, header: Header, max_parallelism: int) -> str:
-    """The key of an entry, or the timer it is, as its class writes it; empty where that says nothing."""
+    """The key of an entry, or the timer it is, as its class writes it; empty if that says nothing."""
     start = 1 if max_parallelism <= _ONE_BYTE_OF_KEY_GROUP else 2
     snapshot = header.proxy.getKeySerializerSnapshot()
     if name[0] == "timer":

@@ -55,7 +55,7 @@ def folder_for(file: str) -> Path:
 
 
 def library_for(jar: str) -> tuple[Path, ...]:
-    """AWS's library, where a job's jar has it not. Raises JvmError where it cannot be fetched."""
+    """AWS's library, where a job's jar has it not. Raises JvmError if it cannot be fetched."""
     with zipfile.ZipFile(jar) as entries:
         if f"{RUNTIME.replace('.', '/')}.class" in entries.namelist():
             return ()

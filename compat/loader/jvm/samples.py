@@ -43,7 +43,7 @@ class Sampling(Struct, frozen=True):
     bounds: Bounds
 
     def failures(self, names: Collection[str], fit: Collection[tuple[Backend, Java]]) -> Iterator[StateReading]:
-        """What becomes of samples of the keyed states of these names, where that is not what they were: once a backend."""
+        """What happens to samples of the keyed states of these names, where that is not what they were: once a backend."""
         for header in self.old.headers:
             for number, info in enumerate(header.proxy.getStateMetaInfoSnapshots()):
                 name = str(info.getName())
@@ -165,7 +165,7 @@ def _random(serializer: Java, seed: int) -> Java:
 
 
 def _key(header: Header, namespaces: Java, max_parallelism: int) -> Java:
-    """The composite key of the sample, as the canonical format has it; None where no key can be made."""
+    """The composite key of the sample, as the canonical format has it; None if no key can be made."""
     utils = flink("runtime.state.CompositeKeySerializationUtils")
     keys = header.proxy.getKeySerializerSnapshot().restoreSerializer()
     key, namespace = keys.createInstance(), namespaces.createInstance()

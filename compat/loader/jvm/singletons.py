@@ -76,7 +76,7 @@ def of_library(cls: Java) -> Iterator[tuple[Java, bool]]:
 
 
 def misread(kryo: Java, values: list[Java]) -> Misread | None:
-    """What Kryo makes of these objects: None where it reads each as itself or as one that is equal."""
+    """What Kryo makes of these objects: None if it reads each as itself or as one that is equal."""
     answers = {_misread(kryo, value) for value in values}
     return "broken" if "broken" in answers else "unequal" if "unequal" in answers else None
 
@@ -94,7 +94,7 @@ def _misread(kryo: Java, value: Java) -> Misread | None:
 
 
 def beside(cls: Java, name: str) -> Java:
-    """Another class by its name, as the loader of a class sees it; None where there is none."""
+    """Another class by its name, as the loader of a class sees it; None if there is none."""
     try:
         return java("java.lang.Class").forName(name, False, cls.getClassLoader())
     except jpype.JException:
@@ -109,7 +109,7 @@ def _declared(cls: Java) -> Iterator[Java]:
 
 
 def _static(field: Java) -> Java:
-    """The value of a static field; None where its class cannot be made ready, or the field is no static one."""
+    """The value of a static field; None if its class cannot be made ready, or the field is no static one."""
     if not int(field.getModifiers()) & _STATIC:
         return None
     try:

@@ -80,7 +80,7 @@ def _folder_with(files: tuple[str, ...]) -> Path:
 
 
 def _with_stream(program: JarProgram, kind: str, stream: str) -> StandIn | None:
-    """The program with a stream of Decodable's, whose topic has its name; None where it has that and fails nevertheless."""
+    """The program with a stream of Decodable's, whose topic has its name; None if it has that and fails nevertheless."""
     variable = _VARIABLE.format(stream)
     if variable in program.environment:
         return None

@@ -9,7 +9,7 @@ from compat.loader.jvm.classfile import Call, Instruction, Jump, Member, Method,
 
 _RETURNS = range(0xAC, 0xB2)
 CALLS_OF_ONE = (0xB7, 0xB8)
-"""A special and a static call: no class below can have another method in the place of the called one."""
+"""A special and a static call: no class below can have another method in place of the called one."""
 
 Place = tuple[Member, int]
 """An instruction by its method and its number in it."""

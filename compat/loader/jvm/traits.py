@@ -123,7 +123,7 @@ def _has_its_own_timers(made: Java) -> bool:
 
 
 def _registers_timers(what: Java) -> bool | None:
-    """Whether the code of an object, or what it calls, registers timers; None where a call may end anywhere."""
+    """Whether the code of an object, or what it calls, registers timers; None if a call may end anywhere."""
     loader = what.getClass().getClassLoader()
     name = (class_name(what) or "").replace(".", "/")
     if loader is None or lambda_of(what) is not None or not classes_of(loader).here(name):
@@ -151,7 +151,7 @@ def _registers_timers(what: Java) -> bool | None:
 
 
 def _member(target: Java, name: str) -> Java:
-    """The value of a field; None where there is no such field, as in another version of Flink."""
+    """The value of a field; None if there is no such field, as in another version of Flink."""
     try:
         return member(target, name)
     except (AttributeError, jpype.JException):

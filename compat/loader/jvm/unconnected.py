@@ -84,7 +84,7 @@ def is_told_by_code(operator: Java) -> bool:
 
 
 def replace_committer(factory: Java) -> None:
-    """Have the operator that a factory makes commit to nothing, where it is one that commits."""
+    """Have the operator that a factory makes commit to nothing, if it is one that commits."""
     nothing = _object((f"{_API}Committer",), _Instead(None, None))
     if is_a(factory, _COMMITTERS):
         kind = _declared(factory, "sink")
@@ -95,7 +95,7 @@ def replace_committer(factory: Java) -> None:
 
 
 def replace_writer(operator: Java) -> None:
-    """Have an operator that was set up write to nothing, where it is one that writes."""
+    """Have an operator that was set up write to nothing, if it is one that writes."""
     if is_a(operator, _WRITER):
         handler = member(operator, "writerStateHandler")
         sink = member(handler, "sink")
@@ -139,7 +139,7 @@ def _is_for_want_of_function(error: Java) -> bool:
 
 @jpype.JImplements("java.lang.reflect.InvocationHandler", deferred=True)
 class _Instead:
-    """The answers of an object in the place of ``real``: it makes ``made`` where that would make what connects."""
+    """The answers of an object in place of ``real``: it makes ``made`` where that would make what connects."""
 
     def __init__(self, real: Java, made: Java) -> None:
         self._real, self._made = real, made

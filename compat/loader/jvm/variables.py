@@ -84,7 +84,7 @@ def _listener(told: Callable[[Java], None]) -> Java:
 
 
 def _map() -> bytes:
-    """The class of a map that tells its listener each key that it is asked for, and None where it is asked for all."""
+    """The class of a map that tells its listener each key that it is asked for, and None if it is asked for all."""
     op = java(f"{ASM}Opcodes")
     made = writer(_NAME, _BASE)
     made.visitField(op.ACC_PUBLIC | op.ACC_STATIC, "listener", f"L{CONSUMER};", None, None).visitEnd()

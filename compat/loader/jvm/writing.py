@@ -125,7 +125,7 @@ def _namespace(serializer: Java, makes: MadeUp) -> Java:
 
 
 def _listed(made: Java, name: str) -> Iterator[SampleValue]:
-    """Put values into a list of operator state, in the place of those that the function put there itself."""
+    """Put values into a list of operator state, in place of those that the function put there itself."""
     state = member(made.getOperatorStateBackend(), "registeredOperatorStates").get(name)
     serializer = state.getStateMetaInfo().getPartitionStateSerializer()
     state.clear()

@@ -86,7 +86,7 @@ def _operators(program: Program, parallelism: int | None, most: int | None) -> I
 
 
 def _number(given: Deployment, key: str) -> int | None:
-    """An option of Java's type ``int``; None where it is not set, or -1. Raises MalformedResource for what is none."""
+    """An option of Java's type ``int``; None if it is not set, or -1. Raises MalformedResource for anything else."""
     text = given.settings.get(key, "").strip()
     if text in ("", "-1"):
         return None

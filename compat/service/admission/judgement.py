@@ -158,7 +158,7 @@ def _relabelled(registry: Registry, new: Asked, old: Asked) -> Judgement:
 
 
 def _running(registry: Registry, wanted: Version, old: Asked | None) -> Version | None:
-    """The version that the cluster has; None where no job is there. Raises _Undecided for one that nobody knows."""
+    """The version that the cluster has; None if no job is there. Raises _Undecided for one that nobody knows."""
     if old is None or not old.has_job:
         return None
     try:
@@ -206,7 +206,7 @@ def _holds(registry: Registry, digest: str, version: Version) -> bool:
 def _under_their_settings(
     registry: Registry, old: tuple[Version, Asked], new: tuple[Version, Asked], warnings: tuple[str, ...]
 ) -> Judgement | None:
-    """What the settings of the two deployments make of it, where they differ; None where nothing stands against it."""
+    """What the settings of the two deployments make of it, where they differ; None if nothing stands against it."""
     keys = configured.differing(new[1], old[1])
     if not keys:
         return None

@@ -54,7 +54,7 @@ class Program(Struct, frozen=True, kw_only=True):
 
 
 class Named(Struct, frozen=True, kw_only=True):
-    """The version that a resource says it is; ``job`` and ``number`` are None where it does not say."""
+    """The version that a resource says it is; ``job`` and ``number`` are None if it does not say."""
 
     job: str | None
     number: int | None
@@ -63,7 +63,7 @@ class Named(Struct, frozen=True, kw_only=True):
 class Asked(Deployment, frozen=True, kw_only=True):
     """A deployment that is asked for.
 
-    ``image_digest`` is that of the image that holds the program, None where the program is from elsewhere or a tag names the
+    ``image_digest`` is that of the image that holds the program, None if the program is from elsewhere or a tag names the
     image. ``digest`` is the one that its annotation says the program is held by, or else that of the image.
     A start later than the first restores its ``savepoint`` if its ``nonce`` is another than before; ``state_digest`` is the one
     that it has to have. ``of_two_colours`` marks

@@ -31,7 +31,7 @@ class Kind(Struct, frozen=True, kw_only=True):
 
 
 class Request(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is asked: to make ``new``, or to put it in the place of ``old``."""
+    """What is asked: to make ``new``, or to put it in place of ``old``."""
 
     uid: str
     kind: Kind
@@ -45,12 +45,12 @@ class Request(Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def new(self) -> bytes | None:
-        """The resource as it is to be, as JSON; None where it is to go."""
+        """The resource as it is to be, as JSON; None if it is to go."""
         return _given(self.object)
 
     @property
     def old(self) -> bytes | None:
-        """The resource as it was stored, as JSON; None where there is none."""
+        """The resource as it was stored, as JSON; None if there is none."""
         return _given(self.old_object)
 
 
@@ -64,7 +64,7 @@ _REVIEWS = msgspec.json.Decoder(_Review)
 
 
 def read_review(body: bytes) -> Request:
-    """The request of a review. Raises RefusedBody for what is none of this version."""
+    """The request of a review. Raises RefusedBody for anything else of this version."""
     if nesting(body) > DEEPEST:
         raise RefusedBody(f"The review is nested deeper than {DEEPEST} levels.")
     try:

@@ -109,7 +109,7 @@ class Database:
             return migrated(connection)
 
     def space_left(self) -> int | None:
-        """Bytes that are left where the database's file is, 0 where it may not be written; None for a database elsewhere."""
+        """Bytes that are left where the database's file is, 0 if it may not be written; None for a database elsewhere."""
         if not self.sqlite:
             return None
         path = str(self._engine.url.database)

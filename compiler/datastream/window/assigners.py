@@ -389,7 +389,7 @@ class CountTumblingWindowAssigner(_CountWindows[T]):
 
 
 class CountSlidingWindowAssigner(_CountWindows[T]):
-    """A window of so many records every so many; counted in the state ``slide-count-assigner``."""
+    """A window of this many records every so many; counted in the state ``slide-count-assigner``."""
 
     def __init__(self, window_size: int, window_slide: int) -> None:
         self._window_size = window_size

@@ -70,7 +70,7 @@ class Caches:
         self._given_up: list[Place] = []
 
     def reading(self, job: Job) -> tuple[Job, set[int]]:
-        """The job with sources in the place of streams that are kept, and which these are."""
+        """The job with sources in place of streams that are kept, and which these are."""
         kept = [each for each in _cached(job) if self._usable(each.id)]
         if not kept:
             return job, set()
@@ -124,7 +124,7 @@ class Caches:
             folder.remove()
 
     def is_whole(self, cache: int, read: Sequence[Split]) -> bool:
-        """True where the files are as they were: those that a job began to read, or what it would begin with."""
+        """True if the files are as they were: those that a job began to read, or what it would begin with."""
         if read:
             return all(_digest(_place(split)) == split["digest"] for split in read)
         return self._is_whole(self._kept[cache])

@@ -72,7 +72,7 @@ def _is_off() -> bool:
 
 
 def make_later() -> bool:
-    """Have a process of its own make the archive, where there is none; True where one was started.
+    """Have a process of its own make the archive, where there is none; True if one was started.
 
     It outlives this one, is given what others leave of the processor, and is not tried again where it failed before. Its
     temporary files are where the archive will be: the folder that this one has for them may go with the run.

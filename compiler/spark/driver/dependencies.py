@@ -121,7 +121,7 @@ def _uploaded(lay_out: Callable[[Path], Shipped], folder: Place) -> Shipped:
 
 
 def find_dependencies(options: Mapping[str, str], location: Location | None, *, here: bool) -> Dependencies | None:
-    """The dependencies that options name; None where they name none. ``here`` is True where tasks run on this machine only.
+    """The dependencies that options name; None if they name none. ``here`` is True if tasks run on this machine only.
 
     Raises a ProgramError, with the line that submits the job, for what is not there.
     """

@@ -16,12 +16,12 @@ DIRECTORIES = frozenset({SAVEPOINT_DIRECTORY, _OLDER, CHECKPOINT_DIRECTORY, _OLD
 
 
 def savepoint_directory(options: Mapping[str, str]) -> str:
-    """The directory for savepoints that a program sets; empty where it sets none."""
+    """The directory for savepoints that a program sets; empty if it sets none."""
     return options.get(SAVEPOINT_DIRECTORY) or options.get(_OLDER) or ""
 
 
 def checkpoint_directory(options: Mapping[str, str]) -> str:
-    """The directory for checkpoints that a program sets; empty where it sets none."""
+    """The directory for checkpoints that a program sets; empty if it sets none."""
     return options.get(CHECKPOINT_DIRECTORY) or options.get(_OLDER_CHECKPOINTS) or ""
 
 

@@ -23,7 +23,7 @@ from compat.compiler.spark.runtime_api.sinks import Committer
 from compat.state.delta.errors import StoreError
 
 TRIES, _A_MOMENT = 3, 0.5
-"""So often the store is asked, after so many seconds each, to keep what nobody else knows of a job that ends."""
+"""So often the store is asked, after this many seconds each, to keep what nobody else knows of a job that ends."""
 _TIMEOUT = "execution.checkpointing.timeout"
 _STANDSTILL, _SHORTEST_STANDSTILL = 2.0, 10.0
 """A job hangs whose thread does not move on for so many times the longest epoch, and for so many seconds at least."""
@@ -46,7 +46,7 @@ class Pulse:
 
     @property
     def hangs(self) -> bool:
-        """True where the job's own thread stands still for much longer than an epoch may take: it waits for what never comes.
+        """True if the job's own thread stands still for much longer than an epoch may take: it waits for what never comes.
 
         Where epochs have no deadline, nobody can tell.
         """

@@ -49,7 +49,7 @@ class _Epoch(Struct, frozen=True):
 
     @property
     def idle(self) -> bool:
-        """True where nothing came of it."""
+        """True if nothing came of it."""
         return not self.records and not any(report.changed or report.published for report in self.reports)
 
 
@@ -159,7 +159,7 @@ class EpochLoop:
         )
 
     def _results(self, spec: EpochSpec) -> tuple[list[TaskReport | TaskFailure], float]:
-        """What became of the subtasks of an epoch, and when it began. Raises EpochLost."""
+        """What happened to the subtasks of an epoch, and when it began. Raises EpochLost."""
         assert self._runner is not None
         pulse = self._job.pulse
         pulse.hold()  # Spark may be starting, for which it has its own time

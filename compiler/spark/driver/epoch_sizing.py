@@ -9,7 +9,7 @@ FIRST = 16
 """Records of the first epoch of a job that has an interval to keep: nobody knows yet what one costs."""
 _LARGEST = 2_000_000
 _TOO_LONG = 8
-"""An epoch takes at most so many times its time where what it costs grows as the square of its records."""
+"""An epoch takes at most this many times its time where what it costs grows as the square of its records."""
 _CALM = 20
 """After so many epochs that were done, twice as many records are tried."""
 _LEAST = 0.5

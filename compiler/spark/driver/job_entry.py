@@ -63,7 +63,7 @@ class JobEntry(msgspec.Struct, frozen=True, kw_only=True):
         return self.status not in _TO_GO_ON
 
     def yields_to(self, other: JobEntry) -> bool:
-        """True where ``other``, which is there, is not to be replaced by this: a later driver wrote it, or the job is over."""
+        """True if ``other``, which is there, is not to be replaced by this: a later driver wrote it, or the job is over."""
         return other.fence > self.fence or (other.fence == self.fence and other.over and other.status != self.status)
 
     def ended_as(self, ended: Ended, epoch: int) -> JobEntry:
@@ -74,7 +74,7 @@ class JobEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def read(cls, data: dict[str, Any]) -> JobEntry:
-        """The entry that was written, without what only later versions know. Raises TypeError for what is none."""
+        """The entry that was written, without what only later versions know. Raises TypeError for anything else."""
         vertices = [VertexStatus(**_known(VertexStatus, each)) for each in data.get("vertices", [])]
         return cls(**{**_known(cls, data), "vertices": vertices, "arguments": tuple(data.get("arguments", ()))})
 
@@ -102,7 +102,7 @@ class ListedJob(JobEntry, frozen=True, kw_only=True):
     """A job as it is listed, be it of a store or of a cluster.
 
     ``alive`` tells whether a driver of it runs, ``interrupted`` whether it goes on when its program is run again. A cluster
-    also says how many ``slots`` a job takes (0 where there are none), which ``attempt`` it is, and what it is ``waiting`` for.
+    also says how many ``slots`` a job takes (0 if there are none), which ``attempt`` it is, and what it is ``waiting`` for.
     """
 
     alive: bool
@@ -118,7 +118,7 @@ class ListedJob(JobEntry, frozen=True, kw_only=True):
 
 
 def read_entry(directory: Place) -> JobEntry:
-    """The entry of the job of a directory. Raises OSError, and ValueError, TypeError or AttributeError where it is damaged.
+    """The entry of the job of a directory. Raises OSError, and ValueError, TypeError or AttributeError if it is damaged.
 
     One with a name or an argument that changed would be another program's, and the job would be begun anew beside it.
     """

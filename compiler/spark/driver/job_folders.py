@@ -57,7 +57,7 @@ def state_of(directory: Place) -> Place:
 
 
 def prove_not_behind(directory: Place, log: SnapshotLog | None) -> None:
-    """Raise a StoreError where the log of the job of a directory lacks checkpoints whose records were published.
+    """Raise a StoreError if the log of the job of a directory lacks checkpoints whose records were published.
 
     Their commits are gone or empty: from what is left, the job would publish the same records again. A table that somebody
     restored to an earlier version has had those checkpoints, and is what it is meant to be. None is a log that is not there.
@@ -92,7 +92,7 @@ def _reached(log: SnapshotLog | None) -> int:
 
 
 def _log_at(state: Place) -> SnapshotLog | None:
-    """The log of a state table; None where there is none as yet. Raises StoreError."""
+    """The log of a state table; None if there is none as yet. Raises StoreError."""
     from compat.state.delta.log import SnapshotLog
 
     try:
@@ -186,7 +186,7 @@ class JobFolders:
         return self.root / "savepoints" / f"savepoint-{job_id[:6]}-{uuid.uuid4().hex[:12]}"
 
     def log(self, job_id: str) -> SnapshotLog | None:
-        """The log of a job's state; None where there is none as yet. Raises StoreError."""
+        """The log of a job's state; None if there is none as yet. Raises StoreError."""
         return _log_at(place_of(self.state(job_id)))
 
     def plan(self, job_id: str) -> dict[str, Any] | None:
@@ -207,7 +207,7 @@ class JobFolders:
     def publishes(self, job_id: str, epoch: int) -> None:
         """Put down that the records of a committed epoch are about to be published. Raises StoreError.
 
-        On this machine that waits for no disk: it is there to show what became of the log, not of the machine.
+        On this machine that waits for no disk: it is there to show what happened to the log, not of the machine.
         """
         place, text = self.directory(job_id) / PUBLISHED, b"%020d" % epoch
         try:

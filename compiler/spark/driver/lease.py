@@ -1,7 +1,7 @@
 """Who drives a job: one process at a time, as long as it gives signs of life.
 
 A driver has a lease: a file for each term, made in a way that fails where the name is taken, so that one of several that try
-has the term. Its driver touches it again and again, on storage without such times it writes it anew; one that stands still for
+has the term. Its driver touches it again and again, on storage without such times it rewrites it; one that stands still for
 :data:`LEASE_SECONDS` is over. Whoever wants its place watches for that long: clocks of two machines are not compared. Of a
 process that can be seen from here it is known at once that it has ended, but not that it gets to run: it is watched, too.
 
@@ -99,12 +99,12 @@ class _Sign(Struct, frozen=True, kw_only=True):
 
     @property
     def over(self) -> bool:
-        """True where it is certain that nobody has the term: it was given back, or its process is seen to be gone."""
+        """True if it is certain that nobody has the term: it was given back, or its process is seen to be gone."""
         return self.released or (self.is_here and _started(self.pid) != self.started)
 
     @property
     def is_here(self) -> bool:
-        """True where the process is one that can be seen from this one."""
+        """True if the process is one that can be seen from this one."""
         return self.machine != "" and self.machine == _machine()
 
 
@@ -173,7 +173,7 @@ def take(directory: Place, store: Place, token: int = 0, leader: Callable[[], in
     """Become the driver of the job of a directory of a store; the lease ends with this process, however that happens.
 
     With a dispatcher's ``token`` the job is taken from the driver that has it, unless that was chosen later. Where there was no
-    lease, ``leader`` gives the greatest token that the job's log has seen. Raises Held where another driver has it, StoreError
+    lease, ``leader`` gives the greatest token that the job's log has seen. Raises Held if another driver has it, StoreError
     where the store cannot be written.
     """
     folder = directory / _FOLDER
@@ -216,7 +216,7 @@ def is_held(directory: Place, patient: bool = False) -> bool:
 
 
 def was_left(directory: Place) -> bool:
-    """True where the last driver of the job of a directory is seen to have ended without giving its lease back."""
+    """True if the last driver of the job of a directory is seen to have ended without giving its lease back."""
     seen = _seen(directory)
     return seen is not None and seen.over and not seen.released
 
@@ -228,7 +228,7 @@ def driver(directory: Place) -> int | None:
 
 
 def sign_of_life(directory: Place) -> float:
-    """When the last driver of the job of a directory last gave one, in seconds since 1970; 0 where there is none."""
+    """When the last driver of the job of a directory last gave one, in seconds since 1970; 0 if there is none."""
     seen = _seen(directory)
     return 0.0 if seen is None else seen.modified
 
@@ -267,7 +267,7 @@ def _place(folder: Place, term: int) -> Place:
 
 
 def _term_of(name: str) -> int:
-    """The term that a file is of; 0 for what is none."""
+    """The term that a file is of; 0 for anything else."""
     found = _TERM.fullmatch(name)
     return int(found[1]) if found else 0
 
@@ -277,7 +277,7 @@ def _highest(folder: Place) -> int:
 
 
 def _read(folder: Place) -> _Sign | None:
-    """What the driver of the last term said of itself; None where there was none yet. Raises OSError."""
+    """What the driver of the last term said of itself; None if there was none yet. Raises OSError."""
     for _ in range(_LOOKS):
         try:
             last = max(folder.list(), key=lambda entry: _term_of(entry.name), default=None)
@@ -315,7 +315,7 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str:
-    """When a process of this machine started, by the system's count; empty where there is none, or it is dead."""
+    """When a process of this machine started, by the system's count; empty if there is none, or it is dead."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()

@@ -37,7 +37,7 @@ def this_machine(advice: str = "run the job where there is more (--master)") -> 
 
 
 def executors(options: Mapping[str, str]) -> Machines | None:
-    """The executors that Spark starts in containers with these options; None where their number is not told before.
+    """The executors that Spark starts in containers with these options; None if their number is not told before.
 
     Raises FlinkError for amounts that are none.
     """
@@ -54,9 +54,9 @@ def executors(options: Mapping[str, str]) -> Machines | None:
 
 
 def yarn_nodes() -> Machines | None:
-    """The nodes of YARN, as a resource manager tells them; None where none does, or not to everybody.
+    """The nodes of YARN, as a resource manager tells them; None if none does, or not to everybody.
 
-    Raises a ProgramError where there is no configuration of YARN.
+    Raises a ProgramError if there is no configuration of YARN.
     """
     _, settings = yarn_configuration()
     secure = settings.get("yarn.http.policy", "").upper() == "HTTPS_ONLY"

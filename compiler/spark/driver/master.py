@@ -180,7 +180,7 @@ class JobMaster:
         return self._requests.take_savepoint(path)
 
     def _leased(self) -> Lease:
-        """The right to drive the job. Raises StoreError where another process has it."""
+        """The right to drive the job. Raises StoreError if another process has it."""
         job, assigned = self.job, self.job.options.assigned
         if assigned is None:
             return job.store.lock(job.job_id)
@@ -195,7 +195,7 @@ class JobMaster:
         return Pace(self._target, FIRST) if self._checkpointing else Pace(self._target)
 
     def _undone(self) -> bool:
-        """Remove what there is of a job that does not begin; False where that fails: it is left to a later job."""
+        """Remove what there is of a job that does not begin; False if that fails: it is left to a later job."""
         try:
             self.job.store.clear(self.job.job_id)
         except OSError:
@@ -285,7 +285,7 @@ class JobMaster:
         raise error
 
     def _give_way(self, error: Superseded) -> None:
-        """Do nothing more: another process has the job, and says what becomes of it.
+        """Do nothing more: another process has the job, and says what happens to it.
 
         If it has ended the job already, this one tidies up what it wrote behind its back: nobody else will.
         """

@@ -57,7 +57,7 @@ def is_standalone(master: str) -> bool:
 
 
 def refuse_unsafe(options: Mapping[str, str], master: str | None) -> None:
-    """Raise a ProgramError where Spark is to run tasks of an epoch more than once: an epoch is tried as a whole.
+    """Raise a ProgramError if Spark is to run tasks of an epoch more than once: an epoch is tried as a whole.
 
     Two attempts of a task at the same time would write to the same replica and send what both wrote.
     """
@@ -75,7 +75,7 @@ def refuse_unsafe(options: Mapping[str, str], master: str | None) -> None:
 
 
 def refuse_incomplete(options: Mapping[str, str], master: str | None) -> None:
-    """Raise a ProgramError where a master lacks settings without which it starts nothing: Kubernetes' image and credentials."""
+    """Raise a ProgramError if a master lacks settings without which it starts nothing: Kubernetes' image and credentials."""
     if master is None or not master.startswith(_KUBERNETES):
         return
     if not any(options.get(name) for name in (_IMAGE, "spark.kubernetes.executor.container.image")):
@@ -133,7 +133,7 @@ def _refuse_unanswered(what: str, master: str, addresses: Iterable[tuple[str, in
 
 
 def yarn_configuration() -> tuple[Path, dict[str, str]]:
-    """The file with the configuration of YARN, and what it says. Raises a ProgramError where there is none."""
+    """The file with the configuration of YARN, and what it says. Raises a ProgramError if there is none."""
     folder = os.environ.get("HADOOP_CONF_DIR") or os.environ.get("YARN_CONF_DIR")
     if not folder:
         raise ProgramError(

@@ -17,7 +17,7 @@ Place = tuple[str, str]
 
 
 class Moves(Struct, frozen=True, kw_only=True):
-    """What becomes of a snapshot by a recipe.
+    """What happens to a snapshot by a recipe.
 
     ``saved`` are its operators as they are afterwards, by their ids then, ``plan`` is the plan of OLD likewise. ``ids`` are
     these ids by those in the snapshot, but for operators that go; ``states`` places then by those in the snapshot, of states

@@ -38,7 +38,7 @@ def note(store: JobStore, remains: Remains) -> None:
 def sweep(store: JobStore, now: float) -> None:
     """Remove what is left of jobs that have been over for long: a request, and a few for each that ended since the last time.
 
-    Of a job that may go on nothing is removed: whoever goes on with it sweeps. Raises OSError where the notes cannot be listed.
+    Of a job that may go on nothing is removed: whoever goes on with it sweeps. Raises OSError if the notes cannot be listed.
     """
     for entry in (store.root / _FOLDER).list():
         if entry.size is None or now - entry.modified < PATIENCE:
@@ -50,7 +50,7 @@ def sweep(store: JobStore, now: float) -> None:
 
 
 def _swept(store: JobStore, place: Place) -> bool:
-    """Sweep where a note says; False where that is not done. Raises OSError."""
+    """Sweep where a note says; False if that is not done. Raises OSError."""
     try:
         remains = msgspec.json.decode(place.read(), type=Remains)
     except msgspec.DecodeError:

@@ -97,7 +97,7 @@ class Output:
         return [spec for spec in operators if isinstance(spec.operator, LegacySink | SinkWriter)]
 
     def _is_behind(self) -> bool:
-        """True where somebody else committed an epoch of the job since this driver did, or it cannot be told."""
+        """True if somebody else committed an epoch of the job since this driver did, or it cannot be told."""
         known = self._job.coordinator
         try:
             log = SnapshotLog.open(known.log.path)

@@ -50,7 +50,7 @@ _A_WHILE = 0.2
 
 MadeAgain = Callable[[int, list[Split], Callable[[], bool]], None]
 """Makes the records of a cached stream again, for a job that began to read these files of it, or none as yet; as long as
-it is wanted to. Raises NotTheSame where the job cannot go on with them.
+it is wanted to. Raises NotTheSame if the job cannot go on with them.
 """
 
 
@@ -129,7 +129,7 @@ class Recovery:
     def recover(self, failure: TaskFailure) -> None:
         """Go on from the last commit, as often as the restart strategy says; raises JobFailed when it gives up.
 
-        Raises Superseded where it failed because somebody else drives the job by now.
+        Raises Superseded if it failed because somebody else drives the job by now.
         """
         job = self._job
         with suppress(StoreUnsure):
@@ -191,7 +191,7 @@ class Recovery:
         self._sleep(delay)
 
     def _make_again(self, failure: TaskFailure, cache: int) -> None:
-        """Have the damaged records of a cached stream made again. Raises JobFailed where the job cannot go on with them.
+        """Have the damaged records of a cached stream made again. Raises JobFailed if the job cannot go on with them.
 
         The program did not fail: no restart strategy is asked. Records that are damaged again and again are not made so often.
         """

@@ -22,7 +22,7 @@ _RESTARTS = "The job restarts after a failure: it can be stopped with a savepoin
 
 @dataclass(slots=True)
 class Stop:
-    """A wish to end the job with a savepoint. ``answer`` is where another process waits for what becomes of it.
+    """A wish to end the job with a savepoint. ``answer`` is where another process waits for what happens to it.
 
     ``refused`` says why the job goes on instead.
     """

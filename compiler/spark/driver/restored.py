@@ -1,4 +1,4 @@
-"""How much state a snapshot has, and what becomes of it in a restore: for people, who want to know that all is there."""
+"""How much state a snapshot has, and what happens to it in a restore: for people, who want to know that all is there."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Amounts:
 
 
 class Restored(Struct, frozen=True):
-    """What became of a snapshot's state: the keys and entries that are there, the entries of them that were converted, and
+    """What happened to a snapshot's state: the keys and entries that are there, the entries of them that were converted, and
     those that were left behind."""
 
     keys: int
@@ -85,7 +85,7 @@ def restored(
     migrations: Collection[Address],
     states: Mapping[tuple[str, str], tuple[str, str] | None] = MappingProxyType({}),
 ) -> Restored:
-    """What becomes of a snapshot with these entries whose operators are taken over as ``mapping`` says.
+    """What happens to a snapshot with these entries whose operators are taken over as ``mapping`` says.
 
     ``states`` are those that do not stay with their operators, as `Moved` has them.
     """

@@ -123,7 +123,7 @@ class SparkPlace:
         self._held = Path(folder) / "spark.lock"
 
     def keep(self) -> Any:
-        """Become the keeper: a file that is held until this process ends; None where there is one."""
+        """Become the keeper: a file that is held until this process ends; None if there is one."""
         file = open(self._held, "a+")  # noqa: SIM115 - held on purpose
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -142,7 +142,7 @@ class SparkPlace:
         os.utime(held.fileno())
 
     def sign_of_life(self) -> float:
-        """When the keeper last gave one, in seconds since 1970; 0 where there was none."""
+        """When the keeper last gave one, in seconds since 1970; 0 if there was none."""
         try:
             return os.stat(self._held).st_mtime
         except OSError:
@@ -176,7 +176,7 @@ class SparkPlace:
         return None
 
     def find(self) -> Gateway | None:
-        """The gateway of the application that is up; None where there is none."""
+        """The gateway of the application that is up; None if there is none."""
         try:
             found = Gateway(**json.loads(self._file.read_text()))
         except (OSError, ValueError, TypeError):
@@ -269,7 +269,7 @@ def _attach(gateway: Gateway) -> Any:
 
 
 def _leave_accumulators(context: Any, gateway: Gateway) -> None:
-    """Have the keeper hear of accumulators, of which our tasks have none, in the place of this process.
+    """Have the keeper hear of accumulators, of which our tasks have none, in place of this process.
 
     Spark's one scheduler waits for the answer after each task: a process that hangs would hold up the jobs of all others.
     """

@@ -91,7 +91,7 @@ class WindowOperator(KeyedOperator[Window]):
         return FoldedSessions(self, sessions, folding)
 
     def _open_panes(self, descriptor: StateDescriptor) -> Panes | None:
-        """The windows in memory; None where they are too large for it."""
+        """The windows in memory; None if they are too large for it."""
         found = self.context.opened.panes
         if found is None or found.memory is not self.context.memory:
 

@@ -118,7 +118,7 @@ class Memory:
 
     @property
     def is_due(self) -> bool:
-        """True where the replica should be written: memory is full, or it has fallen far behind."""
+        """True if the replica should be written: memory is full, or it has fallen far behind."""
         distinct = self._count + sum(map(len, self._holders))
         folded = self._logged >= SAVE_AFTER and self._logged >= _FOLDED * distinct
         return self._full or folded or self._logged >= SAVE_AT_LAST

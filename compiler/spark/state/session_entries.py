@@ -44,7 +44,7 @@ class Logged(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """A session of the replica; ``logged`` is None where it has no such window, or a timer that is not for its end."""
+    """A session of the replica; ``logged`` is None if it has no such window, or a timer that is not for its end."""
 
     slot: Any
     logged: Logged | None

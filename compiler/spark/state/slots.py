@@ -16,7 +16,7 @@ _ALONE = frozenset({str, int, bytes, NoneType, date})
 
 
 _REMEMBERED = 10_000
-"""So many slots of truth values and floats are not made anew."""
+"""So many slots of truth values and floats are not made again."""
 
 
 VOID = b""

@@ -146,9 +146,9 @@ class EpochSpec(Struct, frozen=True, kw_only=True):
 
 
 class TaskFailure(Struct, frozen=True):
-    """A subtask that failed, in the place of its report; without a number, the job failed in none of its subtasks.
+    """A subtask that failed, in place of its report; without a number, the job failed in none of its subtasks.
 
-    ``lost`` is True where not the program failed, but those who ran it were lost. ``cache`` is the cached stream whose
+    ``lost`` is True if not the program failed, but those who ran it were lost. ``cache`` is the cached stream whose
     records are damaged, if that is what it failed on.
     """
 
@@ -171,9 +171,9 @@ class Orders(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a task: its account, and its subtasks' reports, or a failure; pickled on their way.
+    """What happened to a task: its account, and its subtasks' reports, or a failure; pickled on their way.
 
-    ``stopped`` is True where later levels need not run: it failed, or was itself told to stop.
+    ``stopped`` is True if later levels need not run: it failed, or was itself told to stop.
     """
 
     account: Account
@@ -290,7 +290,7 @@ def opened(report: TaskReport | TaskFailure) -> TaskReport | TaskFailure:
 
 
 def reports_of(plan: PackedPlan, outcomes: Iterable[Parcel]) -> list[TaskReport | TaskFailure]:
-    """The reports of an epoch, from what its last level gave. Raises EpochLost where these are not of one run of each task."""
+    """The reports of an epoch, from what its last level gave. Raises EpochLost if these are not of one run of each task."""
     found = [each for each in outcomes if isinstance(each, Outcome)]
     reason = why_not_whole((each.account for each in found), plan.places())
     if reason is not None:

@@ -60,7 +60,7 @@ class Windowing(Struct, frozen=True, kw_only=True):
 
 
 class Described(Operator, frozen=True, kw_only=True):
-    """An operator of which the call is known; ``states`` are those that the topology declares, None where it says nothing.
+    """An operator of which the call is known; ``states`` are those that the topology declares, None if it says nothing.
 
     Window operators have how their windows are cut, and what they keep of their records. ``timers`` is whether a function can
     set timers: then its operator keeps a queue of them, be it empty.

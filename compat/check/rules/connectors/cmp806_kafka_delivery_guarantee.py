@@ -38,7 +38,7 @@ def _find(check: Check) -> Iterator[Finding]:
 
 
 def _consequence(old: DeliveryGuarantee, new: DeliveryGuarantee, *, checkpoints: bool) -> str | None:
-    """The consequence of a change; None where it only makes a promise stronger."""
+    """The consequence of a change; None if it only makes a promise stronger."""
     if old is _EXACTLY_ONCE:
         return (
             "Transactions that OLD left open are not aborted, and readers of committed data wait for them before they see what "

@@ -85,7 +85,7 @@ def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], cause: str
 
 
 def _is_refused(old: Operator, new: Operator) -> bool:
-    """True where both are keyed, and by types that Flink does not take for each other."""
+    """True if both are keyed, and by types that Flink does not take for each other."""
     before, after = key_type_of(old), key_type_of(new)
     return before is not None and after is not None and not key_change(before, after).readable
 

@@ -104,7 +104,7 @@ def _for(count: int) -> str:
 def _on_the_environment(changed: dict[tuple[int, int], list[Pair]], check: Check) -> tuple[int, int] | None:
     """The change that comes of the environment's own setting: the one of most operators, as it has one value only.
 
-    None where other operators need the value that it has.
+    None if other operators need the value that it has.
     """
     setting = check.new.settings.get("max_parallelism")
     if any(pair.old.max_parallelism == pair.new.max_parallelism == setting for pair in check.repaired.pairs):

@@ -58,7 +58,7 @@ def _only_connectors_can_tell(check: Check) -> Iterator[Finding]:
 
 
 def _read(check: Check, pair: Pair) -> frozenset[str] | None:
-    """The serializers of a source or sink that read what OLD's wrote; None where they read all, or fail for a told reason."""
+    """The serializers of a source or sink that read what OLD's wrote; None if they read all, or fail for a told reason."""
     answer = check.answer(pair)
     if answer is None:
         return frozenset()

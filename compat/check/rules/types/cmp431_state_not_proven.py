@@ -17,7 +17,7 @@ _SAYS_IT = (Level.ERROR, Level.UNKNOWN)
 def find_unproven(check: Check, findings: Iterable[Finding], of_states: Iterable[Finding]) -> Iterator[Finding]:
     """What nothing speaks for, besides what the findings of other rules say: one finding for what one step settles.
 
-    ``of_states`` are those of the findings that tell what becomes of states.
+    ``of_states`` are those of the findings that tell what happens to states.
     """
     told = {(one.old.id, one.state) for one in findings if one.old is not None and one.level in _SAYS_IT}
     found: dict[tuple[str, str], list[tuple[Pair, State | None, Gap]]] = {}

@@ -124,7 +124,7 @@ class Finder:
         return NotInstalled(said)
 
     def instead_of(self, error: BaseException) -> BaseException:
-        """The first refusal in the place of an exception that it became, with the lines that led there."""
+        """The first refusal in place of an exception that it became, with the lines that led there."""
         if not isinstance(error, NotInstalled) or self.refused is None:
             return error
         return self.refused.with_traceback(error.__traceback__)
@@ -140,7 +140,7 @@ class Finder:
         return told if refused is None else {**told, "states": [], "unknown": f"open() failed: {refused}"}
 
     def _importers(self, frame: typing.Any) -> list[tuple[str, int]]:
-        """The lines of the program that wait for an import, innermost first; none where it is no file of it that imports."""
+        """The lines of the program that wait for an import, innermost first; none if it is no file of it that imports."""
         found: list[tuple[str, int]] = []
         while frame is not None:
             file = frame.f_code.co_filename

@@ -23,7 +23,7 @@ _ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 
 
 def choose(given: Input, load: LoadOptions) -> tuple[PyFlink, str]:
-    """The PyFlink for a program, and what is to be said of the choice. Raises JvmError where there is none."""
+    """The PyFlink for a program, and what is to be said of the choice. Raises JvmError if there is none."""
     if named(load.jars.pyflink) is not None:
         return find_pyflink(load.jars.pyflink), ""
     prepared = fitting(made(), load.flink, load.flink_assumed)

@@ -37,7 +37,7 @@ class Environment(Struct, frozen=True, kw_only=True):
 
 
 def pyflink_in(folder: Path) -> Environment | None:
-    """The environment in a folder, by its files alone; None where it has no PyFlink."""
+    """The environment in a folder, by its files alone; None if it has no PyFlink."""
     for packages in (found for pattern in _PACKAGES for found in sorted(folder.glob(pattern))):
         about = next(packages.glob("apache_flink-[0-9]*.dist-info"), None)
         if about is not None and (packages / "pyflink" / "__init__.py").is_file():
@@ -68,7 +68,7 @@ def make(
 ) -> tuple[Environment, bool]:
     """The environment with PyFlink of a version, such as ``1.20`` or ``1.20.1``, and whether it was made just now.
 
-    It is made aside and takes its place when it is whole. Raises JvmError where that cannot be.
+    It is made aside and takes its place when it is whole. Raises JvmError if that cannot be.
     """
     if _VERSION.fullmatch(version) is None or parsed(version) < _OLDEST_FLINK:
         raise JvmError(f"{version!r} names no PyFlink that can be used: it is 1.17 or later, such as 1.20 or 2.3.0.")
@@ -126,7 +126,7 @@ def _run(command: Sequence[str]) -> None:
 
 
 def _fitting(version: str, python: str | None) -> str | None:
-    """An interpreter that a version of PyFlink has packages for; None where uv is to bring one. Raises JvmError."""
+    """An interpreter that a version of PyFlink has packages for; None if uv is to bring one. Raises JvmError."""
     newest = _newest_python(version)
     span = f"Python {_OLDEST_PYTHON[0]}.{_OLDEST_PYTHON[1]} to {newest[0]}.{newest[1]}"
     if python is not None:

@@ -48,7 +48,7 @@ class PyFlink(Struct, frozen=True, kw_only=True):
 
 
 def find_pyflink(python: str | None = None) -> PyFlink:
-    """The PyFlink of an interpreter: the one named, else that of COMPAT_PYFLINK, else this one. Raises JvmError where it has
+    """The PyFlink of an interpreter: the one named, else that of COMPAT_PYFLINK, else this one. Raises JvmError if it has
     none."""
     python = named(python)
     command = _interpreter(python)
@@ -67,7 +67,7 @@ def find_pyflink(python: str | None = None) -> PyFlink:
 
 
 def named(python: str | None) -> str | None:
-    """The interpreter that an option names, or that COMPAT_PYFLINK does; None where neither does."""
+    """The interpreter that an option names, or that COMPAT_PYFLINK does; None if neither does."""
     return python or os.environ.get(VARIABLE) or None
 
 

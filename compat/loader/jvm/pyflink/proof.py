@@ -14,9 +14,9 @@ from compat.state.model.job import Plan, Refused
 def proved(
     given: Input, outcome: Outcome, real: Sequence[Plan | Refused], side: Side | None
 ) -> tuple[Plan | Refused, ...]:
-    """The plans that PyFlink itself made of a program, held against those that our compiler made, if it could.
+    """The plans that PyFlink itself made of a program, compared with those that our compiler made, if it could.
 
-    Where they agree, ours are as good, and tell more of states and lines. Raises InputError where they do not.
+    Where they agree, ours are as good, and tell more of states and lines. Raises InputError if they do not.
     """
     if not isinstance(outcome, Loaded) or outcome.crash is not None or outcome.needs_pyflink is not None:
         return tuple(real)

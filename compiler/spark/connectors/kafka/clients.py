@@ -123,7 +123,7 @@ def producer_settings(properties: Mapping[str, str]) -> dict[str, Any]:
 
 
 def problem_of(properties: Mapping[str, str], *, reads: bool) -> str | None:
-    """Why no client can be made of these properties; None where one can. Connects to nobody."""
+    """Why no client can be made of these properties; None if one can. Connects to nobody."""
     try:
         from confluent_kafka import Consumer, KafkaException, Producer
     except ModuleNotFoundError:

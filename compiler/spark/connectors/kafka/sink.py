@@ -281,7 +281,7 @@ def _abort(producer: Any) -> None:
 
 
 def _messages(path: str) -> Iterator[tuple[Any, ...]]:
-    """The messages that a task wrote. Raises FileNotFoundError where somebody removed it."""
+    """The messages that a task wrote. Raises FileNotFoundError if somebody removed it."""
     import pyarrow as pa
 
     with place_of(path).open() as file, pa.ipc.open_stream(file) as batches:
