@@ -100,7 +100,7 @@ class Check(Struct, frozen=True, dict=True, weakref=True):
 
     @property
     def told_modes(self) -> tuple[str | None, str | None]:
-        """The same modes, for findings that hold in any mode: the verdict does not depend on it."""
+        """The modes in the settings, for findings that hold in any mode: the verdict does not depend on it."""
         return self.old.settings.get(PYTHON_EXECUTION_MODE), self.new.settings.get(PYTHON_EXECUTION_MODE)
 
     @property

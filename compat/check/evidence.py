@@ -56,7 +56,8 @@ def _told_by_flink(check: Check, pair: Pair, state: State, compared: list[str]) 
         if reads_samples(check, pair, *address):
             return Evidence((*compared, "made-up values"), Witness.VALUES)
         return Gap(
-            f"the serializer of the state {state.name!r} says that it converts the old values, and not what it makes of them",
+            f"the serializer of the state {state.name!r} says that it converts the old values, but not what "
+            "it converts them to",
             "Check a savepoint of OLD with --rehearse: then real values are converted and read.",
             "migration",
         )
@@ -71,7 +72,7 @@ def of_the_rest(pair: Pair) -> Proof | None:
     if new is not None and old.code is not None and old.code == new.code:
         return Evidence(("id", "code"), Witness.CODE)
     return Gap(
-        f"{pair.old.label} may keep states besides those that are known: {old.why}",
+        f"{pair.old.label} may keep further states besides the known ones: {old.why}",
         "Ask for all states in open(); or check a savepoint of OLD with --rehearse: then they are seen.",
         "more",
     )
@@ -108,14 +109,14 @@ def _gone(pair: Pair, state: State) -> Gap:
 def _either_way(pair: Pair, other: Operator) -> Gap:
     if same_values(pair.old, pair.new) is not False:
         return Gap(
-            f"{pair.old.label} was fed from other sources than {pair.new.label}; from these {other.label} is fed now: either "
-            "the ids changed places, or the inputs did",
+            f"{pair.old.label} was fed from other sources than {pair.new.label}; {other.label} is fed from "
+            "these now: either the ids changed places, or the inputs did",
             "Give each operator a name, which stays with what feeds it; or let each keep its id.",
             "values",
         )
     return Gap(
-        f"the function of {pair.old.label} was made with other values than that of {pair.new.label}; with these "
-        f"{other.label} is made now: either the ids changed places, or the values did",
+        f"the function of {pair.old.label} was made with other values than that of {pair.new.label}; "
+        f"{other.label} is made with these now: either the ids changed places, or the values did",
         "Give each operator a name, which stays with what it was made with; or let each keep its id.",
         "values",
     )
@@ -224,7 +225,7 @@ def _is_told(pair: Pair, old: State, new: State, what: str) -> bool:
 
 def _untold(what: str, side: str, state: State) -> Gap:
     return Gap(
-        f"the {what} of the state {state.name!r} is not told in {side}",
+        f"the {what} of the state {state.name!r} is not known for {side}",
         "Name the program that wrote the snapshot with --names, or declare the type.",
         f"{what} {side}",
     )

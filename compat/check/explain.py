@@ -47,7 +47,7 @@ def _reads(moved: tuple[str, str], olds: Mapping[str, Operator], news: Mapping[s
     if moved[1] in before.inputs:
         return f"{before.label} between it and {after.label} was taken out"
     if before.label == after.label:
-        return f"it reads from another operator of the name {after.label}"
+        return f"it reads from a different operator named {after.label}"
     return f"it reads from {after.label} instead of {before.label}"
 
 
@@ -55,8 +55,8 @@ def why_moved(old: Operator, new: Operator, old_program: Program, new_program: P
     """One sentence: the cause of the id's change, and where it began if that is further up."""
     if recorded(old) and old.uid == new.uid:
         return (
-            "Its id is a generated one on both sides and has changed; a savepoint records no graph that would tell what moved "
-            "it. Name the program that wrote it with --names."
+            "Its id is generated on both sides and has changed; a savepoint records no graph that would show "
+            "why. Name the program that wrote it with --names."
         )
     way = list(steps(old, new, old_program, new_program))
     own = "; ".join(way[0].differences) or "its id differs"

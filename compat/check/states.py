@@ -1,4 +1,4 @@
-"""The groundwork that the rules about states share: pairing the states of two versions of an operator."""
+"""Shared code of the rules about states: pairing the states of two versions of an operator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class StateChange(Struct, frozen=True):
-    """Changes of the program's own states in one operator, and how they are kept.
+    """The changes of the program's own states in one operator, and how they are stored.
 
     ``renamed`` are states that another one follows: one of another name, or of the same name that belongs to subtasks and
     not to keys, or the other way round. ``moved`` are states that another operator of NEW declares now, which has none of
@@ -92,7 +92,7 @@ _Place = tuple[str, StateKind, StateScope, str | None]
 
 
 def _place(state: State) -> _Place:
-    """What a state that is taken out of one operator and put into another one keeps."""
+    """The properties of a state that stay when it moves from one operator to another."""
     return state.name, state.kind, state.scope, state.type
 
 

@@ -248,6 +248,6 @@ def _say_report(done: Migrated, color: str) -> None:
 def _say_why_not(done: Migrated, color: str) -> None:
     _say_report(done, color)
     for account in done.open:
-        state = "what it may keep besides" if account.state is None else f"state {account.state.name!r}"
+        state = "further states" if account.state is None else f"state {account.state.name!r}"
         say(f"The recipe has no step for the {state} of {account.old.name!r}: {account.fate.value}.")
     say("Nothing was written. Change the recipe, or NEW.")

@@ -1,4 +1,4 @@
-"""Recipes for jobs whose states have declared types: what happens to their operators, and of their plans. Nothing is run."""
+"""Recipes for jobs whose states have declared types: their effect on operators and plans. Nothing is run."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ _DONE = RenameOperator | DropOperator | RenameState | MoveState | DropState | Co
 _ID = re.compile(r'"([0-9a-f]{32})"')
 
 Place = tuple[str, str]
-"""An operator's id, and the name of a state of it."""
+"""An operator's id, and the name of one of its states."""
 
 
 def resolved(recipe: Recipe, saved: Mapping[str, SavedOperator], new_plan: Mapping[str, Any]) -> Resolved:
-    """What a recipe means for operators that were saved. Raises RequestError for what does not fit, or is not done here."""
+    """The meaning of a recipe for saved operators. Raises RequestError if it does not fit, or is not supported here."""
     refuse_open(recipe)
     refused = [step for step in recipe.steps if not isinstance(step, _DONE)]
     if refused:
@@ -52,12 +52,12 @@ def resolved(recipe: Recipe, saved: Mapping[str, SavedOperator], new_plan: Mappi
 
 
 def moved_plan(recipe: Recipe, old_plan: dict[str, Any], new_plan: dict[str, Any]) -> dict[str, Any]:
-    """The plan of OLD with its state as a recipe makes it, for the program of the other plan. Raises RequestError."""
+    """The plan of OLD with its state after a recipe, for the program of the other plan. Raises RequestError."""
     return resolved(recipe, _saved(old_plan), new_plan).moved(old_plan)
 
 
 def digest_of(plan: Mapping[str, Any]) -> str:
-    """The digest of a plan: the same for the same operators and states."""
+    """The digest of a plan: equal for equal operators and states."""
     told = json.dumps(plan, sort_keys=True, separators=(",", ":")).encode()
     return f"sha256:{sha256(told).hexdigest()}"
 
@@ -95,7 +95,7 @@ _INSTEAD = (
 
 
 class Resolved:
-    """What happens to operators that were saved, by their ids in the snapshot."""
+    """The effect on saved operators, by their ids in the snapshot."""
 
     def __init__(self, saved: Mapping[str, SavedOperator], new_plan: Mapping[str, Any]) -> None:
         self._saved = saved
@@ -109,7 +109,7 @@ class Resolved:
         self._converted: dict[Place, tuple[TypeInformation, Bytes]] = {}
 
     def do(self, step: Step) -> None:
-        """Note a step. Raises RequestError."""
+        """Apply a step. Raises RequestError."""
         match step:
             case RenameOperator(operator=called, to=to):
                 self._ids[self._once(called)] = new_id(to)
@@ -128,12 +128,12 @@ class Resolved:
 
     @property
     def ids(self) -> dict[str, str]:
-        """The ids of the operators afterwards, but for those that go."""
+        """The later ids of the operators, except dropped ones."""
         return {id: self._id(id) for id in self._saved if id not in self._dropped}
 
     @property
     def states(self) -> dict[Place, Place | None]:
-        """Where states are afterwards that do not stay where they are; None for those that go."""
+        """The later places of states that move; None for dropped ones."""
         ids = self.ids
         named = self._states.keys() | {place for place in self._places() if place[0] in self._dropped}
         found = {place: self._becomes(place) for place in named}
@@ -141,19 +141,20 @@ class Resolved:
 
     @property
     def converted(self) -> Iterator[tuple[str, dict[str, Any], Bytes, str]]:
-        """The states whose values are converted: the operator, the state, what converts a value, and what is told where one
-        does not fit."""
+        """The states whose values are converted: the operator, the state, the conversion, and the message for a value
+        that does not fit.
+        """
         for id, state in self._each():
             if (id, state["name"]) in self._converted:
                 operator, (_, convert) = self._saved[id], self._converted[id, state["name"]]
                 yield id, state, convert, _label(operator.uid or operator.name, state["name"])
 
     def moved(self, plan: dict[str, Any]) -> dict[str, Any]:
-        """A plan of the operators, with the ids, the uids and the states that they have afterwards."""
+        """A plan of the operators, with their later ids, uids and states."""
         return _moved_plan(plan, self)
 
     def renamed(self) -> Mapping[str, NewId]:
-        """The operators that have other ids."""
+        """The operators whose ids change."""
         return self._ids
 
     def is_gone(self, id: str) -> bool:
@@ -161,12 +162,12 @@ class Resolved:
         return id in self._dropped
 
     def after(self, id: str, state: str) -> tuple[Place | None, TypeInformation | None]:
-        """What happens to a state, and the type that it has then; None for the one that it has."""
+        """The effect on a state, and its later type; None if the type stays."""
         found = self._converted.get((id, state))
         return self._becomes((id, state)), None if found is None else found[0]
 
     def afterwards(self) -> dict[str, SavedOperator]:
-        """The operators as they are afterwards. Raises RequestError if two states would be one."""
+        """The operators after the recipe. Raises RequestError if two states would become one."""
         kept = {id: operator for id, operator in self._saved.items() if id not in self._dropped}
         found = {self._id(id): self._named(operator) for id, operator in kept.items()}
         found |= {id: operator for id, operator in self._added.items() if id not in found}

@@ -1,4 +1,4 @@
-"""From a recipe to what is written: names become operators, states and ids of the savepoint."""
+"""Resolves a recipe for a savepoint: names become operators, states and ids."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ from compat.state.names import PYTHON_PREFIX, SOURCE_READER
 
 
 class Resolved(Struct, frozen=True):
-    """A recipe for one savepoint, and what a person calls its operators, by their ids."""
+    """A recipe for one savepoint, and the displayed names of its operators, by id."""
 
     transfer: Transfer
     labels: dict[str, str]
@@ -68,9 +68,9 @@ def resolve(
     functions: Functions,
     new: NewJob | None = None,
 ) -> Resolved:
-    """What a recipe means for a savepoint. Raises RequestError for what is open, not there, or said twice.
+    """The meaning of a recipe for a savepoint. Raises RequestError for open questions, missing names, and contradictions.
 
-    Only steps that convert something look at ``new``, and start what they name of ``functions``.
+    Only converting steps use ``new``, and start the ``functions`` that they name.
     """
     refuse_open(recipe)
     resolving = _Resolving(savepoint, names, functions, new)
@@ -101,7 +101,7 @@ def resolve(
 
 
 def refuse_open(recipe: Recipe) -> None:
-    """Raise RequestError for a recipe with questions, which has them."""
+    """Raise RequestError, with the questions, for a recipe that has some."""
     if recipe.questions:
         told = "".join(f"\n  {_where(one)}{one.question}" for one in recipe.questions)
         raise RequestError(f"The recipe has open questions: put a step for each.{told}")
@@ -359,7 +359,7 @@ def _require_one_way(step: ConvertState | ConvertKey) -> None:
 
 
 def fields_of(step: ConvertState | ConvertKey) -> Fields:
-    """What a step says of the fields of records."""
+    """A step's options for the fields of records."""
     return Fields(step.fields, step.constants, frozenset(step.without), step.single)
 
 
@@ -368,7 +368,7 @@ _MODES = {
     StateScope.UNION: "UNION",
     StateScope.BROADCAST: "BROADCAST",
 }
-"""What Flink calls the ways in which operator state is handed out (`OperatorStateHandle.Mode`)."""
+"""Flink's names for the distribution modes of operator state (`OperatorStateHandle.Mode`)."""
 
 
 def _options(state: State) -> dict[str, str]:

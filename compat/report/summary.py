@@ -237,7 +237,7 @@ def _whom(finding: Finding) -> str:
     return new.label if new is not None and (old is None or old.label == new.label) else finding.title
 
 
-BESIDES = "what it may keep besides"
+BESIDES = "further states"
 """The name of the account of states that are not known by name."""
 
 
@@ -270,10 +270,10 @@ _ACCOUNTED = {
 def assumed(one: Assumption) -> str:
     """The assumption, and whether the verdict depends on it."""
     if not one.tried:
-        return f"{one.name}: {one.value}. Tell another by {one.settle}."
+        return f"{one.name}: {one.value}. Change it by {one.settle}."
     tried = " and ".join(one.tried)
     if one.differs:
-        return f"{one.name}: with {one.value} the answer is another one than with {tried}. Tell which by {one.settle}."
+        return f"{one.name}: the answer with {one.value} differs from that with {tried}. Give it by {one.settle}."
     return f"{one.name}: {one.value}. With {tried} the answer is the same."
 
 

@@ -1,4 +1,4 @@
-"""From the path of a savepoint to the OLD side of a check."""
+"""Loads a savepoint as the OLD side of a check, by its path."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from compat.state.model.job import Plan, Refused
 
 
 class OldSavepoint(Struct, frozen=True):
-    """A savepoint that was read, and the names that were told with it.
+    """A savepoint that was read, with the operator names from elsewhere.
 
-    ``notes`` are what is to be said of where it is from, ``copy`` is where Flink's classes read it, where that is a copy.
+    ``notes`` are remarks on its origin, ``copy`` is the path of a copy for Flink's classes, if there is one.
     """
 
     recorded: Recorded
@@ -33,7 +33,7 @@ class OldSavepoint(Struct, frozen=True):
 
 
 def read_old(given: Input, names: Names) -> OldSavepoint:
-    """The savepoint behind an input. Raises InputError, with the byte if the reading stopped."""
+    """The savepoint behind an input. Raises InputError, with the byte at which reading stopped."""
     try:
         recorded = read(given.path)
         newest = os.path.basename(os.path.dirname(recorded.metadata))
@@ -53,7 +53,7 @@ def read_old(given: Input, names: Names) -> OldSavepoint:
 
 
 def read_names(argument: str | None, options: LoadOptions, job: int | None, arguments: tuple[str, ...] = ()) -> Names:
-    """The names that ``--names`` tells: a table of uids, or a program, topology file or plan. Raises InputError.
+    """The names from ``--names``: a table of uids, or a program, topology file or plan. Raises InputError.
 
     ``options`` and ``arguments`` are those of the program, ``job`` is which of its jobs wrote the savepoint.
     """

@@ -1,4 +1,4 @@
-"""What stands in the states of a query's operators, one thing beside the other, and where NEW has the same.
+"""The parts of the states of a query's operators, in order, and their places in NEW.
 
 Names of states are those of Flink's operators (``org.apache.flink.table.runtime.operators``).
 """
@@ -18,7 +18,7 @@ from compat.state.model.states import StateKind
 
 
 class Start(Enum):
-    """What a part begins with that was not kept before."""
+    """The initial value of a part that was not kept before."""
 
     NULL = "null"
     ZERO = "zero"
@@ -26,7 +26,7 @@ class Start(Enum):
 
 
 _MOST_FIELDS = 1 << 16
-"""More than a row has."""
+"""A place beyond the end of any row."""
 
 
 class View(Struct, frozen=True):

@@ -24,7 +24,7 @@ from compat.service.settings import ServiceSettings
 
 
 def routes(dispatcher: Dispatcher, settings: ServiceSettings) -> list[Route]:
-    """What is served of deployments."""
+    """The routes for deployments."""
     handlers = _Handlers(dispatcher, settings)
     return [
         Route("/situation", handlers.situation),

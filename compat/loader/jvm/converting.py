@@ -1,7 +1,7 @@
-"""Values as OLD's classes wrote them, written by NEW's: read, copied field by field, and written, in one JVM.
+"""Converts values written by OLD's classes to NEW's: reads, copies field by field, and writes them, in one JVM.
 
-A value is read by the serializer that its header names, with OLD's classes where they are given. Its objects become such of
-NEW's classes of the same names, and these are written by NEW's serializer.
+A value is read by the serializer that its header names, with OLD's classes if they are given. Its objects become
+objects of NEW's classes of the same names, which NEW's serializer writes.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ _TTL = "runtime.state.ttl.TtlValue"
 _TUPLE = "api.java.tuple.Tuple"
 _ROW = "types.Row"
 _LEAVES = ("java.lang.", "java.math.", "java.time.", "java.net.URI", "java.util.UUID", "java.util.Date", "java.sql.")
-"""How the names of classes begin whose objects hold none of other classes."""
+"""The prefixes of classes whose objects contain no objects of other classes."""
 _OF_ENUMERATION = ("$outer", "scala$Enumeration$$outerEnum")
-"""The fields in which a value of an ``Enumeration`` of Scala has that."""
+"""The fields that hold a value of a Scala ``Enumeration``."""
 _NUMBERS = {
     name: (f"java.lang.{boxed}", whole)
     for boxed, primitive, whole in (
@@ -59,21 +59,21 @@ _NUMBERS = {
     )
     for name in (primitive, f"java.lang.{boxed}")
 }
-"""The classes of numbers by the names of what may hold them, and whether they are whole."""
+"""The number classes, by the names of the types that hold them, and whether they are whole."""
 
 
 class Unfit(Exception):
-    """A value that does not become one of NEW's classes; the message says why."""
+    """A value that cannot become one of NEW's classes; the message says why."""
 
 
 class Converters:
-    """The converters of a job, each made once."""
+    """The converters of a job, each created once."""
 
     def __init__(self) -> None:
         self._made: dict[bytes, _Converter] = {}
 
     def convert(self, command: Convert, built: Built) -> Converted:
-        """The answer to a command; it has a failure where a value does not become another one."""
+        """The answer to a command; with a failure if a value cannot be converted."""
         try:
             key = msgspec.json.encode(msgspec.structs.replace(command, values=()))
             if key not in self._made:
@@ -85,7 +85,7 @@ class Converters:
         except Unfit as error:
             return Converted(failure=str(error))
         except RecursionError:
-            return Converted(failure="a value holds objects within objects, too many levels of them to be copied here")
+            return Converted(failure="a value holds nested objects with too many levels to be copied here")
         except jpype.JException as error:
             return Converted(failure=described(error))
 
@@ -127,7 +127,7 @@ class _Converter:
         found = [self._old.deserialize(self._in)]
         while int(self._in.available()):
             if self._kind != "LIST" or int(self._in.readByte()) != ord(","):
-                raise Unfit("bytes are left over: another serializer wrote this than the header says")
+                raise Unfit("bytes are left over: another serializer than that in the header wrote this")
             found.append(self._old.deserialize(self._in))
         return found
 
@@ -264,7 +264,7 @@ class _Copying:
         names = () if of is None else enumeration(of)[0]
         number = int(value.id())
         if of is None or not 0 <= number < len(names):
-            raise Unfit("Kryo kept the number of a value of an Enumeration of Scala, and not which one it is of")
+            raise Unfit("Kryo kept the number of a value of a Scala Enumeration, but not the Enumeration")
         new = self._class(of)
         return _named(new, names[number], {str(one.toString()): one for one in enumeration(new)[1]})
 
@@ -282,7 +282,7 @@ class _Copying:
             one = waiting.pop()
             cls = one.getClass()
             if self._is_olds(cls):
-                raise Unfit(f"{class_name(value)} holds objects of {cls.getName()}, and is not taken apart here")
+                raise Unfit(f"{class_name(value)} holds objects of {cls.getName()}, and cannot be converted here")
             if identity(one) in seen or str(cls.getName()).startswith(_LEAVES):
                 continue
             seen.add(identity(one))
@@ -401,7 +401,9 @@ def _references(cls: Java) -> Iterator[Java]:
     try:
         yield from (field for _, field in _fields_of(cls) if not bool(field.getType().isPrimitive()))
     except jpype.JException:
-        raise Unfit(f"{cls.getName()} is closed to others, and may hold objects of yours") from None
+        raise Unfit(
+            f"{cls.getName()} does not give access to its fields, and may hold objects of your classes"
+        ) from None
 
 
 def _empty(value: Java, otherwise: str) -> Java:

@@ -48,7 +48,7 @@ def check_jar(program: JarProgram) -> None:
                 return
             found = _classes_with_main(jar)
     except (zipfile.BadZipFile, OSError) as error:
-        raise JvmError(f"{program.path} is no jar: {error}.") from None
+        raise JvmError(f"{program.path} is not a jar: {error}.") from None
     hint = f"Write --main-class {found[0]}." if found else "Name the class that has the method main with --main-class."
     option = f"--main-class {shlex.quote(found[0])}" if found else None
     if len(found) > 1:
@@ -124,8 +124,8 @@ def failed(
             name=name,
             side=side,
             source=None if frame is None else _line(frame, show_path),
-            hint="Give it more time with --timeout SECONDS. If it waits for a system that is not here, make that reachable, or "
-            "keep it out of building the job.",
+            hint="Give it more time with --timeout SECONDS. If it waits for an unreachable system, make that "
+            "reachable, or do not use it while building the job.",
             option=more_time(options.timeout),
         )
     if outcome.crash is not None:
@@ -180,7 +180,7 @@ def _without_job(said: str, hint: str, name: str, side: Side | None, in_python: 
     message, printed = "The program submits no job.", _PRINTED.findall(said)
     if printed:
         message += f" It printed: {printed[-1]}"
-        hint = "Give it what it asks for there: its arguments follow --args, variables --env."
+        hint = "Give it the missing input: arguments with --args, variables with --env."
     elif in_python and said:
         message += f" The last that it says: {said.splitlines()[-1]}"
     return Failure(
@@ -239,7 +239,7 @@ def of_another_version(failure: Failure, flink: str, source: bytes) -> Failure:
     if hopeless:
         told = dict.fromkeys(f"line {use.line}: {use.former}" for use in hopeless)
         return replace(failure, hint="\n".join(list(told)[:_LISTED]), option=None)
-    makes = "" if other is None else f" {COMMAND} {other} makes an environment with that."
+    makes = "" if other is None else f" {COMMAND} {other} makes an environment with that version."
     return replace(failure, flink=other, hint=said + makes, option=None)
 
 

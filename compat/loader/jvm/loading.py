@@ -57,10 +57,10 @@ from compat.state.model.job import Assumed, Plan, Refused
 _EXTRA = "pip install 'stream-compat[jvm]'"
 _NOTHING_LEFT = "No operators defined in streaming topology"
 """What ``StreamExecutionEnvironment.getStreamGraph`` throws for an environment whose jobs others submitted."""
-_LEAVE_AWAY = "Leave env.execute() away: execute_sql() and Table.execute_insert() submit their jobs themselves."
+_LEAVE_AWAY = "Remove env.execute(): execute_sql() and Table.execute_insert() submit their jobs themselves."
 _ALONE = (
-    "The program makes its execution environment itself, so that flink run refuses it: it is judged as it runs without. "
-    "StreamExecutionEnvironment.getExecutionEnvironment() gives one that both have."
+    "The program creates its execution environment itself, so flink run refuses it: it is judged as if run "
+    "without it. StreamExecutionEnvironment.getExecutionEnvironment() works in both cases."
 )
 
 
@@ -238,7 +238,7 @@ class FlinkLoading:
     def _disagreement(self, error: Disagreement, side: Side | None) -> Failure:
         return Failure(
             rule=Undecidable.INTERNAL_ERROR,
-            message=f"This is a fault of compat, not of the program: {error}",
+            message=f"This is a bug of compat, not of the program: {error}",
             name=self._given.argument,
             side=side,
             hint="Please report it, with the output of flink info for this job.",

@@ -113,7 +113,7 @@ def _fetched(name: str, artifacts: Sequence[Artifact], known: Path) -> tuple[Pat
     if not ivy.fresh.exists():
         raise JvmError(
             f"{artifacts[0]} cannot be fetched from {root}: {_why(said)}.",
-            "Look at the version and the connection, or name jars on this machine with --classpath or --flink-home.",
+            "Check the version and the connection, or give jars on this machine with --classpath or --flink-home.",
         )
     paths = ivy.fresh.read_text(encoding="utf-8").strip().split(os.pathsep)
     ivy.fresh.write_text("\n".join(paths), encoding="utf-8")
@@ -214,10 +214,10 @@ def _jar_of_ivy(folder: Path) -> Path:
                 data = answer.read()
         except OSError as error:
             raise JvmError(
-                f"{url} cannot be fetched: {error}.", "Name jars on this machine with --classpath."
+                f"{url} cannot be fetched: {error}.", "Give jars on this machine with --classpath."
             ) from error
         if hashlib.sha256(data).hexdigest() != _IVY_SHA256:
-            raise JvmError(f"{url} is not the file it should be: its SHA-256 differs.")
+            raise JvmError(f"{url} is not the expected file: its SHA-256 differs.")
         fresh = jar.with_suffix(f".{os.getpid()}")
         fresh.write_bytes(data)
         os.replace(fresh, jar)

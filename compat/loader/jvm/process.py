@@ -358,7 +358,7 @@ class JvmProcess:
             return Crash(
                 type="SystemExit",
                 message=f"The program called System.exit({self._code}){when}.{printed}",
-                hint="Look at what the program needs: arguments follow --args, variables --env.",
+                hint="Check the program's input: give arguments with --args, variables with --env.",
             )
         last = " / ".join(errors.splitlines()[-_TAIL:])
         return Crash(

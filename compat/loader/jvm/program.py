@@ -65,8 +65,8 @@ _SCALA = CONNECTOR.format("scala")
 _SINCE_SCALA_2_13 = "scala/collection/immutable/LazyList.class"
 _OTHER_SCALA = "put the jar of an API for the job's Scala, such as flink-scala-api, into it."
 _MISSING = (
-    "Put the jar that has {} on the class path with --classpath, or into the job's jar. Of a project of Maven, "
-    "mvn dependency:copy-dependencies -DoutputDirectory=lib copies all that it needs: --classpath 'lib/*'."
+    "Put the jar that has {} on the class path with --classpath, or into the job's jar. In a Maven project, "
+    "mvn dependency:copy-dependencies -DoutputDirectory=lib copies all dependencies: --classpath 'lib/*'."
 )
 _SCALA_MISSING = "Scala API is not on the classpath"
 _OF_FLINK = tuple(
@@ -203,7 +203,7 @@ def _of_platform(error: Java, found: Crash, program: JarProgram) -> Crash | None
     if not reads and not _is_loaded(RUNTIME):
         return None
     if program.before:
-        hint = "Look whether the file of --runtime-properties has every group and key that the job asks for."
+        hint = "Check whether the file of --runtime-properties has every group and key that the job asks for."
         return msgspec.structs.replace(found, hint=hint)
     return _without_properties(found)
 
@@ -235,7 +235,7 @@ def _of_own(error: Java, found: Crash, program: JarProgram, misses: bool) -> Cra
         settings = tuple(files) if _hands_on(found) and all(map(_is_settings, files)) else ()
         return msgspec.structs.replace(found, hint=hint, option='--classpath "$FOLDER"', settings=settings)
     if found.type in _NO_FILE:
-        hint = "It reads a file that is not here: put it there, or begin compat in the folder that its relative paths begin in."
+        hint = "It reads a file that is missing: put it there, or start compat in the folder that its relative paths refer to."
         return msgspec.structs.replace(found, hint=hint)
     own = own_frames(found.frames)
     if misses or not own or own[0] != found.frames[0]:
@@ -245,7 +245,7 @@ def _of_own(error: Java, found: Crash, program: JarProgram, misses: bool) -> Cra
         return msgspec.structs.replace(found, hint=hint)
     if program.arguments:
         return found
-    hint = f"The program throws this itself, in {own[0].method}(). If it wants arguments, give them with --args 'ARGUMENTS'."
+    hint = f"The program throws this itself, in {own[0].method}(). If it needs arguments, give them with --args 'ARGUMENTS'."
     return msgspec.structs.replace(found, hint=hint)
 
 
@@ -311,10 +311,10 @@ def _outside(error: Java, found: Crash, program: Program | None) -> Crash | None
     ):
         return None
     if isinstance(program, SqlScript | PyFlinkProgram):
-        message = f"Flink asks the outside world for it: {described(error)}"
+        message = f"Flink asks an external system for it: {described(error)}"
         text = "script" if isinstance(program, SqlScript) else "program"
         hint = (
-            f"Make that reachable from here. What a catalog elsewhere tells of a table can stand in the {text} instead: "
+            f"Make that reachable from here. Or define a table of an external catalog in the {text} instead: "
             "CREATE TEMPORARY TABLE, with the table's own columns and options."
         )
         return msgspec.structs.replace(found, message=message, hint=hint)
@@ -324,11 +324,11 @@ def _outside(error: Java, found: Crash, program: Program | None) -> Crash | None
         if own:
             call = f" with {made}" if (made := call_of(trace, own[0])) else ""
             message = (
-                f"The program asks the outside world while it builds its job{call} at {own[0]}: {described(error)}"
+                f"The program asks an external system while it builds its job{call} at {own[0]}: {described(error)}"
             )
             hint = (
-                "Make that reachable from here, give what it answers with --args, or ask for it in open() of a function: "
-                "building a job should not."
+                "Make that reachable from here, give its answer with --args, or ask for it in open() of a "
+                "function instead of while building the job."
             )
             return msgspec.structs.replace(found, message=message, frames=tuple(own), hint=hint)
     return None

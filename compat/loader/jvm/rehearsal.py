@@ -196,7 +196,7 @@ class _Account:
     def end(self, error: OperatorFailed, found: Located | None = None) -> None:
         """Note a failure of which the state cannot be told."""
         if _is_of_this_machine(error):
-            self.given_up = f"on {self.backend} not all was read: {error}"
+            self.given_up = f"on {self.backend} not everything was read: {error}"
             return
         self.ended = StateReading(
             backend=self.backend,

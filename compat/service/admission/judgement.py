@@ -1,9 +1,8 @@
-"""What the registry says of a resource: may it be as asked? Nothing is written, and what the gate did not check is not checked
-here, but for the settings of the two deployments: only they know these.
+"""The registry's judgement of a resource: may it be stored as requested?
 
 The state that an upgraded job finds is that of the version that the registry says runs, or of the one that the cluster had,
-where that is another: the new version has to be able to restore both. A program of the cluster that nobody knows leaves that
-open, and so does whatever can bring other code under the name of a version.
+if that differs: the new version has to be able to restore both. An unknown program of the cluster leaves that open, and
+so does any change that can bring other code under the name of a version.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from compat.service.registry import NotFound, Registry
 from compat.state.model.job import Refused
 
 MOST_TOLD = 10
-"""Findings that a refusal names."""
+"""The most findings that a refusal lists."""
 
 
 class Outcome(Enum):
-    """The outcome of a judgement; what to do about ``UNDECIDED`` is for the operator to say."""
+    """The outcome of a judgement; the operator decides about ``UNDECIDED``."""
 
     ALLOWED = "allowed"
     DENIED = "denied"
@@ -39,7 +38,7 @@ class Outcome(Enum):
 
 
 class Judgement(Struct, frozen=True, kw_only=True):
-    """What was found, and why. ``job`` and ``version`` are what the resource is, as far as that is known; ``check`` decided."""
+    """The result and its reason. ``job`` and ``version`` are those of the resource, as far as known; ``check`` decided."""
 
     outcome: Outcome
     message: str
@@ -67,7 +66,9 @@ _REPORTS = msgspec.json.Decoder(_Report)
 
 
 def judge(registry: Registry, request: Request) -> Judgement:
-    """May the resource of a request be as asked? Blocks. Raises SQLAlchemyError when the registry does not answer."""
+    """May the resource of a request be stored as requested? Blocks. Raises SQLAlchemyError when the registry does not
+    answer.
+    """
     if request.operation not in ("CREATE", "UPDATE") or request.sub_resource or request.new is None:
         return _allowed(f"{request.operation} starts no other program.")
     if request.kind.group != GROUP or request.kind.kind not in KINDS:

@@ -68,7 +68,7 @@ WANTS = {
     ),
     "what it raises": (
         "import sys\nif '--mode' not in sys.argv:\n    raise RuntimeError('say the mode')",
-        ["RuntimeError: say the mode", "The program raises this itself. If it wants arguments"],
+        ["RuntimeError: say the mode", "The program raises this itself. If it needs arguments"],
         "args 'ARGUMENTS'",
     ),
     "its own usage": (
@@ -220,4 +220,4 @@ def test_what_a_program_passes_wrongly_is_its_own_failure() -> None:
     result = run("plan", "job.py")
     assert result.exit_code == 2
     assert "env.set_parallelism('many')" in result.output
-    assert "If PyFlink itself takes it, please report" in words(result)
+    assert "If PyFlink itself accepts it, please report" in words(result)

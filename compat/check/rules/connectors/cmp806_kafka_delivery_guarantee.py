@@ -76,7 +76,7 @@ def _instead(old: DeliveryGuarantee, new: DeliveryGuarantee) -> str:
 _INTERVAL = "checkpoint_interval"
 _WHY = {
     _NONE: "without one, a checkpoint does not wait for what Kafka has not acknowledged.",
-    _AT_LEAST_ONCE: "with at-least-once it looks after no transactions.",
+    _AT_LEAST_ONCE: "with at-least-once it does not handle transactions.",
     _EXACTLY_ONCE: "with exactly-once it writes in transactions that a checkpoint commits.",
 }
 

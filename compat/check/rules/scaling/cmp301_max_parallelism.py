@@ -139,8 +139,8 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.REFUSED,
     summary="The max parallelism set in NEW differs from the recorded one.",
-    why="Keyed state is stored by key group, and the max parallelism is the number of key groups. With another "
-    "number every key would lie elsewhere. Flink refuses the restore, for stateless operators too.",
+    why="Keyed state is stored by key group, and the max parallelism is the number of key groups. With a "
+    "different number every key would be in a different place. Flink refuses the restore, for stateless operators too.",
     old="env.set_max_parallelism(128)",
     new="env.set_max_parallelism(256)",
     fix="Set the recorded max parallelism again, or do not set it: then Flink takes the recorded one.",

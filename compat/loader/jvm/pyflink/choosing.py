@@ -51,9 +51,9 @@ def _advice(given: Input, load: LoadOptions) -> tuple[str, str | None, str | Non
     makes = f"{command} makes an environment for it, once."
     near = fitting(_near(given), load.flink, load.flink_assumed)
     if not near:
-        return f"{makes} One that has PyFlink already goes with --pyflink PYTHON.", None, command
+        return f"{makes} Give an existing one with --pyflink PYTHON.", None, command
     option = f"--pyflink {_shown(near[0].folder)}"
-    return f"PyFlink {near[0].version} is in {_shown(near[0].folder)}: say {option}. Or: {makes}", option, None
+    return f"PyFlink {near[0].version} is in {_shown(near[0].folder)}: give {option}. Or: {makes}", option, None
 
 
 def _near(given: Input) -> Iterator[Environment]:

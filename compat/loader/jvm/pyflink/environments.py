@@ -71,7 +71,7 @@ def make(
     It is made aside and takes its place when it is whole. Raises JvmError if that cannot be.
     """
     if _VERSION.fullmatch(version) is None or parsed(version) < _OLDEST_FLINK:
-        raise JvmError(f"{version!r} names no PyFlink that can be used: it is 1.17 or later, such as 1.20 or 2.3.0.")
+        raise JvmError(f"{version!r} is not a supported PyFlink: that is 1.17 or later, such as 1.20 or 2.3.0.")
     place = _home() / "{}.{}".format(*parsed(version))
     there = pyflink_in(place)
     if there is not None and (there.version == version or version.count(".") == 1):
@@ -85,7 +85,7 @@ def make(
         _install(fresh, version, interpreter)
         found = pyflink_in(fresh)
         if found is None:
-            raise JvmError(f"What was installed has no PyFlink {version}.")
+            raise JvmError(f"The installation has no PyFlink {version}.")
         if there is not None:
             os.replace(place, Path(aside, "before"))
         with suppress(OSError):  # another one was faster
@@ -121,7 +121,7 @@ def _run(command: Sequence[str]) -> None:
         said = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
         raise JvmError(
             f"PyFlink cannot be installed: {said[-1] if said else f'{command[0]} ended with {done.returncode}'}",
-            "Look at the connection and at the settings of pip, or name an interpreter that has PyFlink with --pyflink.",
+            "Check the connection and the settings of pip, or give an interpreter that has PyFlink with --pyflink.",
         )
 
 
@@ -132,7 +132,9 @@ def _fitting(version: str, python: str | None) -> str | None:
     if python is not None:
         about = _asked(python)
         if about is None:
-            raise JvmError(f"{python} is no Python that can make environments: it lacks venv or pip, or does not run.")
+            raise JvmError(
+                f"{python} is not a Python that can make environments: it lacks venv or pip, or does not run."
+            )
         if not _OLDEST_PYTHON <= about <= newest:
             raise JvmError(f"PyFlink {version} is for {span}, and {python} is Python {about[0]}.{about[1]}.")
         return python

@@ -56,7 +56,7 @@ def find_pyflink(python: str | None = None) -> PyFlink:
         asked = subprocess.run([command, "-c", _ASK], capture_output=True, text=True, check=True, timeout=_TIME)
         folder, version = json.loads(asked.stdout.splitlines()[-1])
     except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
-        raise JvmError(f"{python} is no Python interpreter that runs: {error}.", HINT) from None
+        raise JvmError(f"{python} is not a working Python interpreter: {error}.", HINT) from None
     if folder is None:
         where = "this environment" if python is None else python
         raise JvmError(f"The program needs PyFlink itself, which is not installed in {where}.", HINT)

@@ -13,7 +13,7 @@ _STATELESS = (
     "table.runtime.operators.python.AbstractEmbeddedStatelessFunctionOperator",
 )
 _DATASTREAM = "streaming.api.operators.python.DataStreamPythonFunctionOperator"
-_UNKNOWN = "{} keeps its states from within a Python process, which is not started here"
+_UNKNOWN = "{} registers its states in a Python process, which is not started here"
 
 
 def runs_python(operator: Java) -> bool:

@@ -28,7 +28,7 @@ def proved(
                 message=f"PyFlink is of Flink {real[0].flink}, and the check is for Flink {outcome.plans[0].flink}.",
                 name=given.argument,
                 side=side,
-                hint="Or name another PyFlink with --pyflink PYTHON.",
+                hint="Or give another PyFlink with --pyflink PYTHON.",
                 option=f"--flink {real[0].flink}",
             )
         )
@@ -38,7 +38,7 @@ def proved(
     raise InputError(
         Failure(
             rule=Undecidable.INTERNAL_ERROR,
-            message=f"This is a fault of compat, not of the program: PyFlink builds it otherwise. {found}",
+            message=f"This is a bug of compat, not of the program: PyFlink builds it differently. {found}",
             name=given.argument,
             side=side,
             hint="Please report it, with the program.",
@@ -49,7 +49,7 @@ def proved(
 def differences(ours: Sequence[Plan | Refused], real: Sequence[Plan | Refused]) -> Iterator[str]:
     """Where the plans of our compiler are not those of PyFlink, in sentences."""
     if len(ours) != len(real):
-        yield f"It submits {len(real)} job(s), and not {len(ours)}."
+        yield f"It submits {len(real)} job(s), not {len(ours)}."
     for mine, flinks in zip(ours, real, strict=False):
         if isinstance(mine, Plan) and isinstance(flinks, Plan):
             yield from _between(mine, flinks)

@@ -197,7 +197,7 @@ def test_what_changes_tables_at_once_is_not_carried_out(flink, java, statement):
     options = JvmOptions(options={})
     found = failed(build(script, flink, java, options), script, options, "shop.sql")
     assert found.message == (
-        "The statement at line 3 failed: It would change tables at once, and not by a job: compat changes none."
+        "The statement at line 3 failed: It would change tables immediately, without a job: compat changes none."
     )
     assert found.hint == "Leave it out of the script of the job."
 
