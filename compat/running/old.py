@@ -1,4 +1,4 @@
-"""The OLD side of a check of a job that runs: its last snapshot, or what the cluster tells where that cannot be read."""
+"""The OLD side of a check of a running job: its latest snapshot, or the cluster's information if that cannot be read."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from compat.state.flink.ttl import version_of
 from compat.state.stores.schemes import is_remote, why_not_local
 
 _LOOKS = 5
-"""So often the last snapshot is looked for, where that which was it is gone."""
+"""The number of attempts to read the latest snapshot, if it is removed meanwhile."""
 _LARGEST_COPY = 1 << 28
-"""Bytes of state that are copied at most."""
+"""The most bytes of state that are copied."""
 _TAKE = "Have one taken for this check: --take-savepoint DIR, or wait for the job's next checkpoint."
 
 
@@ -37,7 +37,7 @@ class _Snapshot(Struct, frozen=True):
 
 
 class OldJob(Struct, frozen=True):
-    """A job that runs, as the OLD side of a check. Its savepoint has no path where it cannot be read from here."""
+    """A running job as the OLD side of a check. Its savepoint has no path if it cannot be read from here."""
 
     job: RunningJob
     input: Input
@@ -47,8 +47,8 @@ class OldJob(Struct, frozen=True):
 def old_job(argument: str, asked: Asked, folder: str | None = None) -> OldJob:
     """The job behind an argument, with its snapshot. Raises InputError if there is none, or no state of it is known.
 
-    A checkpoint may be gone as soon as the next one is complete: then that one is read. With ``folder`` there is a copy in it,
-    for whoever reads on later, unless the state is large.
+    A checkpoint may be gone as soon as the next one is complete: then that one is read. With ``folder``, it is copied
+    there for later readers, unless the state is large.
     """
     job, kept = _kept(argument, asked)
     found = _read(kept, folder)

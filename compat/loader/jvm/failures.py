@@ -1,4 +1,4 @@
-"""A program in Java or SQL that gave no job, as the failure that commands report: on exit code 2, with what to do."""
+"""Reports a Java or SQL program without a job as the failure that commands show: exit code 2, with advice."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _LIBRARIES = ("META-INF/", "org/apache/", "scala/", "kotlin/", "kotlinx/", "modu
 _LISTED = 5
 _PARSER = "SqlParserException"
 _PRINTED = re.compile(r"^(?:Caused by: )?((?:\w+\.)+\w*(?:Exception|Error)\b.*)$", re.MULTILINE)
-"""The first line of an exception of Java's in what a program printed."""
+"""The first line of a Java exception in a program's output."""
 _MAIN_ATTRIBUTES = (b"\nMain-Class:", b"\nprogram-class:")
 
 
 def check_jar(program: JarProgram) -> None:
-    """Raises JvmError for a jar that is none, or that does not say which class to run."""
+    """Raises JvmError for a file that is not a jar, or that does not say which class to run."""
     try:
         with zipfile.ZipFile(program.path) as jar:
             if program.main_class is not None:
@@ -112,7 +112,7 @@ def failed(
     side: Side | None = None,
     show_path: Callable[[str], str] = str,
 ) -> Failure | None:
-    """Why a program gave no job that can be checked; None if it did. ``show_path`` gives what reports call a file."""
+    """Why a program gave no job that can be checked; None if it did. ``show_path`` gives the name of a file in reports."""
     if outcome.timed_out:
         own = own_frames(outcome.stuck)
         frame = (own or outcome.stuck or (None,))[0]
@@ -228,9 +228,8 @@ def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[st
 
 
 def of_another_version(failure: Failure, flink: str, source: bytes) -> Failure:
-    """The failure of a program that the PyFlink of a version of Flink ran, with a version that has what it lacks.
-
-    Where the text of the program, its ``source``, has names that no version known here has, these are told instead.
+    """The failure of a program that the PyFlink of a version of Flink ran, with a version that has the missing names.
+    If the text of the program, its ``source``, has names that no supported version has, these are reported instead.
     """
     other, said = advice_on(failure.message, minor_version(flink))
     if said is None:

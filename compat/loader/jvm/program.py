@@ -41,7 +41,7 @@ _WRAPPERS = (
 )
 _PROPERTIES = "application_properties.json"
 _UNREACHABLE = ("No resolvable bootstrap urls", "Could not connect to meta store")
-"""What Kafka's clients and Hive's say where they reach nobody."""
+"""The messages of Kafka's and Hive's clients when they cannot connect."""
 _OUTSIDE = frozenset(
     {
         *("java.net.ConnectException", "java.net.UnknownHostException", "java.net.NoRouteToHostException"),
@@ -52,14 +52,14 @@ _OUTSIDE = frozenset(
         *("org.apache.kafka.common.errors.TimeoutException", "com.mysql.cj.jdbc.exceptions.CommunicationsException"),
     }
 )
-"""What libraries throw where they cannot reach a system, or have no credentials for it."""
+"""Exceptions of libraries that cannot reach a system, or have no credentials for it."""
 _REQUIRED = re.compile(r"No data for required key '([^']+)'")
-"""What Flink's ``ParameterTool`` throws for an argument that is not there."""
+"""The exception of Flink's ``ParameterTool`` for a missing argument."""
 _NO_FILE_SYSTEM = re.compile(r"directly supported by Flink through the following plugin\(s\): ([\w-]+(?:, [\w-]+)*)")
-"""What Flink's ``UnsupportedFileSystemSchemeException`` says of a scheme that a plugin of its own has."""
+"""The message of Flink's ``UnsupportedFileSystemSchemeException`` for a scheme that a plugin supports."""
 _ASKS_FOR_FILE = frozenset({"getResource", "getResourceAsStream"})
 _NO_RESOURCE = "inStream parameter is null"
-"""What Java's ``Properties`` throw for a resource that no loader found."""
+"""The exception of Java's ``Properties`` for a missing resource."""
 _NO_FILE = frozenset({"java.io.FileNotFoundException", "java.nio.file.NoSuchFileException"})
 _SCALA = CONNECTOR.format("scala")
 _SINCE_SCALA_2_13 = "scala/collection/immutable/LazyList.class"
@@ -76,7 +76,7 @@ _OF_FLINK = tuple(
         *("runtime.", "streaming.api.", "streaming.runtime.", "streaming.util.", "types.", "util."),
     )
 )
-"""Where classes of Flink's core stand, which every distribution has."""
+"""The packages of Flink's core, which every distribution has."""
 _API = tuple(
     FLINK + package
     for package in (
@@ -84,9 +84,9 @@ _API = tuple(
         *("streaming.api.", "table.api."),
     )
 )
-"""What programs call of Flink, but for what reads their arguments."""
+"""Flink classes that programs call, except those that read arguments."""
 _OURS = "compat."
-"""Where our environments stand, which pass on what is called."""
+"""The package of compat's environments, which pass calls on."""
 _PRECONDITIONS = f"{FLINK}util.Preconditions"
 _OTHER_FLINK = (
     "Flink {} does not have this class of Flink's own: the program, or a connector in its jar, is for another version. "
@@ -126,7 +126,7 @@ def _builder(program: JarProgram, request: Request, classpath: list[Java]) -> Ja
 
 
 def crash_of(error: Java, program: Program | None, version: str, variables: Variables | None = None) -> Crash:
-    """An exception of the program in words, with what to do about it where that is known.
+    """An exception of the program in words, with advice if there is some.
 
     A crash of its own that ``variables`` may be the reason of is told with those, elsewhere.
     """

@@ -1,6 +1,7 @@
-"""Made-up values that OLD's program wrote, read by NEW's operators: what no snapshot of a serializer tells.
+"""Made-up values written by OLD's program and read by NEW's operators: a test that serializer snapshots cannot replace.
 
-They go the way of real ones: restored by Flink on each backend, converted where serializers ask for it, written and read again.
+They are treated like real ones: restored by Flink on each backend, converted where serializers ask for it, written and
+read again.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Reading(Struct, frozen=True):
     new: Java
 
     def read(self, samples: Iterable[Sample]) -> Iterator[StateReading | Sampled]:
-        """What happened to each: how it fails on a backend, and on which it was read."""
+        """The result for each sample: how it fails on a backend, and on which backends it was read."""
         for sample in samples:
             good: dict[Backend, tuple[str, ...]] = {}
             for backend, made_by in self._backends(sample):

@@ -49,7 +49,7 @@ Name = tuple[Scope, str]
 
 
 class Allowance:
-    """What is left of the limit: operators share it, each taking what it needs. Without one, only heads of files are read."""
+    """The rest of the limit, which operators share, each taking what it needs. Without one, only file headers are read."""
 
     def __init__(self, limit: Limit | None) -> None:
         self.heads = limit is None
@@ -63,7 +63,7 @@ class Allowance:
 
     @property
     def over(self) -> bool:
-        """True when nothing is left."""
+        """True when the limit is used up."""
         return (
             self.late or (self.size is not None and self.size <= 0) or (self.entries is not None and self.entries <= 0)
         )
@@ -79,11 +79,11 @@ class Allowance:
         return self.left < 0
 
     def allows(self, size: int) -> bool:
-        """True if that many bytes more may be read."""
+        """True if this many more bytes may be read."""
         return not self.over and (self.size is None or size <= self.size)
 
     def take(self, size: int, entries: int) -> None:
-        """Take what was read off."""
+        """Subtract what was read."""
         self.size = None if self.size is None else self.size - size
         self.entries = None if self.entries is None else self.entries - entries
 

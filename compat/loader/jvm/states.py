@@ -1,4 +1,4 @@
-"""The states of a job's operators: those of the snapshot that each writes before it has seen a record."""
+"""The states of a job's operators, from the snapshot that each writes before its first record."""
 
 from __future__ import annotations
 
@@ -230,7 +230,7 @@ def _snapshot(operator: Configured, made: Java) -> Java:
 
 
 def is_unsupported(error: Java) -> bool:
-    """True for what Flink throws of a thing that it cannot do at all; False if it threw nothing."""
+    """True for Flink's exception for an unsupported operation; False if it threw nothing."""
     return error is not None and any(
         "UnsupportedOperationException" in (class_name(one) or "") for one in causes(error)
     )
@@ -267,14 +267,14 @@ class Infos:
 
     @staticmethod
     def kind(info: Java) -> str:
-        """Flink's kind of a state: that of keyed state, or how operator state is distributed."""
+        """Flink's kind of a state: that of keyed state, or the distribution of operator state."""
         options = {str(name): str(value) for name, value in info.getOptionsImmutable().items()}
         told = options.get("KEYED_STATE_TYPE") or options.get("OPERATOR_STATE_DISTRIBUTION_MODE")
         return told or str(info.getBackendStateType())
 
 
 def infos(subtask: Java, loader: Java) -> Infos:
-    """The states of an ``OperatorSubtaskState``, as its headers tell of them."""
+    """The states of an ``OperatorSubtaskState``, from its headers."""
     found = Infos()
     for handle in subtask.getManagedKeyedState():
         opened = handle if hasattr(handle, "openInputStream") else handle.getMetaDataStateHandle()

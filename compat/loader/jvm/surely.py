@@ -1,4 +1,4 @@
-"""The instructions that code comes to whenever it runs to its end: those that no jump leads around."""
+"""The instructions that every complete run of the code executes: those that no jump bypasses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,9 @@ Place = tuple[Member, int]
 
 
 def surely_run(classes: Classes, name: str, entry: Method) -> frozenset[Place]:
-    """The places that a run of ``entry`` comes to, for an object of the class ``name``, in it and in what it surely calls."""
+    """The instructions that a run of ``entry`` always executes, for an object of the class ``name``, in it and in its
+    unconditional calls.
+    """
     line = {one.name for one in classes.line(name)}
     found: set[Place] = set()
     waiting, seen = [entry], set[Member]()

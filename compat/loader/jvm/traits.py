@@ -1,4 +1,4 @@
-"""What an operator does, told by the objects that it was made of: its windows, its pattern, its timers."""
+"""The behaviour of an operator, from the objects that it was created with: its windows, its pattern, its timers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TABLE = f"{FLINK}table."
 
 
 def traits_of(factory: Java, operator: Java) -> Traits:
-    """What the operator of a factory does; ``operator`` is None for one that is made later."""
+    """The traits of a factory's operator; ``operator`` is None if it is created later."""
     made = factory if operator is None else operator
     if made is None or (class_name(made) or "").startswith(_TABLE):
         return Traits()
@@ -56,7 +56,7 @@ def _ends(factory: Java, function: Java) -> bool:
 
 
 def given_of(factory: Java, operator: Java) -> Java:
-    """The object of the program's that an operator works with: its function, else the operator or factory itself."""
+    """The program's object that an operator uses: its function, else the operator or factory itself."""
     if operator is not None and hasattr(operator, "getUserFunction"):
         return operator.getUserFunction()
     if factory is not None and (function := _member(factory, "asyncFunction")) is not None:

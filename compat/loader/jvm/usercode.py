@@ -1,4 +1,4 @@
-"""The user's functions as digests: of the code that an object of Java runs, and of the values that it carries."""
+"""Digests of the user's functions: of the code that a Java object runs, and of its values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Made-up values of an operator's states, written by the program's own serializers, for another version to read.
+"""Made-up values of an operator's states, written by the program's own serializers for another version to read.
 
 They are made of states that hold values of the program's own classes in a way that no snapshot of a serializer tells.
 """

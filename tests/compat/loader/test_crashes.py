@@ -131,8 +131,7 @@ def test_the_places_of_modules_are_told(tmp_path: Path) -> None:
     Path("project/jobs/job.py").write_text("import absent\nabsent.x()")
     told = words(run("plan", "project/jobs/job.py"))
     assert (
-        "it was looked for in project/jobs (the program's folder), project (the project's root, by its setup.py)"
-        in told
+        "it was searched in project/jobs (the program's folder), project (the project's root, by its setup.py)" in told
     )
     assert "other places go with --pyfiles" in told
 

@@ -46,7 +46,7 @@ def pyflink_in(folder: Path) -> Environment | None:
 
 
 def made() -> tuple[Environment, ...]:
-    """What ``compat setup pyflink`` has made, the newest version first."""
+    """The environments made by ``compat setup pyflink``, the newest version first."""
     folders = (one for one in _home().glob("[0-9]*.[0-9]*") if one.is_dir())
     found = [one for folder in folders if (one := pyflink_in(folder)) is not None]
     return tuple(sorted(found, key=lambda one: parsed(one.version), reverse=True))

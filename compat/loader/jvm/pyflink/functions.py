@@ -1,4 +1,4 @@
-"""What a function of PyFlink's DataStream API keeps: found by calling its ``open()`` with a context that records.
+"""The states of a function of PyFlink's DataStream API, found by calling its ``open()`` with a recording context.
 
 This file is loaded by :mod:`compat.loader.jvm.pyflink.client`, in an interpreter that need not have compat, under real PyFlink.
 """

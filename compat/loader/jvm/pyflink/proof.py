@@ -1,4 +1,4 @@
-"""The plans of a program in Python that our compiler made, proved by those that PyFlink itself made of it."""
+"""Verifies the plans that compat's compiler made of a Python program with those that PyFlink itself made."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def proved(
 
 
 def differences(ours: Sequence[Plan | Refused], real: Sequence[Plan | Refused]) -> Iterator[str]:
-    """Where the plans of our compiler are not those of PyFlink, in sentences."""
+    """The differences of the compiler's plans from PyFlink's, in sentences."""
     if len(ours) != len(real):
         yield f"It submits {len(real)} job(s), not {len(ours)}."
     for mine, flinks in zip(ours, real, strict=False):

@@ -182,7 +182,7 @@ def test_a_catalog_elsewhere_is_read_and_not_changed(flink, java, jar):
         else:
             assert found is not None, script.text
             assert found.message == (
-                "The statement at line 3 failed: It would change the catalog 'other', which lies elsewhere: compat changes "
+                "The statement at line 3 failed: It would change the catalog 'other', which is elsewhere: compat changes "
                 "nothing there."
             )
             assert "CREATE TEMPORARY TABLE" in found.hint

@@ -170,7 +170,7 @@ def test_a_catalog_that_nobody_reaches_is_told_without_its_trace(flink, java):
 def test_hadoop_is_asked_for_by_its_name(flink, java):
     found = failure(flink, java, "shop.Tables", "hadoop")
     assert found.option == "--connector hadoop"
-    assert found.hint.startswith("Write --connector hadoop, which fetches it by its Maven coordinates")
+    assert found.hint.startswith("Write --connector hadoop, which downloads it from Maven")
 
 
 @pytest.mark.parametrize(
