@@ -75,7 +75,7 @@ def _fixes(rule: Rule, plan: Refused, value: str, name: str, old: Program) -> tu
     if rule is cmp109.RULE:
         return (cmp109.fix(old, value, plan.error.source),)
     if rule is cmp202.RULE:
-        text = "Give both operators the same parallelism, or use rebalance() in the place of forward()."
+        text = "Give both operators the same parallelism, or use rebalance() in place of forward()."
         return (Fix(text=text, code=".rebalance()"),)
     if rule is cmp305.RULE:
         return (cmp305.fix(value),)

@@ -1,4 +1,4 @@
-"""Which state of a snapshot goes to which operator of a program: the decision of a restore, as a pure function.
+"""The assignment of a snapshot's state to the operators of a program: the decision of a restore, as a pure function.
 
 Flink: ``Checkpoints.loadAndValidateCheckpoint`` and ``StateAssignmentOperation``. A snapshot records every operator, with
 state or without, under its generated id (the hash of the uid, if it has one). An operator of the new program takes what is

@@ -255,13 +255,13 @@ class Resolved:
     def _once(self, called: str) -> str:
         id = self._one(called)
         if id in self._ids or id in self._dropped:
-            raise RequestError(f"The recipe says twice what becomes of {self._saved[id].name!r}.")
+            raise RequestError(f"The recipe says twice what happens to {self._saved[id].name!r}.")
         return id
 
     def _unnamed(self, called: str, state: str) -> Place:
         place, _ = self._place(called, state)
         if place in self._states:
-            raise RequestError(f"The recipe says twice what becomes of the state {state!r} of {called!r}.")
+            raise RequestError(f"The recipe says twice what happens to the state {state!r} of {called!r}.")
         return place
 
     def _place(self, called: str, state: str) -> tuple[Place, dict[str, Any]]:

@@ -419,8 +419,8 @@ def written(
     ``run`` is the command that carries it out. ``others`` are comments.
     """
     lines = [
-        f"# What becomes of the state of {visible(old)} that {visible(new)} cannot restore as it is.",
-        "# Read each step; put a step in the place of each question. Then:",
+        f"# What happens to the state of {visible(old)} that {visible(new)} cannot restore as it is.",
+        "# Read each step; replace each question by a step. Then:",
         f"#   {visible(run)}",
         f"recipe: {FORMAT}",
     ]

@@ -167,7 +167,7 @@ class _Resolving:
             key = StateKey(operator.id, state.name, state.kind.keyed)
             if key in self._states:
                 raise RequestError(
-                    f"The recipe says twice what becomes of the state {step.state!r} of {self._operators.label(operator)}."
+                    f"The recipe says twice what happens to the state {step.state!r} of {self._operators.label(operator)}."
                 )
             self._states[key] = self._target(operator, state, step)
 
@@ -243,7 +243,7 @@ class _Resolving:
         operator, change = self._keyed(step)
         label = self._operators.label(operator)
         if change.conversion is not None:
-            raise RequestError(f"The recipe says twice what becomes of the keys of {label}.")
+            raise RequestError(f"The recipe says twice what happens to the keys of {label}.")
         try:
             conversion = self._key_conversion(operator, step)
             merges = {state.name: merge for state, merge in self._merges(operator, step)}
@@ -256,7 +256,7 @@ class _Resolving:
         operator, change = self._keyed(step)
         label = self._operators.label(operator)
         if change.windows is not None:
-            raise RequestError(f"The recipe says twice what becomes of the windows of {label}.")
+            raise RequestError(f"The recipe says twice what happens to the windows of {label}.")
         try:
             size, offset = (parse_duration(text) for text in (step.size, step.offset))
             merges = {state.name: merge for state, merge in self._merges(operator, step)}
@@ -336,7 +336,7 @@ class _Resolving:
 
     def _once(self, operator: OperatorState) -> OperatorState:
         if operator.id in self._ids or operator.id in self._dropped:
-            raise RequestError(f"The recipe says twice what becomes of {self._operators.label(operator)}.")
+            raise RequestError(f"The recipe says twice what happens to {self._operators.label(operator)}.")
         return operator
 
     def _states_called(self, operator: OperatorState, name: str) -> Iterator[StoredState]:

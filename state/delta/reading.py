@@ -22,7 +22,7 @@ BATCH_BYTES = 16 * 1024 * 1024
 """Rows are read in batches of about so many bytes."""
 _MOST_ROWS = 65_536
 _ROW_BYTES = 128
-"""What a row takes in memory beside its values: Parquet writes a name once that Arrow has in each row."""
+"""The memory of a row besides its values: Arrow has names in each row, which Parquet writes once."""
 _WHOLE_BYTES = 4 * 1024 * 1024
 """A file of up to this many bytes is read at once: elsewhere that is one request, and its digest is proven."""
 _BUFFER_BYTES = 1024 * 1024

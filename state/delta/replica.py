@@ -42,7 +42,7 @@ class DamagedReplica(Exception):
 
 
 class Position(Struct, frozen=True):
-    """How far a replica or the log is: the epoch, and the token of the attempt that made it."""
+    """The position of a replica or the log: the epoch, and the token of the attempt that made it."""
 
     epoch: int
     token: str
@@ -63,7 +63,7 @@ class Replica(Reader, Protocol):
 
     @property
     def position(self) -> Position | None:
-        """Where the replica stands; None for an empty one."""
+        """The position of the replica; None for an empty one."""
 
     def apply(self, changes: Mapping[bytes, bytes | None], before: Position | None, after: Position) -> None:
         """Take changes over (None removes) and stand at ``after``, all or nothing.
@@ -115,7 +115,7 @@ def split_map_entry(entry: bytes, key: bytes, value: bytes) -> tuple[bytes, byte
 
 
 def timer_prefix(prefix: bytes, timestamp: int) -> bytes:
-    """What the keys of the timers of one time begin with; they sort as their times do."""
+    """The key prefix of all timers of one time; prefixes sort as their times do."""
     return prefix + (timestamp + _SIGN).to_bytes(8, "big")
 
 

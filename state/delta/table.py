@@ -63,7 +63,7 @@ class SnapshotTable:
 
     @property
     def path(self) -> str:
-        """Where the table is."""
+        """The path of the table."""
         return self.place.path
 
     @property

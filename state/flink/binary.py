@@ -86,7 +86,7 @@ class ByteReader:
 
     @property
     def remaining(self) -> int:
-        """How many bytes are left."""
+        """The number of bytes that are left."""
         return self.end - self.position
 
     def byte(self) -> int:

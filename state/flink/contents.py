@@ -54,7 +54,7 @@ class Group(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True):
-    """Where a key group is in a handle's stream."""
+    """The place of a key group in a handle's stream."""
 
     number: int
     start: int
@@ -113,7 +113,9 @@ def stream_entries(reader: StreamReader, group: int, max_parallelism: int, state
 
 
 def prefix_of(max_parallelism: int) -> int:
-    """How many bytes of a key its key group takes (`CompositeKeySerializationUtils.computeRequiredBytesInKeyGroupPrefix`)."""
+    """The number of bytes that the key group takes in a key
+    (`CompositeKeySerializationUtils.computeRequiredBytesInKeyGroupPrefix`).
+    """
     return 1 if max_parallelism <= _LARGEST_ONE_BYTE_PREFIX else 2
 
 

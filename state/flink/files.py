@@ -1,4 +1,4 @@
-"""Which state files a savepoint needs, and which of them are there."""
+"""The state files that a savepoint needs, and whether they exist."""
 
 from __future__ import annotations
 

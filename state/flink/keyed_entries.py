@@ -31,7 +31,7 @@ _LENGTH = 4
 _SIGN = 1 << 63
 _DELIMITER = ord(",")
 DELIMITER = bytes([_DELIMITER])
-"""What stands between what was merged into a value of RocksDB's."""
+"""The separator of merged parts in a value of RocksDB."""
 Times = tuple[int, ...]
 
 
@@ -55,7 +55,7 @@ class KeyedEntry(Struct, frozen=True):
 
 
 class KeyedLayout(Struct, frozen=True):
-    """How the entries of one keyed state are read. ``ttl`` tells that each value is kept with the time of its last use.
+    """The layout of the entries of one keyed state. ``ttl`` says that each value is stored with the time of its last use.
 
     A queue's elements are timers: their decoders are those of key and namespace. ``element`` is a list's element.
     """

@@ -157,7 +157,7 @@ def _groups(savepoint: Savepoint, handle: KeyGroups | Incremental, header: Backe
 
 
 def write_keyed_state(taken: Sequence[Taken], groups: range, file: str, tally: Tally) -> KeyGroups | None:
-    """Write the key groups of some subtasks' states to a file, and count their entries, and those that were let go; None where
+    """Write the key groups of some subtasks' states to a file, and count their entries, and the dropped ones; None if
     there is no state.
 
     Raises NotWritten for keys of two types, or a state that its subtasks describe in two ways.

@@ -45,7 +45,7 @@ class LongerWindows(Struct, frozen=True):
 
 
 def of_windows(states: Sequence[StateMeta]) -> list[bool]:
-    """Which states of an operator have entries, or timers, of windows of time. Raises Unconvertible if none has any.
+    """The states of an operator with entries, or timers, of time windows. Raises Unconvertible if there are none.
 
     Sessions are kept under one of the windows that they were merged of, and tell no other size.
     """

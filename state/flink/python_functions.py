@@ -32,7 +32,7 @@ Change = Callable[[Item], list[Item]]
 
 
 class Pickles(NamedTuple):
-    """What opens and makes pickles."""
+    """Unpickles and pickles values."""
 
     load: Unpickle
     dump: Callable[[Any], bytes]
@@ -88,7 +88,7 @@ Task = OfValues | OfKeys | OfChoice | OfMerge | OfSerialized
 
 
 def change_of(task: Task, function: Function, pickles: Pickles) -> Change:
-    """What carries out a task. Raises Unconvertible for types whose values are not read or written."""
+    """The executor of a task. Raises Unconvertible for types whose values are not read or written."""
     match task:
         case OfValues():
             return _of_values(task, function, pickles)

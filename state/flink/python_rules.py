@@ -1,4 +1,4 @@
-"""What happens to the values of a state of process mode where its types say it, without a function."""
+"""Conversions of process-mode state that follow from the types, without a function."""
 
 from __future__ import annotations
 
@@ -38,7 +38,9 @@ class Declared(Struct, frozen=True):
 
 
 def by_rules(old: Declared, new: Declared, fields: Fields, entry: Constant = None) -> Apply:
-    """What the types of both versions say. ``entry`` is the key in a map of what was a single value. Raises Unconvertible."""
+    """The conversion that follows from the types of both versions. ``entry`` is the key in a map for a former single
+    value. Raises Unconvertible.
+    """
     before, after = old.of_map(), new.of_map()
     if before is not None and after is not None:
         return _each(_in_maps(before, after, fields))

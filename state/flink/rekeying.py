@@ -58,7 +58,7 @@ class KeyConversion(Struct, frozen=True):
         return read_versioned(ByteReader(self.serializer, "NEW's serializer of keys"), 0)
 
     def converter(self, old: SerializerSnapshot) -> Anew:
-        """What gives the keys anew. Raises Unconvertible."""
+        """The function that converts the keys. Raises Unconvertible."""
         new = form_of(self.key)
         hashes, convert = self._hashes(new), self._convert(form_of(old), new)
 
@@ -125,7 +125,7 @@ def _refused(source: KeyedSource, why: str) -> NotWritten:
         f"the keys or windows of operator {source.operator} cannot be converted",
         path=source.savepoint.path,
         why=why,
-        advice="Say in the recipe what becomes of them, by fields, constants or a function; or drop the operator.",
+        advice="Say in the recipe what happens to them, by fields, constants or a function; or drop the operator.",
     )
 
 

@@ -73,7 +73,7 @@ class NewOperator(Struct, frozen=True):
 
 
 class Changes(Struct, frozen=True, kw_only=True):
-    """What happens to the operators of a savepoint, by the ids that they have: other ids, other state, or nothing.
+    """The changes to the operators of a savepoint, by their present ids: other ids, other state, or removal.
 
     ``coordinators`` is what their coordinators keep from now on.
     """

@@ -152,7 +152,7 @@ class SerializerConversion(Struct, frozen=True):
         return read_versioned(ByteReader(self.serializer, "NEW's serializer"), 0)
 
     def converter(self, meta: StateMeta, serializer: bytes) -> Convert:
-        """What writes the values of a state anew. Raises Unconvertible."""
+        """The function that rewrites the values of a state. Raises Unconvertible."""
         old = meta.serializer(VALUES)
         if old is None:
             raise Unconvertible("a state without a serializer")
@@ -339,7 +339,7 @@ def _broadcast(meta: StateMeta, convert: Transcode) -> Callable[[bytes], bytes]:
 
 
 def transcoder(old: Form, new: Form, fields: Fields = Fields()) -> Transcode:  # noqa: B008 - frozen
-    """What writes values of one form as another. Raises Unconvertible for forms that no rule joins."""
+    """A converter from one form to another. Raises Unconvertible for forms without a rule."""
     if old.same == new.same and fields == Fields():
         return lambda reader: bytes_of(old, reader)
     if fields.single is not None:

@@ -48,7 +48,7 @@ class StateTarget(NamedTuple):
 
 
 class Transfer(Struct, frozen=True, kw_only=True):
-    """What happens to a savepoint. Operators have the ids of the savepoint; all changes are made at once.
+    """The changes to a savepoint. Operators have the ids of the savepoint; all changes are made at once.
 
     ``states`` has None for a state that is dropped; what is not named stays. ``added`` are operators that are not there and
     are given states, by their ids. ``converted`` are states whose values another serializer is to read,

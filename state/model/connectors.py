@@ -27,7 +27,7 @@ class DeliveryGuarantee(Enum):
 
 
 class TransactionNaming(Enum):
-    """How an exactly-once sink of Kafka names its transactions (Flink: ``TransactionNamingStrategy``).
+    """The transaction naming of an exactly-once Kafka sink (Flink: ``TransactionNamingStrategy``).
 
     Connectors before 4.0 name them as ``INCREMENTING`` does, and keep less of them in their state.
     """
@@ -55,7 +55,7 @@ class KafkaOffset(Record, frozen=True, kw_only=True):
 
 
 class KafkaOffsets(Record, frozen=True, kw_only=True):
-    """Where the reading of partitions begins or ends.
+    """The offsets at which the reading of partitions begins or ends.
 
     ``timestamp`` is in milliseconds since 1970; ``offsets`` are sorted by partition; ``class_name`` is of a rule of the
     program's own.

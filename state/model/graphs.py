@@ -137,7 +137,7 @@ class JobVertex(Record, frozen=True, kw_only=True):
 
 
 class Checkpointing(Record, frozen=True, kw_only=True):
-    """How the job takes checkpoints; the interval in milliseconds."""
+    """The checkpoint settings of the job; the interval in milliseconds."""
 
     interval: Long
     at_least_once: bool

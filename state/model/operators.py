@@ -128,7 +128,7 @@ class Operator(Record, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """How a person calls it: its name, and its uid if it has one."""
+        """The displayed name: its name, and its uid if it has one."""
         return f"{self.name!r}" + (f" (uid {self.uid!r})" if self.uid is not None else "")
 
     @property

@@ -39,7 +39,7 @@ class StateScope(Enum):
 
 
 class Known(Enum):
-    """How a state is known."""
+    """The source of knowledge about a state."""
 
     DECLARED = "declared"
     BUILT_IN = "built into Flink"

@@ -1,4 +1,4 @@
-"""Which folders of this machine lie on a file system that others have mounted, too."""
+"""Detects folders of this machine on a file system that other machines may have mounted, too."""
 
 from __future__ import annotations
 

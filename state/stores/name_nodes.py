@@ -1,4 +1,4 @@
-"""Where an HDFS is: as an address says it, and as Hadoop's own configuration completes it."""
+"""The location of an HDFS: from an address, completed by Hadoop's own configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How other storage is reached: by the variables of the environment that delta-rs and the storages' own tools read.
+"""Access to other storage: by the environment variables that delta-rs and the storages' own tools read.
 
 Nothing of it is ever written down: plans, logs and tables name buckets and folders alone.
 """
@@ -71,5 +71,5 @@ def _scheme(path: str) -> str:
 
 
 def credentials_advice(path: str) -> str:
-    """Where credentials for a storage come from."""
+    """The sources of credentials for a storage."""
     return _ADVICE[_scheme(path)]

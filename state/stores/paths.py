@@ -93,7 +93,7 @@ class Place(Struct, frozen=True):
         return self.system.exists(self.path)
 
     def list(self) -> list[Entry]:
-        """What is in the folder."""
+        """The contents of the folder."""
         return self.system.list(self.path)
 
     def walk(self) -> Iterator[Place]:

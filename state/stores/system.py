@@ -1,4 +1,4 @@
-"""What the execution needs of a file system."""
+"""The file system functions that the execution needs."""
 
 from __future__ import annotations
 

@@ -224,7 +224,7 @@ class Deploying:
             free = resources.free_room(others, self.capacity.room)
             if not free.holds(needed):
                 raise DeploymentRefused(
-                    f"{request.job} would need {needed} in the place of {found.runs.room.beside(needed)}, and "
+                    f"{request.job} would need {needed} in place of {found.runs.room.beside(needed)}, and "
                     f"{free.beside(needed)} are free then. Nothing was stopped."
                 )
         return found

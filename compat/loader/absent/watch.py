@@ -217,7 +217,7 @@ class Watch:
             case Use.EXCEPT:
                 error = sys.exc_info()[1]
                 if error is not None and not isinstance(error, NotInstalled):
-                    self._note(value, f"which {type(error).__name__} is held against", frame, rest)
+                    self._note(value, f"which {type(error).__name__} is compared with", frame, rest)
             case _:
                 raise self._note(value, "which building the job uses", frame, rest)
 

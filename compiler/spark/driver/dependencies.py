@@ -1,4 +1,5 @@
-"""What a program has its functions find in their tasks: files, archives, requirements, an interpreter, cached files.
+"""The dependencies that a program's functions find in their tasks: files, archives, requirements, an interpreter,
+cached files.
 
 Flink: ``PythonDependencyUtils``, ``PythonDependencyInfo``.
 """

@@ -1,11 +1,13 @@
-"""Where a job's checkpoints and savepoints go, by its options in Flink's spelling. Flink: ``CheckpointingOptions``."""
+"""The folders of a job's checkpoints and savepoints, from its options in Flink's spelling. Flink:
+``CheckpointingOptions``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
-"""Where savepoints go for which no path is given. Flink: ``set_default_savepoint_directory``."""
+"""The option with the default folder of savepoints. Flink: ``set_default_savepoint_directory``."""
 
 _OLDER = "state.savepoints.dir"
 CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"

@@ -111,7 +111,7 @@ class DrivenJob:
         self.listener({"event": event, "job_id": self.job_id, **details})
 
     def committer(self, operator_id: str) -> Committer | None:
-        """What publishes the output of an operator."""
+        """The committer of an operator's output."""
         operator = self.specs[operator_id].operator
         return None if operator is None else committer_of(operator.function)
 

@@ -1,4 +1,4 @@
-"""What a snapshot of a job on Spark holds, entry by entry, by the declared types."""
+"""The entries of a snapshot of a job on Spark, decoded with the declared types."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ class EpochLoop:
         self._next_timer = MIN_TIMESTAMP
 
     def give_up_late(self) -> None:
-        """Give up an epoch that nobody waits for any more, or that has taken too long."""
+        """Give up an epoch that is no longer wanted, or that has taken too long."""
         job, since, now = self._job, self._since, time.monotonic()
         cancelled = job.cancelled is not None and now - job.cancelled > _PATIENCE
         if since is not None and self._runner is not None and (cancelled or now - since > job.pulse.timeout):

@@ -396,7 +396,7 @@ class SparkExecutor:
             refuse_unreachable(self._master)
 
     def machines(self, made: PhysicalPlan) -> Machines | None:
-        """The machines that give slots to a job whose groups ask for something; None if nobody tells before it starts."""
+        """The machines with slots for a job whose groups request resources; None if unknown before it starts."""
         if self._runs_here:
             return this_machine()
         if self._spark is not None and in_containers(self._master or ""):  # they are as the first job asked for them
@@ -411,7 +411,7 @@ class SparkExecutor:
         return workers
 
     def dependencies(self, made: PhysicalPlan, job: Job) -> Ships | None:
-        """What travels with a job. Raises ProgramError."""
+        """The dependencies sent with a job. Raises ProgramError."""
         return find_dependencies(made.options, job.location, here=self._runs_here)
 
     @property
@@ -429,7 +429,7 @@ class SparkExecutor:
         return SparkRunner(made, self.spark(made), self._worker_setup())
 
     def workers(self, made: PhysicalPlan, job_id: str) -> Workers:
-        """Who does work on the state of a job where that is much."""
+        """The workers for a job with large state."""
         from compat.compiler.spark.driver.workers import SparkWorkers
 
         return SparkWorkers(lambda: self.spark(made), job_id)

@@ -1,4 +1,4 @@
-"""How a job is, as the file in its directory tells: what ``compat job list`` shows."""
+"""The state of a job, from the file in its directory, as ``compat job list`` shows it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NOT_ENDED = frozenset(status.value for status in JobStatus if not status.terminal)
 _TO_GO_ON = NOT_ENDED | {JobStatus.FAILED.value}
 ENTRY, _DIGEST = "job.json", "digest"
-"""The file with the entry of a job, which tells the digest of all else that is in it."""
+"""The file with the entry of a job, which contains the digest of its other contents."""
 
 
 class JobEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,7 +80,7 @@ class JobEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tasks(self) -> Counter[str]:
-        """How many of its tasks are in each state, by its name."""
+        """The number of its tasks in each state, by the state's name."""
         found: Counter[str] = Counter()
         for vertex in self.vertices:
             found.update(vertex.tasks)
@@ -131,7 +131,7 @@ def read_entry(directory: Place) -> JobEntry:
 
 
 def told_by(entry: JobEntry) -> dict[str, Any]:
-    """What the file of an entry holds."""
+    """The contents of an entry's file."""
     told = msgspec.to_builtins(entry)
     return {**told, _DIGEST: _digest_of(told)}
 

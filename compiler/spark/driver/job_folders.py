@@ -1,4 +1,4 @@
-"""Where a store has what jobs need: a directory a job, with its state table and its plan, and the folders beside them."""
+"""The layout of a store: one directory per job, with its state table and its plan, and the folders beside them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _POINTER = "state.at"
 """The file that names the state table of a job where it lies on another storage than the job's directory."""
 RETAINED = "retained"
-"""The empty file that tells that only a checkpoint was kept of a job."""
+"""The empty file that marks a job of which only a checkpoint was kept."""
 PUBLISHED = "published"
 """The file with the number of the last checkpoint whose records a job has published, or begun to."""
 CHECKPOINT = ("state", _POINTER, "plan.json", RETAINED, PUBLISHED)
-"""What is a checkpoint of a job's directory."""
+"""The form of a checkpoint in a job's directory."""
 
 
 def logs_of(store: str) -> Path:

@@ -1,12 +1,14 @@
-"""Who drives a job: one process at a time, as long as it gives signs of life.
+"""The right to drive a job: held by one process at a time, as long as it gives signs of life.
 
 A driver has a lease: a file for each term, made in a way that fails where the name is taken, so that one of several that try
 has the term. Its driver touches it again and again, on storage without such times it rewrites it; one that stands still for
 :data:`LEASE_SECONDS` is over. Whoever wants its place watches for that long: clocks of two machines are not compared. Of a
 process that can be seen from here it is known at once that it has ended, but not that it gets to run: it is watched, too.
 
-A driver that was stopped, or slept, may wake when its term is over: it is told so before it commits, and the log itself refuses
-what it commits (:meth:`~compat.state.delta.log.SnapshotLog.lead`). Flink: ``LeaderElectionService``, whose leader session ids
+A driver that was stopped, or slept, may wake when its term is over: it is told so before it commits, and the log itself
+refuses
+what it commits (:meth:`~compat.state.delta.log.SnapshotLog.lead`). Flink: ``LeaderElectionService``, whose leader
+session ids
 are the terms.
 
 A dispatcher decides by itself who drives a job: with its fencing token the job is taken from the driver that has it, be that
@@ -45,7 +47,7 @@ _LOOKS = 20
 _FOLDER = "driver"
 _TERM = re.compile(r"(\d{20})\.json")
 _STILL: set[tuple[str, _Sign]] = set()
-"""The drivers that this process has watched for as long as a lease lasts, and that gave no sign: nobody watches them twice."""
+"""The drivers that this process has watched for a whole lease without a sign of life, so that they are not watched again."""
 
 
 class LeaseLost(Superseded):
@@ -64,7 +66,7 @@ class Held(StoreError):
 
 
 class StoreUnsure(StoreError):
-    """Whether somebody else drives the job cannot be told: the storage is away."""
+    """It is unknown whether another process drives the job: the storage is unreachable."""
 
 
 class _Sign(Struct, frozen=True, kw_only=True):
@@ -126,7 +128,7 @@ class Lease:
         self._thread.start()
 
     def prove(self) -> None:
-        """Raise LeaseLost where somebody else has the right by now, StoreUnsure where that cannot be told."""
+        """Raise LeaseLost if another process has the right by now, StoreUnsure if that is unknown."""
         if not self.lost:
             try:
                 self.lost = _highest(self._folder) != self.token
@@ -228,7 +230,7 @@ def driver(directory: Place) -> int | None:
 
 
 def sign_of_life(directory: Place) -> float:
-    """When the last driver of the job of a directory last gave one, in seconds since 1970; 0 if there is none."""
+    """The last sign of life of the last driver of a directory's job, in seconds since 1970; 0 if there is none."""
     seen = _seen(directory)
     return 0.0 if seen is None else seen.modified
 

@@ -22,7 +22,7 @@ from compat.compiler.spark.task.stream_task import TaskReport
 from compat.state.delta.errors import StoreError, Superseded, unwritable
 
 _ENTRY_SECONDS = 1.0
-"""How often the entry of a running job is written: each time waits for the disk."""
+"""The interval at which the entry of a running job is written, as each write waits for the disk."""
 _CHANGES_SECONDS = 0.5
 """The same while its tasks come into states."""
 
@@ -96,7 +96,7 @@ class LifeCycle:
         self._epoch_runs = True
 
     def end_epoch(self) -> None:
-        """What is heard from now on is of an attempt that nobody waits for."""
+        """From now on, messages are from an attempt that is no longer wanted."""
         with self._writing:
             self._epoch_runs = False
             self._changes.clear()

@@ -47,14 +47,14 @@ _RETAINED = "execution.checkpointing.num-retained"
 
 
 class Resources(Struct, frozen=True):
-    """What a job runs on: those who run its epochs, and those who do work on much state."""
+    """The resources of a job: the runners of its epochs, and the workers for large state."""
 
     runner: Callable[[PhysicalPlan], EpochRunner]
     workers: Callable[[PhysicalPlan, str], Workers]
 
 
 class Hearers(Struct, frozen=True):
-    """Who hears of a job: ``listener`` is told what happens, ``printer`` gets lines, ``collector`` gets records."""
+    """The receivers of a job's output: ``listener`` gets events, ``printer`` lines, ``collector`` records."""
 
     listener: Listener = lambda event: None
     printer: Callable[[str], None] = print

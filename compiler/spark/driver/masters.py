@@ -1,4 +1,4 @@
-"""Spark masters: which are on this machine, and what there has to be for each, told before a job is recorded."""
+"""Spark masters: which are on this machine, and the requirements of each, checked before a job is recorded."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CREDENTIALS = (
     "spark.kubernetes.authenticate.submission.clientCertFile",
 )
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
-"""Where a pod finds the token of its service account."""
+"""The path of a pod's service account token."""
 
 
 def on_loopback(master: str) -> bool:
@@ -52,7 +52,7 @@ def in_containers(master: str) -> bool:
 
 
 def is_standalone(master: str) -> bool:
-    """True for a master of Spark's own: nobody knows on which machines its workers are."""
+    """True for a standalone Spark master, whose workers may be on any machine."""
     return master.startswith("spark://")
 
 
@@ -133,7 +133,7 @@ def _refuse_unanswered(what: str, master: str, addresses: Iterable[tuple[str, in
 
 
 def yarn_configuration() -> tuple[Path, dict[str, str]]:
-    """The file with the configuration of YARN, and what it says. Raises a ProgramError if there is none."""
+    """The file with the configuration of YARN, and its contents. Raises a ProgramError if there is none."""
     folder = os.environ.get("HADOOP_CONF_DIR") or os.environ.get("YARN_CONF_DIR")
     if not folder:
         raise ProgramError(

@@ -1,4 +1,4 @@
-"""How a job is run, and who hears about it."""
+"""The options of a job's run, and its listeners."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from compat.compiler.spark.driver.saved import SavedOperator
 
 Listener = Callable[[dict[str, Any]], None]
-"""Is told what happens to a job: an object with ``event``, ``job_id`` and what belongs to the event."""
+"""Gets the events of a job: an object with ``event``, ``job_id`` and the fields of the event."""
 
 PlanOf = Callable[[Compilation], dict[str, Any]]
 """Gives the plan of a compiled job as JSON, for the snapshots that it writes."""
@@ -51,7 +51,7 @@ class Assigned(Struct, frozen=True):
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
-    """How a job is run.
+    """The options of a job's run.
 
     ``savepoint`` is restored by a new job (``claim``: and removed once the job has a checkpoint of its own). ``epochs``
     stops with a savepoint after this many, ``epoch_records`` bounds each source's input of an epoch. ``program`` is the file
@@ -87,7 +87,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
 
 def source_of(program: str) -> str:
-    """What tells a program's file from an edited one; an empty string where it cannot be read."""
+    """A digest that changes when a program's file is edited; an empty string if it cannot be read."""
     try:
         with open(program, "rb") as file:
             return file_digest(file, "sha256").hexdigest()[:32]

@@ -1,6 +1,7 @@
-"""What attempts write whose job is over: workers that nobody reaches may go on for a while, behind the job's last sweep.
+"""Late output of attempts whose job is over: unreachable workers may go on for a while after the job's last sweep.
 
-A job that ends leaves a note of where its attempts write. Another job's start looks there, once they have come to their ends.
+A job that ends leaves a note of where its attempts write. Another job's start looks there, once they have come to their
+ends.
 """
 
 from __future__ import annotations
@@ -18,12 +19,12 @@ from compat.state.stores.paths import Place
 PATIENCE = 300.0
 """So many seconds after a job's end its last attempts have come to theirs: they fail, as nobody takes what they give."""
 FORGOTTEN = 7 * 86400.0
-"""Seconds after which nobody looks any more: a folder cannot be reached, or a job that failed was left as it is."""
+"""Seconds after which the search ends: the folder is unreachable, or a failed job was left alone."""
 _FOLDER = "ended"
 
 
 class Remains(msgspec.Struct, frozen=True, kw_only=True):
-    """Where attempts of a job write: its state table, and the folders of its sinks."""
+    """The places where attempts of a job write: its state table, and the folders of its sinks."""
 
     job_id: str
     state: str

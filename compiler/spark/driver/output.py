@@ -1,4 +1,4 @@
-"""What a job's sinks write: it is proven before a commit, published behind it, and swept where an attempt left it."""
+"""The output of a job's sinks: verified before a commit, published after it, and removed if an attempt left it behind."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Output:
                     committer.sweep(job.job_id, job.coordinator.epoch, pending)
 
     def note_remains(self) -> None:
-        """Have a later job look for what attempts of this one write yet. What is still to be published is left alone."""
+        """Let a later job look for late output of this job's attempts. Unpublished output is left alone."""
         job = self._job
         if job.coordinator.pending or job.lease.lost:
             return

@@ -29,7 +29,7 @@ FOLDER = "environment"
 PYTHON = f"./{FOLDER}/bin/python"
 """Its interpreter, as tasks call it."""
 FORGOTTEN_SECONDS = 30 * 24 * 3600
-"""Archives that nobody has used for so long are removed."""
+"""Archives that were not used for this time are removed."""
 
 _OWN = "stream-compat"
 _EXTRAS = ("spark", "stores", "kafka", "remote")

@@ -1,4 +1,4 @@
-"""How a job finds what was there before: a savepoint, the work of a driver that died, its last commit after a failure.
+"""How a job finds its earlier state: a savepoint, the work of a driver that died, its last commit after a failure.
 
 Flink: ``ExecutionFailureHandler``, ``CheckpointCoordinator.restoreLatestCheckpointedStateToAll``.
 """
@@ -80,7 +80,7 @@ class Recovery:
 
     @property
     def begins(self) -> bool:
-        """True for a job that nobody has heard of before."""
+        """True for a job without any record."""
         return self._before is None and self._job.options.assigned is None
 
     def begin(self, restoration: Restoration | None, workers: Callable[[], Workers], pace: Callable[[], Pace]) -> None:

@@ -1,4 +1,4 @@
-"""What a job is asked for while it runs: savepoints, to stop with one, to be cancelled."""
+"""Requests to a running job: a savepoint, a stop with a savepoint, a cancellation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much state a snapshot has, and what happens to it in a restore: for people, who want to know that all is there."""
+"""The amount of state in a snapshot, and its fate in a restore, as a report for people."""
 
 from __future__ import annotations
 

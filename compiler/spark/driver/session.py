@@ -60,7 +60,7 @@ _HERE = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.
 # The path of a container's folder is longer than that of a socket may be.
 _IN_CONTAINERS = {"spark.python.unix.domain.socket.enabled": "false"}
 _AWAITED = "Exception thrown in awaitResult"
-"""What a thread of Spark's says that waited for another: only the cause tells why."""
+"""The message of a Spark thread that waited for another: only its cause gives the reason."""
 _TELLING = re.compile(r"(: )?[\w.]*(Error|Exception|aborted|Lost task)\b.*")
 
 
@@ -211,7 +211,7 @@ class Spark:
         self._groups, self._slots = tuple(groups), slots
 
     def settings(self) -> dict[str, str]:
-        """What Spark is started with. Raises ProgramError if the environment is to be sent and cannot be."""
+        """The settings that Spark is started with. Raises ProgramError if the environment cannot be sent as asked."""
         settings = {**_SETTINGS, **self.extra, "spark.app.name": "compat"}
         if self.local or on_loopback(self._master):
             settings |= _HERE
@@ -332,7 +332,7 @@ def _say_nothing(*arguments: Any) -> None:
 
 
 def module_paths(folders: Sequence[str]) -> str:
-    """Where workers look for modules, a program's own first: this package may not be installed where they run."""
+    """The module path of workers, a program's own first, as this package may not be installed there."""
     given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     return os.pathsep.join(dict.fromkeys([*folders, *given, ROOT]))
 

@@ -30,12 +30,12 @@ _PATIENCE = 180.0
 """Seconds that are waited for somebody to start Spark, and for one that is up."""
 _LOOKS, _AFTER_A_FAILURE = 0.05, 1.0
 _LOST = 75
-"""How the driver of an application ends whose Spark is lost: it may be tried again."""
+"""The exit code of an application's driver that lost Spark: it may be started again."""
 _FAIR = {"spark.scheduler.mode": "FAIR"}
 
 
 class Gateway(Struct, frozen=True, kw_only=True):
-    """How to reach a Spark application on this machine. ``pid`` is the process that keeps it.
+    """The address of a Spark application on this machine. ``pid`` is the process that keeps it.
 
     ``accumulator`` is the number of the one to which Spark's scheduler adds what Python tasks tell.
     """
@@ -60,7 +60,7 @@ class SharedSpark(Spark):
         self._accumulator: Any = None
 
     def gateway(self) -> Gateway:
-        """How others reach it; starts it."""
+        """The address for other processes; starts it."""
         context = self.context
         parameters = context._gateway.gateway_parameters
         # One for all jobs: the JVM keeps the connection of each for as long as it lives itself.
@@ -200,7 +200,7 @@ class AttachedSpark(Spark):
             _detach(context)
 
     def interrupt(self) -> None:
-        """Wait for it no longer: nobody wants the job any more."""
+        """Stop waiting for it, as the job is no longer wanted."""
         self._interrupted.set()
 
     def _start(self) -> None:

@@ -141,7 +141,7 @@ class JobStore(JobEntries):
         return lease.driver(self.directory(job_id))
 
     def sign_of_life(self, job_id: str) -> float:
-        """When the driver of a job last gave one, in seconds since 1970; 0 if there is none."""
+        """The last sign of life of a job's driver, in seconds since 1970; 0 if there is none."""
         return lease.sign_of_life(self.directory(job_id))
 
     def give_up(self, job_id: str) -> JobEntry:

@@ -1,4 +1,4 @@
-"""The upkeep of a job's state: compactions of its log, and savepoints. Where these are large they go on beside the epochs.
+"""The upkeep of a job's state: compactions of its log, and savepoints. Large ones run in parallel to the epochs.
 
 What they do meanwhile is nothing but reading files that do not change and writing others: each commit is made by the job's
 own thread, between two epochs.
@@ -20,7 +20,7 @@ from compat.state.delta.work import Workers, is_large
 
 T = TypeVar("T")
 Done = Callable[["str | StoreError"], None]
-"""Takes the path of a savepoint, or why there is none."""
+"""Receives the path of a savepoint, or the reason why there is none."""
 _ENDED = StoreError("The job ended before the savepoint was written.")
 _LOOKS = 0.02
 

@@ -265,10 +265,10 @@ USED = {
         "try:\n    uid = x.y()\nexcept Exception:\n    uid = 'other'",
         "absent.x.y, which",
     ),
-    "held against an exception": (
+    "compared with an exception": (
         "from absent import Error",
         "try:\n    {}['uid']\nexcept Error:\n    uid = 'a'\nexcept KeyError:\n    uid = 'b'",
-        "absent.Error, which KeyError is held against",
+        "absent.Error, which KeyError is compared with",
     ),
     "of a thread": (
         "import threading\nfrom absent import x",
