@@ -72,7 +72,7 @@ RESTART_STRATEGIES = {
     **dict.fromkeys(("failure-rate", "failurerate"), "failure-rate"),
     **dict.fromkeys(("exponential-delay", "exponentialdelay"), "exponential-delay"),
 }
-"""What Flink calls its restart strategies, in all its spellings. Flink: ``RestartStrategyOptions.RestartStrategyType``."""
+"""Flink's names of its restart strategies, in all spellings. Flink: ``RestartStrategyOptions.RestartStrategyType``."""
 
 _PLAIN_NAME = re.compile(r"[\w-]+")
 

@@ -1,4 +1,4 @@
-"""Which code is ours: the one answer for tracebacks, source lines, pickling and the search for a program's own modules.
+"""Tells compat's code from the program's, for tracebacks, source lines, pickling and the search for a program's own modules.
 
 The examples that ship with the package are programs like any user's, and so are not ours in this sense.
 """
@@ -29,7 +29,7 @@ def is_our_file(path: str) -> bool:
 
 
 def told_name(path: str) -> str:
-    """What a source file is called where a fault is told: ours from the package on (``compat/plan/encode.py``), others by
+    """The name of a source file in error reports: ours from the package on (``compat/plan/encode.py``), others by
     their last name. Neither says where they lie."""
     return f"{_NAME}/{path.removeprefix(PACKAGE).replace(os.sep, '/')}" if is_our_file(path) else os.path.basename(path)
 

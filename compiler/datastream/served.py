@@ -183,7 +183,7 @@ def served() -> None:
 
 
 def in_programs_words(error: BaseException, message: str) -> str:
-    """What Python says of an error, by the names that a program knows: PyFlink's modules, and none of what only we have."""
+    """Python's text of an error with the names that a program knows: PyFlink's modules, without compat's own."""
     message = _OUR_PATH.sub("", message)
     for behind, module in _MODULES:
         message = message.replace(behind, module)

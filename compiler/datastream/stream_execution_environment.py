@@ -1,4 +1,4 @@
-"""Where a program starts. Flink: ``StreamExecutionEnvironment``."""
+"""The entry point of programs. Flink: ``StreamExecutionEnvironment``."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class NonChainedOutput(Struct, frozen=True, kw_only=True):
 
     @property
     def pattern(self) -> DistributionPattern:
-        """Who feeds whom."""
+        """The distribution pattern from producer to consumer subtasks."""
         return DistributionPattern.POINTWISE if self.partitioner.ship.pointwise else DistributionPattern.ALL_TO_ALL
 
 
@@ -166,7 +166,7 @@ NO_CHECKPOINTS = 2**63 - 1
 
 
 class CheckpointRetention(Enum):
-    """Which ends of the job its checkpoints outlive. Flink: ``CheckpointRetentionPolicy``."""
+    """The ends of the job after which its checkpoints are kept. Flink: ``CheckpointRetentionPolicy``."""
 
     RETAIN_ON_CANCELLATION = "RETAIN_ON_CANCELLATION"
     RETAIN_ON_FAILURE = "RETAIN_ON_FAILURE"

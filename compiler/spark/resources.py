@@ -1,4 +1,4 @@
-"""What the slots of slot sharing groups need, and whether machines have it. Flink: ``ResourceProfile``, ``SlotManager``.
+"""The resources of slot sharing groups' slots, and whether machines have them. Flink: ``ResourceProfile``, ``SlotManager``.
 
 A group that does not say what its slots need takes what there is, as a slot of unknown profile does in Flink.
 """
@@ -37,7 +37,7 @@ class GroupNeeds(Struct, frozen=True, kw_only=True):
 
 
 class Machine(Struct, frozen=True):
-    """What a machine has for slots; what is not known of it is infinite."""
+    """The resources of a machine for slots; unknown ones are infinite."""
 
     cores: float = inf
     memory: float = inf
@@ -56,7 +56,7 @@ class Machines(Struct, frozen=True, kw_only=True):
 
     @property
     def together(self) -> Machine:
-        """What they have together."""
+        """The resources of all machines together."""
         return Machine(sum(each.cores for each in self.each), sum(each.memory for each in self.each))
 
 

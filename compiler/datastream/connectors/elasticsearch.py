@@ -72,7 +72,7 @@ class ElasticsearchSinkBuilderBase(Builder):
         return self._set(emitter=emitter)
 
     def set_hosts(self, hosts: str | list[str]) -> ElasticsearchSinkBuilderBase:
-        """Where Elasticsearch is: host and port."""
+        """Set Elasticsearch's hosts, each with its port."""
         given = (hosts,) if isinstance(hosts, str) else tuple(hosts)
         if not given:
             raise illegal_argument("Hosts cannot be empty.")

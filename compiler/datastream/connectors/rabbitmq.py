@@ -13,7 +13,7 @@ __all__ = ["RMQConnectionConfig", "RMQSink", "RMQSource"]
 
 
 class RMQConnectionConfig:
-    """How to reach RabbitMQ (Flink: ``RMQConnectionConfig``). What was not set is None."""
+    """The connection settings of RabbitMQ (Flink: ``RMQConnectionConfig``). Unset ones are None."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self.settings = dict(settings)

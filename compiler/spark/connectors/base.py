@@ -39,7 +39,7 @@ class SourceConnector(ABC):
         """The part that reads them, in a task."""
 
     def positions(self, source: Any, operator: OperatorState, splits: Iterator[ByteReader]) -> list[Position] | None:
-        """Where a source of a savepoint stands, None if nobody can read that: ``splits`` are those of its readers.
+        """The positions of a source in a savepoint, None if they cannot be read: ``splits`` are those of its readers.
 
         Raises Untranslatable and SavepointError.
         """

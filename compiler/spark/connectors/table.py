@@ -42,14 +42,14 @@ def kind_of(function: Any) -> str:
 
 
 def source_connector(source: Any) -> SourceConnector | None:
-    """What runs a source; None if nothing does."""
+    """The connector that runs a source; None if there is none."""
     if isinstance(source, EnumeratedByProgram):
         return OWN_SOURCE
     return connector_of(kind_of(source)).source
 
 
 def sink_connector(sink: Any) -> SinkConnector | None:
-    """What runs a sink; None if nothing does."""
+    """The connector that runs a sink; None if there is none."""
     if isinstance(sink, WrittenByProgram):
         return OWN_SINK
     return connector_of(kind_of(sink)).sink

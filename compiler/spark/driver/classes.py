@@ -24,13 +24,13 @@ from compat.state.delta.errors import StoreError
 SWITCH = "COMPAT_CLASS_ARCHIVE"
 """The environment variable that, set to ``off``, has Spark start without an archive, and none be made unasked."""
 _KEPT = 4
-"""So many archives are kept, of the last Javas and Sparks."""
+"""The number of archives that are kept, those of the latest Java and Spark versions."""
 _PATIENCE = 600.0
 """Seconds that a JVM has to write an archive."""
 _LATER = "--later"
 """The argument of the process that makes it in the background."""
 _LAST = 19
-"""How far that process is behind all others that want the processor."""
+"""The scheduling priority of that process, below all others."""
 _started: list[subprocess.Popen[bytes]] = []
 
 

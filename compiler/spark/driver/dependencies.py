@@ -37,7 +37,7 @@ _PARAMETER = "#"
 
 
 class Ships(Protocol):
-    """What travels with a job."""
+    """The dependencies sent with a job."""
 
     def ship(self, folder: Place) -> Shipped:
         """Put it into a folder that all machines of the job see. Raises StoreError."""

@@ -23,7 +23,7 @@ from compat.compiler.spark.runtime_api.sinks import Committer
 from compat.state.delta.errors import StoreError
 
 TRIES, _A_MOMENT = 3, 0.5
-"""So often the store is asked, after this many seconds each, to keep what nobody else knows of a job that ends."""
+"""The number of attempts, and the seconds between them, to store the end of a job."""
 _TIMEOUT = "execution.checkpointing.timeout"
 _STANDSTILL, _SHORTEST_STANDSTILL = 2.0, 10.0
 """A job hangs whose thread does not move on for so many times the longest epoch, and for so many seconds at least."""

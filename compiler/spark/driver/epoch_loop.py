@@ -54,7 +54,8 @@ class _Epoch(Struct, frozen=True):
 
 
 class EpochLoop:
-    """Of one job. ``target`` is the seconds between checkpoints, ``replicas`` where hosts keep local state.
+    """The epoch loop of one job. ``target`` is the seconds between checkpoints, ``replicas`` the folder of hosts' local
+    state.
 
     ``committed`` counts the epochs of this driver.
     """

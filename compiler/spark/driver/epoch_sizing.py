@@ -19,7 +19,7 @@ _LEAST = 0.5
 _STEADY = 2.0
 """Up to this ratio two sizes differ by chance, and the next one is between them."""
 _OVERTIME = 1.25
-"""So many times the time between checkpoints a source reads at most: a cost that grew is not known before."""
+"""The multiple of the checkpoint interval that a source reads at most, as a grown cost is unknown before."""
 
 
 @dataclass(slots=True)

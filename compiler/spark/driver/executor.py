@@ -406,7 +406,7 @@ class SparkExecutor:
         return yarn_nodes() if self._master == YARN else None
 
     def workers_of_master(self, made: PhysicalPlan) -> Machines:
-        """Those of a standalone master, which Spark knows once it is started."""
+        """The workers of a standalone master, which Spark knows once it is started."""
         workers: Machines = self.spark(made).workers()
         return workers
 

@@ -35,15 +35,15 @@ from compat.state.delta.in_use import boot_id
 from compat.state.stores.paths import Place
 
 LEASE_SECONDS = 15.0
-"""So long after a driver's last sign of life somebody else may drive its job."""
+"""The time after a driver's last sign of life when another process may drive its job."""
 _RENEWALS = 4
-"""So often a lease is renewed in that time, at least."""
+"""The least number of renewals of a lease in that time."""
 _SIGNS = 1.0
 """Seconds between two signs on this machine, where they cost nothing."""
 _LONG_OVER = 60.0
 """Seconds without a sign of life after which a driver is shown as gone: whoever wants its place waits for certainty."""
 _LOOKS = 20
-"""So often a sign may be replaced as it is read."""
+"""The number of retries if a sign is replaced while it is read."""
 _FOLDER = "driver"
 _TERM = re.compile(r"(\d{20})\.json")
 _STILL: set[tuple[str, _Sign]] = set()

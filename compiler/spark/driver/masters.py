@@ -150,7 +150,7 @@ def yarn_configuration() -> tuple[Path, dict[str, str]]:
 
 
 def endings_of_managers(settings: Mapping[str, str]) -> list[str]:
-    """What the names of options end in that are of one resource manager of YARN: of several, each has its own."""
+    """The suffixes of option names for the resource managers of YARN: each of several has its own."""
     names = [name.strip() for name in settings.get("yarn.resourcemanager.ha.rm-ids", "").split(",") if name.strip()]
     return [f".{name}" for name in names] or [""]
 

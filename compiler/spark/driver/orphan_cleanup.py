@@ -17,7 +17,7 @@ from compat.state.delta.log import SnapshotLog
 from compat.state.stores.paths import Place
 
 PATIENCE = 300.0
-"""So many seconds after a job's end its last attempts have come to theirs: they fail, as nobody takes what they give."""
+"""The seconds after a job's end in which its last attempts end: they fail, as their results are not accepted."""
 FORGOTTEN = 7 * 86400.0
 """Seconds after which the search ends: the folder is unreachable, or a failed job was left alone."""
 _FOLDER = "ended"

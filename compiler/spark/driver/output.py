@@ -19,7 +19,7 @@ from compat.state.delta.log import SnapshotLog
 
 
 class Output:
-    """Of one job. ``printer`` gets lines, ``collector`` gets records."""
+    """The output of one job. ``printer`` gets lines, ``collector`` gets records."""
 
     def __init__(self, job: DrivenJob, printer: Callable[[str], None], collector: Callable[[list[Any]], None]) -> None:
         self._job, self._printer, self._collector = job, printer, collector

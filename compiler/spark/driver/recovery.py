@@ -42,7 +42,7 @@ from compat.state.delta.log import SnapshotLog
 from compat.state.delta.work import Workers
 
 _LOSSES = 3
-"""So often an epoch may be lost with its executors before that counts as a failure of the job."""
+"""The number of times that an epoch may be lost with its executors before that counts as a failure of the job."""
 _AFTER_A_LOSS = 0.1
 """Seconds that are waited after the first loss; twice as long after each that follows."""
 _A_WHILE = 0.2

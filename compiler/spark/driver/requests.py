@@ -39,7 +39,7 @@ class Stop:
 
 
 class Requests:
-    """Of one job. ``drain`` is True once its sources are to come to their end, for somebody who stops it."""
+    """The requests to one job. ``drain`` is True once its sources should end, for a stop with drain."""
 
     def __init__(self, job: DrivenJob, life: LifeCycle, upkeep: Upkeep) -> None:
         self._job, self._life, self._upkeep = job, life, upkeep

@@ -42,10 +42,10 @@ class RestoreRefused(Exception):
 
 _OF_TASKS = frozenset({Kind.TASK, Kind.JOB})
 _PUBLISHED = frozenset({(Kind.OPERATOR, COMMITTABLES)})
-"""What a savepoint has of output: all of it was published before it was taken."""
+"""The output state of a savepoint: all output was published before it was taken."""
 _DESCRIBED = frozenset({(Kind.OPERATOR, STATES)})
 _HIDDEN = frozenset({WATERMARK, COMMITTABLES, FEEDBACK, STATES})
-"""What the execution keeps for itself."""
+"""The internal state of the execution."""
 
 
 def saved_operators(log: SnapshotLog) -> dict[str, SavedOperator]:
@@ -231,7 +231,7 @@ class Restoration(Struct, frozen=True):
     handed: Handed
     plan: PhysicalPlan
     folder: tempfile.TemporaryDirectory[str] | None = None
-    """Where the snapshot is as long as this object is, if it was made for it."""
+    """The temporary path of the snapshot, if it was made for this object."""
 
     def into(self, target: SnapshotLog, workers: Workers = HERE) -> Restored:
         """Take the state over into the empty table of a new job; gives what happened to it. Raises StoreError.
@@ -368,7 +368,7 @@ def _prove_claimable(snapshot: Snapshot) -> None:
 
 
 def still_claimed(options: RunOptions) -> Snapshot | None:
-    """What a job claimed that goes on, and did not come to remove; None if there is nothing of it."""
+    """The claimed snapshot that a continuing job has not removed yet; None if there is none."""
     if options.savepoint is None or not options.claim:
         return None
     try:

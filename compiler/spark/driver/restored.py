@@ -32,7 +32,7 @@ class Amounts:
     states: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def migrated(self, id: str, migrations: Iterable[Address]) -> int:
-        """How many of the entries, of the operator of that id, are converted."""
+        """The number of converted entries of the operator with this id."""
         return sum(self.states[kind, state] for operator, kind, state in migrations if operator == id)
 
 

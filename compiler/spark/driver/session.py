@@ -53,7 +53,7 @@ DRIVER_JVM = "spark.driver.extraJavaOptions"
 _LIGHT_JVM = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _CARRIER = {DRIVER_JVM: _LIGHT_JVM, "spark.executor.extraJavaOptions": _LIGHT_JVM}
 _PYTHONS = ("PYTHON", "PYSPARK_", "SPARK_LAUNCHER_OPTS")
-"""What the names of variables begin with that the JVM does without, or is given when it starts."""
+"""The prefixes of variables that the JVM does not need, or gets at its start."""
 _LAUNCHER = "SPARK_LAUNCHER_OPTS"
 """The options of the JVM that lives for moments, to tell how the other one is started."""
 _HERE = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}

@@ -22,11 +22,11 @@ from compat.state.delta.errors import DamagedLog, StoreError, unwritable
 from compat.state.stores.paths import Place
 
 _OF_NO_JOB = frozenset({"driver", "state", "shipped", "plan"})
-"""What is in the directory of a job before it has an entry, without the ends of the names."""
+"""The files in the directory of a job before it has an entry, by prefixes of their names."""
 _FORGOTTEN = 3600.0
 """Seconds after which a job that never got an entry is not about to begin."""
 _FEW = 20
-"""So many former starts are looked at as a job starts: they become fewer."""
+"""The number of former starts that the start of a job examines, so that they become fewer."""
 
 
 class JobStore(JobEntries):

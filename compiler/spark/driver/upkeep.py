@@ -26,7 +26,7 @@ _LOOKS = 0.02
 
 
 class Upkeep:
-    """Of one job, of which so many checkpoints are ``retained``. ``workers`` gives those who do what is large.
+    """The upkeep of one job, with the number of ``retained`` checkpoints. ``workers`` gives the workers for large state.
 
     ``moves`` is called all the time while they are waited for, ``prove`` before what they made is committed: it raises where
     somebody else drives the job by now.

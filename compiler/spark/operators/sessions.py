@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from compat.compiler.spark.operators.windows import WindowOperator
 
 _MOST_HELD = 50_000
-"""So many records are held back."""
+"""The number of records that are held back."""
 
 
 class FoldedSessions(WindowPath):

@@ -112,16 +112,16 @@ class EpochSpec(Struct, frozen=True, kw_only=True):
 
     @property
     def folder(self) -> str:
-        """Where a host keeps what it has of the job."""
+        """The folder of a host's data of the job."""
         return os.path.join(self.replicas, self.job_id)
 
     @property
     def common(self) -> EpochSpec:
-        """What all tasks are told."""
+        """The parts that all tasks get."""
         return replace(self, runtimes={}, work={}, runs={}, floors={}, described={})
 
     def share(self, task: TaskSpec, subtask: int) -> Share:
-        """What one subtask is told besides."""
+        """The parts that only one subtask gets."""
         place, ids = (task.vertex, subtask), [each.id for each in task.operators]
         return Share(
             *place,
@@ -133,7 +133,7 @@ class EpochSpec(Struct, frozen=True, kw_only=True):
         )
 
     def with_share(self, share: Share) -> EpochSpec:
-        """What one subtask is told in all."""
+        """All parts that one subtask gets."""
         place = (share.vertex, share.subtask)
         return replace(
             self,
@@ -214,7 +214,7 @@ class PackedPlan(Struct, frozen=True, kw_only=True):
         return replace(self, tasks=tuple(replace(task, operators=(), gates={}) for task in self.tasks), payloads={})
 
     def partitions_after(self, level: int) -> int:
-        """How many partitions the next stage has; what the last one gives is in one."""
+        """The number of partitions of the next stage; the result of the last one is in one."""
         return self.stages[level + 1].partitions if level + 1 < len(self.stages) else 1
 
     def for_cores(self, cores: int | None) -> PackedPlan:
@@ -645,7 +645,7 @@ def _failure(task: TaskSpec, subtask: int, error: Exception) -> TaskFailure:
 
 
 def default_replicas() -> str:
-    """Where this host keeps replicas."""
+    """The folder of this host's replicas."""
     return private_folder("replicas")
 
 

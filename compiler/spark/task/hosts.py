@@ -53,10 +53,10 @@ IDLE_SECONDS = 3600
 """A host that was not asked for so long ends: if its job goes on, functions are opened anew."""
 
 CLOSING_SECONDS = 60
-"""So long is waited for functions that close."""
+"""The time limit for functions to close."""
 
 GRACE_SECONDS = 2
-"""So long a host works on for nobody. A function that hangs must not keep it."""
+"""The time for which a host works without a driver, so that a hanging function does not keep it."""
 
 _LONGEST = 50
 """A socket's path has little more than a hundred bytes; so many of them may be the folder for temporary files."""

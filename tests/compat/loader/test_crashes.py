@@ -133,7 +133,7 @@ def test_the_places_of_modules_are_told(tmp_path: Path) -> None:
     assert (
         "it was searched in project/jobs (the program's folder), project (the project's root, by its setup.py)" in told
     )
-    assert "other places go with --pyfiles" in told
+    assert "add other places with --pyfiles" in told
 
 
 # Names

@@ -44,7 +44,7 @@ class Publication(Struct, frozen=True, kw_only=True):
 
     @staticmethod
     def of(sink: Any) -> Publication:
-        """Of a ``KafkaSink``, or of a ``FlinkKafkaProducer``."""
+        """The publication of a ``KafkaSink``, or of a ``FlinkKafkaProducer``."""
         settings = sink.settings
         if "serializer" in settings:
             return Publication(
