@@ -24,6 +24,12 @@ PATTERNS = {
     r"\b(?:is|are|was|were) let pass\b": "as in 'pass', or 'are ignored'",
     r"\bhang(?:s|ing)? on (?:the|what|a|an|it|them|this|that|how)\b": "'depends on'",
     r"\b(?:which|as|that) nobody (?:told|said|set)\b": "as in 'which was not given'",
+    r"\b[Ww]hat (?:becomes|became) of\b": "'what happens to', or the thing itself, as in 'the buffers of a subtask'",
+    r"\bheld against\b": "'compared with'",
+    r"\bin the place of\b": "'in place of', or 'instead of'",
+    r"\b(?:None|True|False|[Ee]mpty) where\b": "as in 'None if there is none'",
+    r"\bfor what is none\b": "as in 'raises an error for anything else'",
+    r"\bfor want of\b": "'for lack of'",
 }
 """What is not written, as regular expressions, and how to say it."""
 

@@ -1,7 +1,7 @@
 """Will the new version of a stateful job restore the old version's state?
 
-The command ``compat`` answers before the deployment. From Python, three functions do: :func:`check`, :func:`plan` and
-:func:`inspect`. They neither print nor end the process; what cannot be read raises :class:`InputError`.
+The command ``compat`` answers before the deployment. In Python, three functions do the same: :func:`check`, :func:`plan` and
+:func:`inspect`. They neither print nor end the process; unreadable input raises :class:`InputError`.
 
 >>> import compat
 >>> [outcome.verdict.value for outcome in compat.check("word_count/v1.py", "word_count/v2.py")]
@@ -63,11 +63,11 @@ _HOMES = {
     "compat.state.model.states": ("State",),
 }
 _PACKAGES = ("check", "plan")
-"""Packages that have the name of a function."""
+"""Packages that share their name with a function."""
 
 
 class _CallablePackage(ModuleType):
-    """A package that is called as the function of its name is: ``compat.check(…)`` beside ``compat.check.findings``."""
+    """A package that can be called as the function of its name: ``compat.check(…)`` beside ``compat.check.findings``."""
 
     @property
     def __wrapped__(self) -> Any:
@@ -80,7 +80,7 @@ class _CallablePackage(ModuleType):
 
 
 class _Package(ModuleType):
-    """Makes packages callable as the import system puts them here, whoever imports them first."""
+    """Makes the packages callable when they are first imported, wherever that happens."""
 
     def __setattr__(self, name: str, value: object) -> None:
         if name in _PACKAGES and isinstance(value, ModuleType):

@@ -9,7 +9,7 @@ _LOADING = ("check", "explain", "plan")
 
 
 def main() -> None:
-    """Run the command line; if it is going to load programs, start the interpreter for them first of all."""
+    """Run the command line; if it is going to load programs, first start the interpreter for them."""
     if sys.argv[1:2] and sys.argv[1] in _LOADING:
         gc.disable()  # the process lives for one command
         if any(argument.endswith(".py") for argument in sys.argv[2:]):

@@ -23,7 +23,7 @@ Job = str | os.PathLike[str]
 
 
 class StateSummary(Struct, frozen=True, kw_only=True):
-    """A state in a snapshot: its name, what sort of state it is, and its bytes, None where the layout does not tell."""
+    """A state in a snapshot: its name, its kind, and its bytes (None if the layout does not show them)."""
 
     name: str
     type: str
@@ -31,7 +31,7 @@ class StateSummary(Struct, frozen=True, kw_only=True):
 
 
 class StoredOperator(Struct, frozen=True, kw_only=True):
-    """An operator in a snapshot. ``uid`` and ``name`` are None where the snapshot does not say them."""
+    """An operator in a snapshot. ``uid`` and ``name`` are None if the snapshot does not record them."""
 
     id: str
     uid: str | None
@@ -46,7 +46,7 @@ class StoredOperator(Struct, frozen=True, kw_only=True):
 class Inspection(Struct, frozen=True, kw_only=True):
     """The contents of a snapshot. ``format`` is the version of Flink's metadata, or ``delta`` for a job on Spark.
 
-    ``missing_files`` are those without which it cannot be restored here; ``bytes`` is the size of all state.
+    ``missing_files`` are the files whose absence prevents a restore here; ``bytes`` is the size of all state.
     """
 
     path: str
@@ -78,8 +78,8 @@ def check(
 
     An outcome has a ``verdict``; that of an :class:`Undecided` is unknown, and its ``failures`` say why. With ``rollback``,
     the outcomes of going back from NEW to OLD follow. The other arguments are the options of ``compat check``: ``options``
-    those of ``-D``, ``timeout`` in seconds, ``jars`` where Flink's classes come from for jobs that they build, and
-    ``old_jars`` those for OLD where they are others. Settings files are not looked at; comments in the programs are.
+    those of ``-D``, ``timeout`` in seconds, ``jars`` where Flink's classes come from for jobs built by Flink, and
+    ``old_jars`` the same for OLD if that differs. Settings files are ignored; comments in the programs are not.
 
     >>> import compat
     >>> (report,) = compat.check("word_count/v1.py", "word_count/v2.py")
@@ -114,7 +114,7 @@ def plan(
     call_open: bool = True,
     jars: FlinkJars | None = None,
 ) -> tuple[Program, ...]:
-    """The jobs that a program submits, as facts: operators with their ids, states and settings.
+    """The jobs that a program submits: their operators with ids, states and settings.
 
     The arguments are the options of ``compat plan``. Raises InputError for a program that cannot be loaded, submits no
     job, or is refused by Flink.
@@ -136,7 +136,7 @@ def plan(
 
 
 def inspect(snapshot: str | os.PathLike[str]) -> Inspection:
-    """The contents of a savepoint or checkpoint, of Flink or of a job on Spark. Raises InputError where it cannot be read.
+    """The contents of a savepoint or checkpoint, of Flink or of a job on Spark. Raises InputError if it cannot be read.
 
     ``compat.inspect("savepoint-1a2b3c").operators`` are its operators, each with its id, states and bytes.
     """

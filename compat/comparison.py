@@ -1,4 +1,4 @@
-"""From two arguments to outcomes: loads both sides side by side, checks job by job, applies ignores and baselines."""
+"""From two arguments to outcomes: loads both sides in parallel, checks job by job, applies ignores and baselines."""
 
 from __future__ import annotations
 
@@ -56,18 +56,19 @@ if TYPE_CHECKING:
 SECOND_HASH_SEED = 4711
 LARGEST_SOURCE = 4_000_000
 _FLINK_TELLS = ("java", "sql", "python")
-"""The languages of plans that come from Flink itself, or PyFlink, and so know its version; one compiled here names none."""
+"""The languages of plans that come from Flink itself or PyFlink, and so carry Flink's version; plans compiled here carry none.
+"""
 
 
 class Comparison(Struct, frozen=True):
     """The inputs to compare, and how.
 
-    ``load`` is how NEW is loaded, and OLD where ``load_old`` does not say otherwise. ``names`` is where the names of a
-    savepoint's operators come from; ``rehearse`` is how much of its real state is restored, None for none; ``known`` are inputs
-    that are at hand already, by argument, ``read`` savepoints that were read already, likewise. ``deployment`` and
+    ``load`` are the load options of NEW, and of OLD unless ``load_old`` is given. ``names`` is the source of the names
+    of a savepoint's operators; ``rehearse`` is how much of its real state is restored, None for none; ``known`` are
+    inputs loaded already, by argument, ``read`` savepoints read already, likewise. ``deployment`` and
     ``old_deployment`` say how an upgrade from OLD to NEW is done. In a rollback ``old`` is the later program, and ``new`` the
     one before it. ``own_past`` says that the earlier program is what the file of the other was at a revision.
-    ``rewritten`` is that of `CheckOptions`. ``moving`` is how state is moved, None where it was just moved.
+    ``rewritten`` is that of `CheckOptions`. ``moving`` is the command that moves state, None if it was just moved.
     """
 
     old: str
@@ -92,7 +93,7 @@ class Comparison(Struct, frozen=True):
     moving: Moving | None = Moving()
 
     def reversed(self) -> Comparison:
-        """Whether OLD can restore what NEW writes."""
+        """The opposite comparison: whether OLD can restore what NEW writes."""
         return replace(
             self,
             old=self.new,
@@ -107,13 +108,14 @@ class Comparison(Struct, frozen=True):
         )
 
     def loading(self, side: Side) -> LoadOptions:
-        """How the program of a side is loaded."""
+        """The load options of one side's program."""
         return self.load if side is Side.NEW or self.load_old is None else self.load_old
 
 
 class Outcomes(Struct, frozen=True):
-    """One outcome a job, the texts of the programs' files by the names that findings call them, the plans of OLD and NEW behind
-    each report, None for a savepoint, and what NEW looked at while it was built, where that was watched."""
+    """One outcome per job, the texts of the programs' files by their names in findings, the plans of OLD and NEW behind
+    each report (None for a savepoint), and the files that NEW used while it was built, if that was watched.
+    """
 
     outcomes: tuple[Report | Undecided, ...]
     sources: Mapping[str, list[str]]
@@ -124,7 +126,7 @@ class Outcomes(Struct, frozen=True):
 def compare(
     comparison: Comparison, meanwhile: Callable[[], object] | None = None, jvms: WarmJvms | None = None
 ) -> Outcomes:
-    """Load both sides and check them. What fails is an outcome too.
+    """Load both sides and check them. Failures are outcomes too.
 
     ``meanwhile`` is called while the programs run: the place to import what a report needs. ``jvms`` are for callers that have
     several comparisons.
@@ -174,7 +176,7 @@ def compare(
 
 
 def _of_pinned_versions(comparison: Comparison, inputs: Mapping[Side, Input]) -> Comparison:
-    """The comparison with the versions of Flink that the projects of programs pin."""
+    """The comparison with the versions of Flink that the programs' projects pin."""
     for side, given in inputs.items():
         load = following(given, comparison.loading(side))
         if load is not comparison.loading(side):
@@ -183,7 +185,7 @@ def _of_pinned_versions(comparison: Comparison, inputs: Mapping[Side, Input]) ->
 
 
 def _of_the_api(comparison: Comparison, failures: Sequence[Failure]) -> Comparison | None:
-    """The comparison with the version of Flink whose API a program uses that failed; None where none failed for that."""
+    """The comparison with the Flink version whose API a failed program uses; None if no program failed for that reason."""
     for failure in failures:
         if failure.side is not None:
             load = following_api(failure, comparison.loading(failure.side))
@@ -193,8 +195,8 @@ def _of_the_api(comparison: Comparison, failures: Sequence[Failure]) -> Comparis
 
 
 def loaded_as(comparison: Comparison, side: Side, load: LoadOptions) -> Comparison:
-    """The comparison with another version of Flink for a side. Nothing tells that the job changes its version at the same time,
-    so that it holds for the other side too, where nobody names one."""
+    """The comparison with another version of Flink for a side. Nothing indicates that the job changes its version at
+    the same time, so the version holds for the other side too, unless that side has its own."""
     of = {one: comparison.loading(one) for one in Side}
     for one, other in of.items():
         if one is side:
@@ -205,9 +207,9 @@ def loaded_as(comparison: Comparison, side: Side, load: LoadOptions) -> Comparis
 
 
 def _of_another_name(comparison: Comparison, refused: Mapping[Side, InputError]) -> Comparison | Undecided | None:
-    """What becomes of the check of a file that its revision lacks: it had another name there, or it is new.
+    """The check of a file that its revision lacks: the file had another name there, or it is new.
 
-    None where the sides are not one file, now and once: then the name of OLD is wrong.
+    None if the sides are not the same file at two times: then the name of OLD is wrong.
     """
     side, past, now = _past_and_now(comparison)
     if refused.keys() != {side} or not past.startswith("git:"):
@@ -228,9 +230,9 @@ def _of_another_name(comparison: Comparison, refused: Mapping[Side, InputError])
 
 
 def _without_job(comparison: Comparison, inputs: Mapping[Side, Input], failures: Sequence[Failure]) -> Undecided | None:
-    """What becomes of the check of a file that made no job once, or makes none at all; None where that is no answer.
+    """The outcome for a file that made no job at the revision, or makes none at all; None if that does not settle the check.
 
-    A program that only made none as it was started stays undecided: it may make one with other arguments.
+    A program that made no job with these arguments stays undecided: it may make one with others.
     """
     side, past, now = _past_and_now(comparison)
     if not past.startswith("git:") or any(failure.rule is not Undecidable.NO_JOB for failure in failures):
@@ -250,7 +252,7 @@ def _without_job(comparison: Comparison, inputs: Mapping[Side, Input], failures:
 
 
 def _past_and_now(comparison: Comparison) -> tuple[Side, str, str]:
-    """The side of the earlier program, its name, and that of the later one."""
+    """The earlier program's side and name, and the later program's name."""
     if comparison.direction == "forward":
         return Side.OLD, comparison.old, comparison.new
     return Side.NEW, comparison.new, comparison.old
@@ -270,13 +272,13 @@ def _passed_over(comparison: Comparison, unchecked: Unchecked, name: str, messag
 def passed_over(
     unchecked: Unchecked, message: str, name: str, old: str | None, new: str | None, direction: Direction = "forward"
 ) -> Undecided:
-    """The outcome for what did not have to be compared, and why."""
+    """The outcome for files that did not have to be compared, and why."""
     failure = Failure(rule=Undecidable.NOT_CHECKED, message=message, name=name)
     return Undecided(failures=(failure,), old=old, new=new, direction=direction, unchecked=unchecked)
 
 
 def _unfit(inputs: Mapping[Side, Input], comparison: Comparison) -> Failure | None:
-    """Why a savepoint of Flink cannot be NEW: it is held against another one, and no job goes back to it."""
+    """Why a savepoint of Flink cannot be NEW: no job can go back to a savepoint."""
     if inputs[Side.NEW].kind is not InputKind.SAVEPOINT:
         return None
     if inputs[Side.OLD].kind is InputKind.SAVEPOINT and comparison.direction == "forward":
@@ -293,7 +295,7 @@ def _unfit(inputs: Mapping[Side, Input], comparison: Comparison) -> Failure | No
 def compare_savepoints(
     paths: Sequence[str], comparison: Comparison, meanwhile: Callable[[], object] | None = None
 ) -> list[Outcomes]:
-    """Check NEW against several savepoints, loading NEW once; ``comparison.old`` is not looked at."""
+    """Check NEW against several savepoints, loading NEW once; ``comparison.old`` is ignored."""
     from compat.savepoint.load import read_old
 
     failures: list[Failure] = []
@@ -342,7 +344,7 @@ def decide(
     sources: Mapping[str, list[str]],
     answers: Answers | None = None,
 ) -> Report:
-    """The report on two sides that are loaded already, after what comments in ``sources`` let pass. Raises InputError."""
+    """The report on two loaded sides, without findings that comments in ``sources`` ignore. Raises InputError."""
     before = old if isinstance(old, Savepoint) else Kept(old)
     return _after(_report(before, Kept(new), 0, comparison, answers), comparison, sources)
 
@@ -355,9 +357,9 @@ def _load_all(
     meanwhile: Callable[[], object] | None,
     olds: Sequence[Savepoint] = (),
 ) -> tuple[dict[Side, Old], list[Mapping[int, Answers]]]:
-    """The sides, loaded, and what Flink made of OLD's state (or of that of each of ``olds``) in NEW, by job.
+    """The loaded sides, and the results of Flink restoring OLD's state (or that of each of ``olds``) into NEW, by job.
 
-    Programs in Python are built a second time with another hash seed, if they could differ in it.
+    Python programs that could depend on the hash seed are built a second time with another one.
     """
     sides: dict[Side, Old] = {}
     answers: list[Mapping[int, Answers]] = []
@@ -409,7 +411,7 @@ def _loads(outcome: Outcome) -> Loads | None:
 def _names_of_any(
     inputs: Mapping[Side, Input], comparison: Comparison, failures: list[Failure], jvms: WarmJvms
 ) -> Names | None:
-    """The names that are told with a savepoint; None where there is none.
+    """The names that are told with a savepoint; None if there are none.
 
     They come first: the JVM of a program that tells them builds NEW next, and then nothing else until OLD's state is restored.
     """
@@ -450,7 +452,7 @@ def _failed(failures: Sequence[Failure]) -> set[Side | None]:
 def _begin_all(
     inputs: Mapping[Side, Input], comparison: Comparison, failures: list[Failure], jvms: WarmJvms
 ) -> dict[Side, FlinkLoading]:
-    """The sides that Flink's own classes build, begun: NEW last, for OLD's state is restored into it."""
+    """The sides that Flink's own classes build, started: NEW last, because OLD's state is restored into it."""
     if not any(given.kind.built_by_flink for given in inputs.values()):
         return {}
     from compat.loader.jvm.loading import begin
@@ -473,7 +475,7 @@ def _begin_with_pyflink(
     failures: list[Failure],
     jvms: WarmJvms,
 ) -> None:
-    """Begin the programs in Python that PyFlink itself has to build."""
+    """Start the Python programs that PyFlink itself has to build."""
     for side, given in inputs.items():
         load = comparison.loading(side)
         if given.kind is InputKind.PROGRAM and needs_pyflink(outcomes[side], load):
@@ -484,7 +486,7 @@ def _begin_with_pyflink(
 
 
 def _ask_all(loading: FlinkLoading, olds: Sequence[Old], comparison: Comparison, side: Side) -> list[list[int]]:
-    """Have the state of each OLD restored into NEW; gives the numbers of the jobs that were asked for."""
+    """Have the state of each OLD restored into NEW; gives the numbers of the jobs concerned."""
     if side is not Side.NEW:
         return []
     asked = []
@@ -540,7 +542,7 @@ def _build_again(inputs: Mapping[Side, Input], comparison: Comparison) -> dict[S
 
 
 def _import_the_check() -> None:
-    """Import what the check needs, and make what reads the programs' plans, while they run in their own processes."""
+    """Import the check's modules, and set up the decoder of plans, while the programs run in their own processes."""
     import compat.check.decision
     import compat.check.ignores  # noqa: F401
     from compat.loader.request import decoder
@@ -549,7 +551,7 @@ def _import_the_check() -> None:
 
 
 def _jobs(old: Old, new: Old, comparison: Comparison) -> Sequence[int]:
-    """The numbers of the jobs to check. Raises InputError where the sides do not have the same number of jobs."""
+    """The numbers of the jobs to check. Raises InputError if the sides have different numbers of jobs."""
     counts = job_count(old, new), job_count(new, old)
     sides = ((Side.OLD, old, comparison.old), (Side.NEW, new, comparison.new))
     if comparison.job is not None:
@@ -589,7 +591,7 @@ def _report(old: Old, new: Old, job: int, comparison: Comparison, answers: Answe
 
 
 def _either_way(old: Old, new: Old, job: int, comparison: Comparison, answers: Answers | None) -> Report:
-    """The report on one job of the two sides, whatever its cluster's default parallelism is."""
+    """The report on one job of the two sides, valid for any default parallelism of its cluster."""
     from compat.refusals import refused
 
     plan = plan_of(new, job)
@@ -607,7 +609,7 @@ def _either_way(old: Old, new: Old, job: int, comparison: Comparison, answers: A
 
 
 def _under_another_parallelism(side: Old, job: int) -> Old:
-    """One job of a side as it is where the cluster sets another default parallelism; as it is anyway where that is the same."""
+    """One job of a side under another default parallelism of the cluster; the job as it is if that is the same."""
     plan = plan_of(side, job)
     if not isinstance(plan, Plan):
         return side
@@ -661,7 +663,7 @@ def _judged(old: Old, new: Old, job: int, comparison: Comparison, answers: Answe
 
 
 def _moving(old: Old, comparison: Comparison) -> str | None:
-    """The command that moves OLD's state. The program that wrote it tells more of it than the savepoint does."""
+    """The command that moves OLD's state. The program that wrote the state gives more facts for it than the savepoint."""
     if comparison.moving is None:
         return None
     if isinstance(old, Snapshot):
@@ -673,7 +675,7 @@ def _moving(old: Old, comparison: Comparison) -> str | None:
 
 
 def _of_savepoints(old: Savepoint, new: Savepoint) -> Answers | None:
-    """What can be said of the bytes of two savepoints: where serializers differ, that only classes tell the rest."""
+    """A note on two savepoints: where serializers differ, only their classes can decide the rest."""
     from compat.loader.jvm.answers import Answers
     from compat.savepoint.serializers import unlike
 
@@ -683,14 +685,14 @@ def _of_savepoints(old: Savepoint, new: Savepoint) -> Answers | None:
 
 
 def _new(job: Job, comparison: Comparison) -> Program:
-    """The facts of NEW; a savepoint's are in its own words."""
+    """The facts of NEW; for a savepoint, under its own names."""
     if not isinstance(job, Savepoint):
         return _program(job, comparison.new, Side.NEW)
     return job.recorded.program(comparison.new, _nothing(comparison))
 
 
 def _old(job: Job, new: Program | None, comparison: Comparison) -> Program:
-    """The facts of OLD; those of a savepoint are in the words of NEW, where there is one."""
+    """The facts of OLD; for a savepoint, under the names of NEW where NEW has that operator."""
     if not isinstance(job, Savepoint):
         return _program(job, comparison.old, Side.OLD)
     told = job.recorded.program(comparison.old, new or _nothing(comparison))
@@ -722,7 +724,7 @@ def _program(plan: Plan | Refused, name: str, side: Side) -> Program:
 
 
 def _after(report: Report, comparison: Comparison, sources: Mapping[str, list[str]]) -> Report:
-    """The report without what the programs' comments, the settings and the baseline let pass."""
+    """The report without findings that the programs' comments, the settings and the baseline ignore."""
     from compat.check import baseline as baselines
     from compat.check.decision import with_findings
     from compat.check.ignores import apply_ignored_rules, apply_ignores
@@ -749,7 +751,7 @@ def _undecided(comparison: Comparison, failures: list[Failure]) -> Undecided:
 
 
 def _sources(inputs: Mapping[Side, Input]) -> dict[str, list[str]]:
-    """The lines of the programs' own files."""
+    """The source lines of the programs' own files."""
     sources = {}
     for given in inputs.values():
         if given.kind in (InputKind.SAVEPOINT, InputKind.JAR):

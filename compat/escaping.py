@@ -1,4 +1,4 @@
-"""Names come from users: what keeps them from being read as control sequences, commands or markup."""
+"""Escapes names that come from users, so that they are not read as control sequences, commands or markup."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MARKUP = re.compile(
 
 
 def visible(text: str) -> str:
-    """``text`` on one line, with everything that a terminal would act on or hide written as an escape.
+    """``text`` on one line, with all characters that a terminal would act on or hide written as escapes.
 
     Control and format characters (escape sequences, line ends, bidirectional overrides, zero-width characters),
     surrogates and code points without a character become ``\\x1b`` or ``\\u202e``; printable text of any script stays.
@@ -65,17 +65,19 @@ def github_property(text: str) -> str:
 
 
 def markdown(text: str) -> str:
-    """``text`` that Markdown shows as it is: no markup, HTML, table cell, mention, issue number or link comes of it."""
+    """``text`` escaped so that Markdown shows it literally: without markup, HTML, table cells, mentions, issue numbers
+    or links.
+    """
     return _MARKUP.sub(lambda match: f"&#{ord(match[0])};", visible(text))
 
 
 def markdown_code(text: str) -> str:
-    """``text`` as inline code that holds in a table cell too."""
+    """``text`` as inline code that also works in a table cell."""
     return f"<code>{markdown(text)}</code>"
 
 
 def fence(lines: list[str]) -> list[str]:
-    """A fenced block of ``lines``, whose fence is longer than any run of backticks in them."""
+    """A fenced block of ``lines``, with a fence longer than any run of backticks in them."""
     longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
     ticks = "`" * max(3, longest + 1)
     return [ticks, *lines, ticks]

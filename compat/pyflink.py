@@ -16,7 +16,7 @@ from compat.loader.imports import prepare_for_programs
 
 
 class _Plain:
-    """Starts what runs jobs when the first one is submitted."""
+    """Starts the runtime for jobs when the first one is submitted."""
 
     def __init__(self) -> None:
         self._executor: Any = None

@@ -1,4 +1,4 @@
-"""The pytest plugin: ``assert_compatible`` as a fixture. Nothing of the check is imported before a test asks for it."""
+"""The pytest plugin: ``assert_compatible`` as a fixture. The check is imported only when a test asks for it."""
 
 from __future__ import annotations
 
@@ -28,6 +28,6 @@ def assert_compatible(pytestconfig: pytest.Config) -> Callable[..., Any]:
 
 
 def _from_root(job: str | os.PathLike[str], root: Path) -> str:
-    """A path of the project as it is called from the working directory."""
+    """A path of the project, relative to the working directory."""
     text = os.fspath(job)
     return text if text.startswith("git:") else os.path.relpath(root / text)

@@ -1,4 +1,4 @@
-"""A program that Flink refuses, as a finding of the check."""
+"""A finding of the check for a program that Flink refuses."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _BEFORE_CODES = {
     "Forward partitioning does not allow change of parallelism": ErrorCode.FORWARD_CHANGES_PARALLELISM,
     "not supported by default for iterative jobs": ErrorCode.CHECKPOINTED_ITERATION,
 }
-"""How plans that version 0.1.0 wrote tell the errors apart: they have no codes, and these words of Flink's in the message."""
+"""Flink's words that tell errors apart in plans of version 0.1.0, which have no error codes."""
 
 
 def refused(plan: Refused, name: str, old: Program) -> Report | None:
-    """The report on a NEW that Flink refuses by one of the rules; None for any other refusal."""
+    """The report on a NEW that Flink refuses because of one of the rules; None for any other refusal."""
     code, value = _code(plan.error)
     rule = _RULES.get(code)
     if rule is None:
@@ -61,7 +61,7 @@ def refused(plan: Refused, name: str, old: Program) -> Report | None:
 
 
 def _code(error: Refusal) -> tuple[str, str]:
-    """The code of an error and the text that is to blame, also where version 0.1.0 wrote it."""
+    """The code and the text of an error, also for plans of version 0.1.0."""
     if error.code is not None:
         return error.code, error.value or ""
     code = next((code for words, code in _BEFORE_CODES.items() if words in error.message), ErrorCode.UNUSABLE)
@@ -75,7 +75,7 @@ def _fixes(rule: Rule, plan: Refused, value: str, name: str, old: Program) -> tu
     if rule is cmp109.RULE:
         return (cmp109.fix(old, value, plan.error.source),)
     if rule is cmp202.RULE:
-        text = "Give both operators the same parallelism, or use rebalance() in the place of forward()."
+        text = "Give both operators the same parallelism, or use rebalance() in place of forward()."
         return (Fix(text=text, code=".rebalance()"),)
     if rule is cmp305.RULE:
         return (cmp305.fix(value),)
@@ -83,7 +83,7 @@ def _fixes(rule: Rule, plan: Refused, value: str, name: str, old: Program) -> tu
 
 
 def _apart(plan: Refused, name: str, old: Program) -> tuple[Fix, ...]:
-    """Edits for uids that several operators have; none where the job is refused for more than that."""
+    """Edits that give operators with the same uid different ones; none if the program is refused for other reasons too."""
     if plan.apart is None:
         return ()
     uids = {int(node): uid for node, uid in plan.apart.shared_uids.items()}

@@ -1,4 +1,4 @@
-"""The sides that a check can have: the jobs of a program, a snapshot of a job on Spark, or a savepoint of Flink."""
+"""The possible sides of a check: the jobs of a program, a snapshot of a job on Spark, or a savepoint of Flink."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Jobs(Struct, frozen=True):
     """The plans of the jobs that a program submits, and those of a second build with another hash seed, if there was one.
 
-    ``notes`` are what is to be said of how they were made, ``loads`` what the program looked at meanwhile, where that was
+    ``notes`` are remarks on how they were made, ``loads`` the files that the program used meanwhile, if that was
     watched and nothing else built it.
     """
 
@@ -39,7 +39,7 @@ class Snapshot(Struct, frozen=True):
 
 
 class Savepoint(Struct, frozen=True):
-    """A savepoint or checkpoint of Flink, and the names that were told with it."""
+    """A savepoint or checkpoint of Flink, and the operator names given with it."""
 
     recorded: OldSavepoint
 
@@ -47,11 +47,11 @@ class Savepoint(Struct, frozen=True):
 New = Jobs | Kept | Snapshot
 Old = New | Savepoint
 Job = Plan | Refused | Savepoint
-"""One job of a side, which is checked or checked against."""
+"""One job of a side: the old or the new one of a check."""
 
 
 def job_count(side: Old, other: Old) -> int | None:
-    """How many jobs a side has; None for one that is compared with whichever job of the other the user names."""
+    """The number of jobs of a side; None for a side without a number, which is compared with the job that the user chooses."""
     if isinstance(side, Jobs):
         return len(side.plans)
     if isinstance(side, Kept):
@@ -60,7 +60,7 @@ def job_count(side: Old, other: Old) -> int | None:
 
 
 def job_of(side: Old, number: int) -> Job:
-    """The job of this number, or the one that stands for any."""
+    """The job of this number, or the only job of a side without numbers."""
     if isinstance(side, Jobs):
         return side.plans[number]
     return side if isinstance(side, Savepoint) else side.plan
@@ -73,7 +73,7 @@ def plan_of(side: Old, number: int) -> Plan | Refused | None:
 
 
 def said_of(*sides: Old) -> tuple[str, ...]:
-    """What is to be said of how the jobs of sides were made, each once."""
+    """The remarks on how the jobs of sides were made, each once."""
     told = (
         side.notes if isinstance(side, Jobs) else side.recorded.notes
         for side in sides
@@ -83,7 +83,7 @@ def said_of(*sides: Old) -> tuple[str, ...]:
 
 
 def rebuilt(side: Old, number: int) -> Plan | None:
-    """The second build of a job, where it gave one."""
+    """The second build of a job, if there was one."""
     if isinstance(side, Jobs) and number < len(side.rebuilt):
         plan = side.rebuilt[number]
         return plan if isinstance(plan, Plan) else None

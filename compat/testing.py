@@ -1,4 +1,4 @@
-"""For a team's own tests: ``assert_compatible("jobs/v1.py", "jobs/v2.py")``.
+"""Compatibility checks in a team's own tests: ``assert_compatible("jobs/v1.py", "jobs/v2.py")``.
 
 The pytest plugin that comes with compat gives the same function as a fixture, with paths from the root of the project.
 """
@@ -24,7 +24,7 @@ Job = str | os.PathLike[str]
 
 
 class IncompatibleError(AssertionError):
-    """NEW cannot restore the state of OLD, or it could not be decided; the message is the report."""
+    """NEW cannot restore the state of OLD, or the check could not decide; the message is the report."""
 
 
 def assert_compatible(
@@ -44,11 +44,11 @@ def assert_compatible(
     call_open: bool | None = None,
     jars: FlinkJars | None = None,
 ) -> tuple[Report, ...]:
-    """Fail, with the whole report, unless NEW restores the state of OLD; gives the reports, one a job.
+    """Fail, with the whole report, unless NEW restores the state of OLD; gives the reports, one per job.
 
     The arguments are the options of ``compat check``: ``options`` those of ``-D``, ``rollback`` also asks whether OLD
-    restores what NEW writes, ``jars`` says where Flink's classes come from for jars and SQL. Options that are left out come
-    from the project's settings. A job that is new (``git:REF:path`` has no such file, under no other name either) passes,
+    restores what NEW writes, ``jars`` says where Flink's classes come from for jars and SQL. Options that are left out
+    come from the project's settings. A new job (``git:REF:path`` has no such file, nor one renamed to it) passes
     without a report, as on the command line. Raises IncompatibleError.
     """
     __tracebackhide__ = True

@@ -1,4 +1,4 @@
-"""Calls of a server over HTTP, with nothing but the standard library."""
+"""Calls a server over HTTP with the standard library only."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ T = TypeVar("T")
 
 TIMEOUT = 330.0
 MOST_TOLD = 1000
-"""Characters of what a server says of itself that are shown."""
+"""Characters of a server's error text that are shown."""
 
 LARGEST, CHUNK = 512 * 1024 * 1024, 1024 * 1024
-"""Bytes of the largest answer that is read, and of those read at once."""
+"""The largest answer that is read, and the bytes read at once."""
 
 PATIENCE = 15.0
-"""Seconds for which a server that refuses connections is asked again."""
+"""The seconds for which a server that refuses connections is asked again."""
 
 
 class ServerError(Exception):
-    """A server refused a request or cannot be reached. ``status`` is HTTP's, 0 where there was no answer."""
+    """A server refused a request or cannot be reached. ``status`` is HTTP's, 0 if there was no answer."""
 
     def __init__(self, message: str, status: int = 0, document: Mapping[str, Any] | None = None) -> None:
         super().__init__(message)
@@ -38,7 +38,7 @@ class ServerError(Exception):
 
 
 class _NoRedirect(HTTPRedirectHandler):
-    """A token goes to the server that the user named, and nowhere else."""
+    """Refuses redirects: a token goes only to the server that the user named."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None
@@ -54,7 +54,7 @@ def call(
     content_type: str = "application/json",
     token: str | None = None,
 ) -> T:
-    """What the server at ``url`` answers to a request, of the shape that is expected. Raises ServerError."""
+    """The answer of the server at ``url`` to a request, decoded to the expected shape. Raises ServerError."""
     headers = {"Accept": "application/json"}
     if body is not None:
         headers["Content-Type"] = content_type
@@ -72,19 +72,19 @@ def call(
 
 
 def read(text: bytes, kind: type[T], url: str) -> T:
-    """What a server answered, of the shape that is expected. Raises ServerError."""
+    """The answer of a server, decoded to the expected shape. Raises ServerError."""
     try:
         return msgspec.json.decode(text, type=kind)
     except msgspec.ValidationError as error:
-        raise ServerError(f"{url} is no compat service, or one of another version: {visible(str(error))}.") from error
+        raise ServerError(f"{url} is not a compat service, or has another version: {visible(str(error))}.") from error
     except (ValueError, RecursionError) as error:
-        raise ServerError(f"{url} is no compat service: its answer is not JSON.") from error
+        raise ServerError(f"{url} is not a compat service: its answer is not JSON.") from error
 
 
 def exchanged(request: Request, *, patience: float = 0.0, context: ssl.SSLContext | None = None) -> bytes:
-    """The body of the answer to a request, which is not sent on to another server. Raises URLError, OSError, HTTPException.
+    """The body of the answer to a request; redirects are refused. Raises URLError, OSError, HTTPException.
 
-    A server that is about to start, or starts again, is waited for, for ``patience`` in seconds.
+    Waits up to ``patience`` seconds for a server that is starting.
     """
     end = time.monotonic() + patience
     opener = build_opener(_NoRedirect, HTTPSHandler(context=context))
@@ -99,7 +99,7 @@ def exchanged(request: Request, *, patience: float = 0.0, context: ssl.SSLContex
 
 
 def _body(answer: BinaryIO | HTTPError, end: float) -> bytes:
-    """All of an answer. Raises OSError for one that is too large or takes too long."""
+    """The whole body of an answer. Raises OSError if it is too large or takes too long."""
     chunks, size = [], 0
     while chunk := answer.read(CHUNK):
         chunks.append(chunk)
@@ -123,7 +123,7 @@ def _refused(url: str, error: HTTPError) -> ServerError:
 
 
 def is_address(url: str) -> bool:
-    """True for the address of a server."""
+    """Whether a URL is the address of a server."""
     try:
         parts = urlsplit(url)
         return parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)

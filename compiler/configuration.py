@@ -72,7 +72,7 @@ RESTART_STRATEGIES = {
     **dict.fromkeys(("failure-rate", "failurerate"), "failure-rate"),
     **dict.fromkeys(("exponential-delay", "exponentialdelay"), "exponential-delay"),
 }
-"""What Flink calls its restart strategies, in all its spellings. Flink: ``RestartStrategyOptions.RestartStrategyType``."""
+"""Flink's names of its restart strategies, in all spellings. Flink: ``RestartStrategyOptions.RestartStrategyType``."""
 
 _PLAIN_NAME = re.compile(r"[\w-]+")
 
@@ -127,7 +127,7 @@ def parse_duration(text: str) -> int:
 
 
 def checkpoint_interval(options: Mapping[str, str], location: Location | None = None) -> int | None:
-    """The milliseconds between checkpoints, None where there are none. Flink: ``CheckpointConfig.setCheckpointInterval``."""
+    """The milliseconds between checkpoints, None if there are none. Flink: ``CheckpointConfig.setCheckpointInterval``."""
     text = options.get(CHECKPOINT_INTERVAL)
     if text is None:
         return None
@@ -279,7 +279,7 @@ def _require_state_backend(name: str | None) -> None:
 
 
 def restart_strategy(options: Mapping[str, str]) -> str:
-    """The name of the restart strategy in some options, as it is spelled there; empty where there is none."""
+    """The name of the restart strategy in some options, as it is spelled there; empty if there is none."""
     return options.get(f"{RESTART_STRATEGY}.type") or options.get(RESTART_STRATEGY) or ""
 
 

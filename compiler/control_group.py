@@ -27,7 +27,7 @@ def cores(root: Path = _ROOT) -> float:
 
 
 def memory(root: Path = _ROOT) -> int | None:
-    """The bytes of memory of the machine, or of the control group where that is less; None where nothing tells."""
+    """The bytes of memory of the machine, or of the control group where that is less; None if nothing tells."""
     return min([*_limits(root), *_of_machine(root, "MemTotal")], default=None)
 
 

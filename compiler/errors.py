@@ -26,7 +26,7 @@ class Location(Struct, frozen=True):
     """A place in a program: absolute or given path of the file, and the line, from 1.
 
     ``end`` is where the call ends that stands there, as line from 1 and column from 0, in bytes of UTF-8: what tells
-    several calls of one line apart. None where it is not known; two places on one line are the same place.
+    several calls of one line apart. None if it is not known; two places on one line are the same place.
     """
 
     file: str

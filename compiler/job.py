@@ -14,7 +14,7 @@ from compat.compiler.transformations.pipeline import Pipeline
 class Job(Struct, frozen=True):
     """A submitted job: its transformations (a copy, so that the program may go on building) and its settings.
 
-    ``name`` is None where the program gave none. ``attached`` is False for ``execute_async``. ``collect`` is the id of the
+    ``name`` is None if the program gave none. ``attached`` is False for ``execute_async``. ``collect`` is the id of the
     sink whose records the program wants back (``execute_and_collect``). ``location`` is the line that submitted the job.
     ``built`` are the transformations as the program built them, before PyFlink's passes over them, for a job that is planned.
     ``on_spark`` says that the program is written for Spark; else ``beyond`` are the names that it used by then and PyFlink

@@ -1,4 +1,4 @@
-"""Which code is ours: the one answer for tracebacks, source lines, pickling and the search for a program's own modules.
+"""Tells compat's code from the program's, for tracebacks, source lines, pickling and the search for a program's own modules.
 
 The examples that ship with the package are programs like any user's, and so are not ours in this sense.
 """
@@ -29,7 +29,7 @@ def is_our_file(path: str) -> bool:
 
 
 def told_name(path: str) -> str:
-    """What a source file is called where a fault is told: ours from the package on (``compat/plan/encode.py``), others by
+    """The name of a source file in error reports: ours from the package on (``compat/plan/encode.py``), others by
     their last name. Neither says where they lie."""
     return f"{_NAME}/{path.removeprefix(PACKAGE).replace(os.sep, '/')}" if is_our_file(path) else os.path.basename(path)
 
@@ -76,7 +76,7 @@ def _is_checkout() -> bool:
 
 
 def namesake(folders: Iterable[str]) -> str | None:
-    """The first module or folder in ``folders`` that has the name of this package and is not it; None where none has."""
+    """The first module or folder in ``folders`` that has the name of this package and is not it; None if none has."""
     ours = os.path.realpath(PACKAGE)
     for folder in folders:
         path = os.path.join(folder, _NAME)

@@ -81,7 +81,7 @@ def _doubtful(parts: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
 
 
 def _held(value: Any) -> Iterable[tuple[str, Any]] | None:
-    """The values that are sent along with a value, by name; None where that cannot be told."""
+    """The values that are sent along with a value, by name; None if that cannot be told."""
     match value:
         case list() | tuple() | set() | frozenset():
             return [("", one) for one in value if not isinstance(one, _PLAIN)]

@@ -1,4 +1,4 @@
-"""Which state of a snapshot goes to which operator of a program: the decision of a restore, as a pure function.
+"""The assignment of a snapshot's state to the operators of a program: the decision of a restore, as a pure function.
 
 Flink: ``Checkpoints.loadAndValidateCheckpoint`` and ``StateAssignmentOperation``. A snapshot records every operator, with
 state or without, under its generated id (the hash of the uid, if it has one). An operator of the new program takes what is
@@ -17,7 +17,7 @@ from msgspec import Struct
 
 
 class Identity(Enum):
-    """The identity that joined an operator to a state. A name joins only sources that are read anew."""
+    """The identity that joined an operator to a state. A name joins only sources that are read again."""
 
     USER_HASH = "user hash"
     GENERATED_ID = "generated id"
@@ -201,7 +201,7 @@ def _contested(wishes: Iterable[list[Claim]]) -> dict[str, tuple[Claim, ...]]:
 def _with_replayed(
     known: Mapping[str, Assignable], operators: Sequence[Claimant], handed: Iterable[Claim]
 ) -> tuple[Claim, ...]:
-    """The states that are handed out, with the positions of sources that Flink would read anew.
+    """The states that are handed out, with the positions of sources that Flink would read again.
 
     Only such a source has a use for them; one whose id moved is found again by its name.
     """

@@ -1,4 +1,4 @@
-"""Which subtask holds a key: Flink's key groups.
+"""The subtask of a key: Flink's key groups.
 
 A key's 32-bit hash gives its key group, a number below the max parallelism; each subtask holds a contiguous range of
 key groups. Flink: ``KeyGroupRangeAssignment``, ``MathUtils``.

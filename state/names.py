@@ -16,7 +16,7 @@ SINK_COMMITTER = "streaming_committer_raw_states"
 END_OF_INPUT = "end_of_input_state"
 """Whether the input of a sink's writer had ended: kept by Flink 1.19.2, 1.20.1 and later of 1.x, and by 2.x no more."""
 FILES_TO_COMPACT, COMPACTION_REQUESTS = "remaining_compact_commit_raw_state", "remaining_requests_raw_state"
-"""What a file sink has still to compact (`CompactCoordinator`, `CompactorOperator`)."""
+"""The files that a file sink still has to compact (`CompactCoordinator`, `CompactorOperator`)."""
 
 KAFKA_OFFSETS = "topic-partition-offset-states"
 KINESIS_SHARDS = "Kinesis-Stream-Shard-State"
@@ -79,7 +79,7 @@ WINDOW_TIMERS = ("_timer_state/event_window-timers", "_timer_state/processing_wi
 """The timers of a window operator in Java, by either clock."""
 
 TRIGGER_COUNT = "count"
-"""How many records a trigger has counted in a window."""
+"""The number of records that a trigger has counted in a window."""
 
 OF_TRIGGERS = frozenset({TRIGGER_COUNT, "fire-time"})
 """The names of the states that the triggers of windows keep for each window."""

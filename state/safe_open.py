@@ -1,6 +1,6 @@
 """Opening files whose names come from others: regular files only, and without waiting for anybody.
 
-A named pipe in the place of a file would hold up whoever opens it until another process writes into it, a device gives bytes
+A named pipe in place of a file would hold up whoever opens it until another process writes into it, a device gives bytes
 without an end.
 """
 
@@ -34,7 +34,7 @@ def open_regular(path: str | os.PathLike[str], *, links: bool = True) -> BinaryI
 
 
 def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
-    """What is in the regular file at ``path``, of at most ``most`` bytes. Raises OSError, also for one that is larger."""
+    """The contents of the regular file at ``path``, at most ``most`` bytes. Raises OSError, also for a larger file."""
     with open_regular(path) as file:
         content = file.read(most + 1)
     if len(content) > most:
@@ -52,6 +52,6 @@ def why_not_regular(path: str | os.PathLike[str]) -> str | None:
 
 
 def kind_of(mode: int) -> str:
-    """What a file's mode says that it is, in words."""
+    """The kind of a file, from its mode, in words."""
     kinds = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder"}
     return kinds.get(stat.S_IFMT(mode), "a device")

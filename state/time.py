@@ -28,27 +28,27 @@ class Duration:
 
     @staticmethod
     def of_hours(hours: int) -> Duration:
-        """A time of so many hours."""
+        """A time of this many hours."""
         return Duration(hours * 3_600 * _NANOS_A_SECOND)
 
     @staticmethod
     def of_minutes(minutes: int) -> Duration:
-        """A time of so many minutes."""
+        """A time of this many minutes."""
         return Duration(minutes * 60 * _NANOS_A_SECOND)
 
     @staticmethod
     def of_seconds(seconds: int) -> Duration:
-        """A time of so many seconds."""
+        """A time of this many seconds."""
         return Duration(seconds * _NANOS_A_SECOND)
 
     @staticmethod
     def of_millis(millis: int) -> Duration:
-        """A time of so many milliseconds."""
+        """A time of this many milliseconds."""
         return Duration(millis * _NANOS_A_MILLI)
 
     @staticmethod
     def of_nanos(nanos: int) -> Duration:
-        """A time of so many nanoseconds."""
+        """A time of this many nanoseconds."""
         return Duration(nanos)
 
     def to_millis(self) -> int:
@@ -141,22 +141,22 @@ class Time:
 
     @staticmethod
     def milliseconds(milliseconds: int) -> Time:
-        """A time of so many milliseconds."""
+        """A time of this many milliseconds."""
         return Time(milliseconds)
 
     @staticmethod
     def seconds(seconds: int) -> Time:
-        """A time of so many seconds."""
+        """A time of this many seconds."""
         return Time(seconds * 1000)
 
     @staticmethod
     def minutes(minutes: int) -> Time:
-        """A time of so many minutes."""
+        """A time of this many minutes."""
         return Time(minutes * 60_000)
 
     @staticmethod
     def hours(hours: int) -> Time:
-        """A time of so many hours."""
+        """A time of this many hours."""
         return Time(hours * 3_600_000)
 
     @staticmethod

@@ -37,6 +37,12 @@ def english() -> ModuleType:
         "Findings in this file are let pass.",
         "The answer hangs on the default parallelism.",
         "An option which nobody told.",
+        "What became of a subtask.",
+        "The new graph is held against the old one.",
+        "A plan in the place of a program.",
+        "The uid; None where there\nis none.",
+        "Raises an error for what is none.",
+        "It fails for want of memory.",
     ],
 )
 def test_an_inverted_sentence_is_found(sentence: str) -> None:
@@ -52,6 +58,8 @@ def test_an_inverted_sentence_is_found(sentence: str) -> None:
         "The job hangs on shutdown.",
         "The answer depends on the default parallelism, which was not given.",
         "The classes that it makes objects of.",
+        "The place of a call, where a statement becomes one of a job; None if there is none.",
+        "A lock is held, against all rules.",
     ],
 )
 def test_a_plain_sentence_is_not_found(sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""How much of OLD's state a finding is about, where a snapshot tells."""
+"""The amount of OLD's state that a finding is about, if a snapshot records it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from compat.state.model.states import State, StateKind
 
 
 def amount(states: Iterable[State]) -> str | None:
-    """The keys that these states have, else their bytes, as a person writes it: ``12,408 keys``; None if not known."""
+    """The number of keys of these states, else their bytes, as text: ``12,408 keys``; None if unknown."""
     known = list(states)
     keys = [state.keys for state in known if state.keys is not None]
     if keys:
@@ -19,25 +19,27 @@ def amount(states: Iterable[State]) -> str | None:
 
 
 def of(*states: State) -> str:
-    """The same in brackets, behind the states' name: ``" (12,408 keys)"``, or nothing."""
+    """The same in brackets, to follow the states' name: ``" (12,408 keys)"``, or nothing."""
     known = amount(states)
     return "" if known is None else f" ({known})"
 
 
 def lost(operator: Operator) -> str:
-    """A sentence on what an operator's own states hold: ``" 12,408 keys would be lost."``, or nothing."""
+    """A sentence on the contents of an operator's own states: ``" 12,408 keys would be lost."``, or nothing."""
     known = amount(state for state in operator.states or () if not state.built_in) or amount(operator.states or ())
     return "" if known is None or known.startswith("0 ") else f" {known} would be lost."
 
 
 def nothing(states: Iterable[State] | None) -> bool:
-    """True where a snapshot tells that none of these states holds anything."""
+    """True if a snapshot shows that all of these states are empty."""
     known = list(states or ())
     return bool(known) and all(state.bytes == 0 for state in known)
 
 
 def only_timers(operator: Operator) -> bool:
-    """True for an operator whose only state is timer queues that its function never fills, or that are seen to be empty."""
+    """True for an operator whose only state is timer queues that its function never fills, or that a snapshot shows to
+    be empty.
+    """
     states = operator.states
     return (
         states is not None

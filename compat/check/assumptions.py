@@ -1,4 +1,4 @@
-"""A check under assumptions: what the input does not say is tried, and the verdict stands where it is the same each time."""
+"""A check under assumptions: missing inputs are tried with several values, and the verdict stands if it is always the same."""
 
 from __future__ import annotations
 
@@ -17,15 +17,14 @@ from compat.state.flink.formats import HEAP, ROCKSDB, Restores, restores
 from compat.state.model.job import PYTHON_EXECUTION_MODE, STATE_BACKEND, Assumed, Settings
 
 Judge = Callable[[Program, Program, CheckOptions], tuple[Report, frozenset[Asked]]]
-"""Makes the report on two programs with the settings that they have, and tells what the rules asked for."""
+"""Makes the report on two programs under the given settings, and records what the rules asked for."""
 
 
 def under_assumptions(old: Program, new: Program, options: CheckOptions, judge: Judge) -> Report:
-    """The report on two programs, judged again under each value of what rules asked for and nobody told.
+    """The report on two programs, judged again under each value of the inputs that rules asked for and that were not given.
 
-    Where one of them makes the difference between a state that is restored and one that is not, nothing is decided. A loss
-    under Flink's own default stands: that somebody may have set another mode or version is no excuse for it. State backends
-    are set everywhere, and none of them is taken for usual.
+    If the value decides whether a state is restored, the verdict is unknown. A loss under Flink's own default stands,
+    even if another mode or version would avoid it. No state backend counts as a default, since every cluster sets one.
     """
     usual, asked = judge(old, new, options)
     made = _named(old, new)
@@ -48,7 +47,7 @@ _Inputs = tuple[Program, Program, CheckOptions]
 
 
 def _under(asked: Asked, old: Program, new: Program, options: CheckOptions) -> Iterator[tuple[str, _Inputs]]:
-    """The inputs of the check with each value that a cluster may have, the usual one first; none where it was told."""
+    """The inputs of the check with each value that a cluster may have, the usual one first; none if the value was given."""
     match asked:
         case Asked.BACKEND if new.settings.get(STATE_BACKEND) is None:
             for value in _backends(old):
@@ -64,7 +63,7 @@ def _under(asked: Asked, old: Program, new: Program, options: CheckOptions) -> I
 
 
 def _backends(old: Program) -> tuple[str, ...]:
-    """The backends that the cluster may have: of a snapshot, those that restore what it holds."""
+    """The backends that the cluster may have; for a snapshot, those that can restore it."""
     formats = () if old.snapshot is None else old.snapshot.formats.values()
     fit = (one for one in (HEAP, ROCKSDB) if all(restores(format, one) is not Restores.NO for format in formats))
     return tuple(fit) or (HEAP, ROCKSDB)
@@ -85,7 +84,7 @@ def _assumption(asked: Asked, values: tuple[str, ...], *, differs: bool) -> Assu
 
 
 def _named(old: Program, new: Program) -> list[Assumption]:
-    """What the programs read of the world in which they were built, each once."""
+    """The facts of their surroundings that the programs read while they were built, each once."""
     read = dict.fromkeys(one for one in (*old.assumed, *new.assumed) if one.what != "option")
     return [_read(one) for one in read]
 
@@ -103,7 +102,7 @@ def _read(one: Assumed) -> Assumption:
 
 
 def _hanging(usual: Report, reports: Sequence[Report], hangs: Finding) -> Report:
-    """The report that decides nothing: with what is found under each value, and the accounts that are the same under each."""
+    """The undecided report: the findings under each value, and the accounts that are the same under all."""
     told = [{(one.rule, one.fingerprint) for one in report.findings} for report in reports]
     both = [
         one
@@ -122,10 +121,11 @@ def _hanging(usual: Report, reports: Sequence[Report], hangs: Finding) -> Report
 
 
 def under_both(usual: Report, other: Report) -> Report:
-    """The report on both values of the default parallelism: as with Flink's, if the other one gives the same verdict.
+    """The report under both values of the default parallelism: under Flink's, if the other one gives the same verdict.
 
-    Where they differ the one stands that has the value with which a snapshot's job ran. From two programs nothing is decided
-    then, and what only one of them finds is told as what it depends on. Ids that hold under one value are not offered as fixes.
+    If the verdicts differ, the one with the parallelism of a snapshot's job stands. For two programs the verdict is
+    then unknown, and findings under only one value are reported as depending on it. Ids that hold under only one value
+    are not offered as fixes.
     """
     assumed = Assumption(
         name=PARALLELISM,
@@ -145,9 +145,9 @@ def under_both(usual: Report, other: Report) -> Report:
 
 
 def _of_the_snapshot(usual: Report, other: Report) -> tuple[Report, str] | None:
-    """The report under the default parallelism with which a snapshot's job ran: that of operators for which NEW sets none.
+    """The report under the default parallelism of a snapshot's job: that of operators for which NEW sets none.
 
-    None where they had several, or one that NEW gives to others, which stands for neither of the two reports.
+    None if they had several, or one that fits neither of the two reports.
     """
     if usual.old.snapshot is None:
         return None
@@ -165,7 +165,7 @@ def _of_the_snapshot(usual: Report, other: Report) -> tuple[Report, str] | None:
 
 
 def _of_pinned_ids(usual: Report, other: Report) -> tuple[Report, str] | None:
-    """The report under the default parallelism that makes more of the ids that NEW sets as hashes: they were seen somewhere."""
+    """The report under the default parallelism that yields more of the ids that NEW pins as hashes: those ids existed once."""
     pinned = {operator.user_hash for operator in usual.new.operators}
     first, second = (pinned & report.old.by_id.keys() for report in (usual, other))
     if first == second or not (first >= second or second >= first):
@@ -183,7 +183,7 @@ def _fixes(report: Report) -> set[str]:
 
 
 def _without_ids(report: Report) -> tuple[Finding, ...]:
-    """The findings without the edits that name an id: under the other value it is another one."""
+    """The findings without edits that name an id, as the id differs under the other value."""
     return tuple(
         replace(
             finding, fixes=tuple(fix for fix in finding.fixes if fix.call is None or "set_uid_hash" not in fix.call)

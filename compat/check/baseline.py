@@ -1,4 +1,4 @@
-"""Findings that a team knew when it began to check: written to a file once, left out of later reports."""
+"""Findings that a team knew when it began to check: written to a file once, ignored in later reports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compat.state.safe_open import read_regular
 
 FORMAT = 1
 LARGEST = 100_000_000
-"""A baseline has at most so many bytes."""
+"""The largest size of a baseline, in bytes."""
 
 
 class BaselineError(ValueError):
@@ -25,7 +25,7 @@ class BaselineError(ValueError):
 
 
 class Known(Struct, frozen=True, kw_only=True):
-    """A finding of a baseline. ``text`` is what a person calls it.
+    """A finding of a baseline. ``text`` is its description for people.
 
     ``job`` is the program that it is of, from the baseline's folder; empty for any.
     """
@@ -80,9 +80,9 @@ def _known(path: Path, document: Any) -> tuple[Known, ...]:
 
 
 def write(path: Path, findings: Iterable[tuple[str, Finding]]) -> int:
-    """Writes a baseline of findings, whole or not at all, and returns how many entries it has.
+    """Writes a baseline of findings, whole or not at all, and returns the number of its entries.
 
-    Each has its job, a program that it is of; empty where the baseline is for one job alone.
+    Each entry names its job's program; empty if the baseline is for one job alone.
 
     The entries are sorted, so that the file changes only where findings do. Raises :class:`BaselineError`.
     """
@@ -101,7 +101,7 @@ def write(path: Path, findings: Iterable[tuple[str, Finding]]) -> int:
 
 
 def _place(job: str, path: Path | None) -> str:
-    """A program as a baseline names it: from its own folder on, wherever compat is called."""
+    """The path of a program in a baseline: relative to the baseline's folder, wherever compat is called."""
     return PurePath(os.path.relpath(job, path.parent)).as_posix() if job and path is not None else job
 
 

@@ -24,7 +24,7 @@ def _discovered() -> Iterator[Rule]:
 RULES: Mapping[str, Rule] = MappingProxyType(
     {rule.id: rule for rule in sorted(_discovered(), key=lambda rule: rule.id)}
 )
-"""Every rule by id, in the order of ids: the order in which they look at a check, and in which findings are told."""
+"""Every rule by id, in the order of ids, which is also the order in which rules run and findings are reported."""
 
 
 def find(text: str) -> Rule | None:
@@ -37,14 +37,14 @@ def find(text: str) -> Rule | None:
 
 
 def fate_of(finding: Finding) -> Fate:
-    """What becomes of the state that a finding is about; an open question tells nothing of it."""
+    """The fate of the state that a finding is about; ``Fate.UNKNOWN`` for an open question."""
     if finding.level is Level.UNKNOWN:
         return Fate.UNKNOWN
     return finding.fate or RULES[finding.rule].fate
 
 
 def similar(text: str) -> list[str]:
-    """Ids and names that ``text`` may have been meant for, the nearest first."""
+    """Ids and names similar to ``text``, the nearest first."""
     from difflib import get_close_matches
 
     wanted = text.strip()

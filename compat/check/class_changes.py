@@ -1,4 +1,4 @@
-"""The groundwork of the rules about the user's classes behind serializers: what a difference does to values written before."""
+"""Shared code of the rules about user classes behind serializers: what a difference does to stored values."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from compat.state.model.code import WrittenClass, WrittenField
 
 
 class ClassChange(Struct, frozen=True, kw_only=True):
-    """A difference in how a class is written, in a sentence; ``silent`` if values are read, and mean something else.
+    """A difference in how a class is serialized, as a sentence; ``silent`` if values are read with another meaning.
 
-    ``guessed`` if no type tells that there are values of this class.
+    ``guessed`` if no type shows that there are values of this class.
     """
 
     says: str
@@ -23,7 +23,7 @@ class ClassChange(Struct, frozen=True, kw_only=True):
 
 
 def class_changes(old: Sequence[WrittenClass], new: Sequence[WrittenClass]) -> Iterator[ClassChange]:
-    """The differences between the classes that a state's values were written from, and those that read them."""
+    """The differences between the classes that wrote a state's values and those that read them."""
     now = {(one.name, one.under): one for one in new}
     yield from _other_guesses(old, new)
     for one in old:
@@ -40,7 +40,7 @@ def class_changes(old: Sequence[WrittenClass], new: Sequence[WrittenClass]) -> I
 
 
 def _doubtful(one: WrittenClass, found: Iterator[ClassChange]) -> Iterator[ClassChange]:
-    """What is found of a class that stands in for another one is sure only if the function makes such values."""
+    """Changes of a class that stands in for another one are certain only if the function creates such values."""
     for change in found:
         if one.guessed:
             yield ClassChange(says=change.says, level=Level.UNKNOWN, silent=change.silent, guessed=True)
@@ -50,7 +50,7 @@ def _doubtful(one: WrittenClass, found: Iterator[ClassChange]) -> Iterator[Class
 
 
 def _other_guesses(old: Sequence[WrittenClass], new: Sequence[WrittenClass]) -> Iterator[ClassChange]:
-    """The classes that code of one version only makes, where values may be of any."""
+    """The classes that only one version's code creates, in states whose values may be of any class."""
     before, after = ({one.name for one in version if one.made or not one.guessed} for version in (old, new))
     names = {one.name for one in (*old, *new) if one.guessed}
     gone, come = sorted((before - after) & names), sorted((after - before) & names)
@@ -90,7 +90,7 @@ def _by_java(old: WrittenClass, new: WrittenClass) -> Iterator[ClassChange]:
 
 
 def _enum(old: WrittenClass, new: WrittenClass) -> Iterator[ClassChange]:
-    """Constants are written as numbers."""
+    """Enum changes: constants are written as numbers."""
     before, after = old.constants, new.constants
     if after[: len(before)] == before:
         return
@@ -111,7 +111,7 @@ def _enum(old: WrittenClass, new: WrittenClass) -> Iterator[ClassChange]:
 
 
 def _fields(old: WrittenClass, new: WrittenClass) -> Iterator[ClassChange]:
-    """Fields are written one behind the other, in the order of their names, without them."""
+    """Field changes: fields are written one after the other in the order of their names, without the names."""
     before, after = old.fields, new.fields
     name = short(old.name)
     if [one.name for one in before] == [one.name for one in after]:
@@ -129,7 +129,7 @@ def _fields(old: WrittenClass, new: WrittenClass) -> Iterator[ClassChange]:
 
 
 def _moved(old: WrittenClass, new: WrittenClass, order: str) -> Iterator[ClassChange]:
-    """Fields of other names in the same places."""
+    """Differently named fields in the same places."""
     before, after = [one.name for one in old.fields], [one.name for one in new.fields]
     moved = [(one, other) for one, other in zip(before, after, strict=True) if one != other]
     if not moved:
@@ -159,15 +159,15 @@ def _pojo(old: WrittenClass, new: WrittenClass) -> Iterator[ClassChange]:
 
 
 def _alike(one: WrittenField, other: WrittenField) -> bool:
-    """True if the values of two fields are written alike, as far as their declared types tell.
+    """True if the values of two fields are written alike, as far as their declared types show.
 
-    With a value goes its class, unless that is fixed; no object is of two classes of which none stands above the other.
+    A value is written with its class, unless that is fixed; no object belongs to two unrelated classes.
     """
     return _of_one_type(one, other) and _given_alike(one.given, other.given)
 
 
 def _given_alike(before: Sequence[WrittenField] | None, after: Sequence[WrittenField] | None) -> bool:
-    """The same of the types in angle brackets: Kryo reads parts of a final one without their class."""
+    """The same for the type arguments: Kryo reads parts of a final class without their class."""
     if before is None or after is None:
         return True
     if len(before) != len(after):
@@ -186,7 +186,7 @@ def _of_one_type(one: WrittenField, other: WrittenField) -> bool:
 
 
 _WIDER = {("int", "long"), ("java.lang.Integer", "java.lang.Long")}
-"""Kryo writes both as numbers of as many bytes as they need, and reads the one as the other."""
+"""Types that Kryo writes as variable-length numbers, so that it reads one as the other."""
 
 
 def _spelled(field: WrittenField) -> str:

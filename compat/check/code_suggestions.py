@@ -1,4 +1,4 @@
-"""The code to write by hand, where an edit changes more than where state belongs: what rules put into ``Fix.code``."""
+"""The code to write by hand, if an edit changes more than the place of state: rules put it into ``Fix.code``."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 NON_RESTORED = "--allowNonRestoredState"
 REMAP = "compat remap SAVEPOINT OUT --from-check REPORT"
-"""The command that gives all state whose operator is known the id that it looks for; REPORT is of ``--output json``."""
+"""The command that gives all state of known operators the ids that NEW looks for; REPORT is of ``--output json``."""
 MIGRATE = "compat migrate SAVEPOINT NEW OUT --recipe FILE"
-"""The command that writes a savepoint whose state is where NEW looks for it; FILE is of ``--write-recipe``. A check that knows
-its arguments has them in it."""
+"""The command that writes a savepoint with its state where NEW looks for it; FILE is of ``--write-recipe``. A check
+that knows the arguments fills them in."""
 RESTORE = "compat job run NEW -s SNAPSHOT --recipe FILE"
-"""The same for a snapshot on Spark: a job moves the state as it starts from it."""
+"""The same for a snapshot on Spark: the job moves the state when it starts from the snapshot."""
 OLD_PROGRAM = '--names "$OLD_PROGRAM"'
 """The option that names the program which wrote a savepoint."""
 
@@ -41,7 +41,7 @@ _ASSIGNER = re.compile(r"(?P<name>\w+)\((?P<numbers>\d+(?:, -?\d+)*)?\)")
 
 
 def migrate(check: Check) -> tuple[Fix, ...]:
-    """What can be done besides: OLD's state is written anew for NEW, or moved as NEW starts from it."""
+    """The alternative fix: OLD's state is rewritten for NEW, or moved as NEW starts from it."""
     moving = check.options.moving
     if moving is None:
         return ()
@@ -50,12 +50,12 @@ def migrate(check: Check) -> tuple[Fix, ...]:
 
 
 def migrate_ids(check: Check) -> tuple[Fix, ...]:
-    """The same where only ids differ: what is saved can have others, and what is still to be saved is not worth it."""
+    """The same if only ids differ: existing savepoints can be remapped, but future ones are not worth it."""
     return migrate(check) if check.old.kind in ("savepoint", "snapshot") else ()
 
 
 def convert(check: Check, new: State, dialect: Dialect | None) -> tuple[Fix, ...]:
-    """The same where values or keys have to become others: jars say how they write them, and programs for PyFlink."""
+    """The same if values or keys have to be converted: jars define how they are written, and programs do for PyFlink."""
     return migrate(check) if new.serializers is not None or dialect is PROCESS else ()
 
 
@@ -65,7 +65,7 @@ def text_of(value: str | int) -> str:
 
 
 def fresh_uid(operator: Operator, taken: Set[str]) -> str:
-    """A uid made of the operator's name that is not among ``taken``."""
+    """A uid made from the operator's name that is not in ``taken``."""
     words = "".join(letter.lower() if letter.isalnum() else "-" for letter in operator.name.partition(", ")[0])
     base = "-".join(word for word in words.split("-") if word) or "operator"
     uid, number = base, 1
@@ -76,12 +76,12 @@ def fresh_uid(operator: Operator, taken: Set[str]) -> str:
 
 
 def remap(old: Operator, new: Operator) -> str:
-    """The command that gives one operator's state in a savepoint the id that an operator of NEW looks for."""
+    """The command that gives one operator's state in a savepoint the id of an operator of NEW."""
     return f"compat remap SAVEPOINT OUT --map {old.id}={new.id}"
 
 
 def descriptor(state: State, name: str | None = None) -> str | None:
-    """The descriptor that declares a state, maybe under another name; None where the type is not known or is Java's."""
+    """The descriptor that declares a state, possibly under another name; None if the type is unknown or is Java's."""
     made = _DESCRIPTORS.get(state.kind)
     types = _type_arguments(state)
     if made is None or types is None:
@@ -90,7 +90,7 @@ def descriptor(state: State, name: str | None = None) -> str | None:
 
 
 def under_another_name(state: State) -> str:
-    """The descriptor that declares a state under a name of its own; the name alone where the type is not known."""
+    """The descriptor that declares a state under its own name; only the name if the type is unknown."""
     name = f"{state.name}-2"
     return descriptor(state, name) or text_of(name)
 
@@ -109,7 +109,7 @@ def _type_arguments(state: State) -> str | None:
 
 
 def key_by(key_type: str) -> str | None:
-    """The call that gives a key of a type; PyFlink keeps a key as a row of one field."""
+    """The call that keys by a type; PyFlink keeps a key as a row of one field."""
     found = parse_type(key_type)
     if isinstance(found, RowTypeInfo) and found.field_names == ("f0",):
         found = found.field_types[0]
@@ -118,13 +118,13 @@ def key_by(key_type: str) -> str | None:
 
 
 def time_to_live(ttl: int | None) -> str:
-    """The call that gives a state's descriptor a time to live in milliseconds, or the one to leave out."""
+    """The call that gives a state's descriptor a time to live in milliseconds, or the one to remove."""
     time = "…" if ttl is None else f"Time.milliseconds({ttl})"
     return f"descriptor.enable_time_to_live(StateTtlConfig.new_builder({time}).build())"
 
 
 def longer_windows(before: str, after: str) -> WindowHeir | None:
-    """The windows of one assigner in which all of another one lie; None where some do not, or not for all is known."""
+    """The windows of one assigner that contain all windows of another; None if there are none, or not enough is known."""
     was, now = tumbling(before), tumbling(after)
     if was is None or now is None or before.partition("(")[0] != after.partition("(")[0]:
         return None
@@ -147,7 +147,7 @@ def tumbling(assigner: str) -> WindowHeir | None:
 
 
 def window(assigner: str) -> str | None:
-    """The call that makes windows as an assigner did, from its text; None for an assigner of the program's own."""
+    """The call that creates windows like an assigner did, from its text; None for an assigner of the program."""
     match = _ASSIGNER.fullmatch(assigner)
     if match is None:
         return None

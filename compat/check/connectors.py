@@ -1,4 +1,4 @@
-"""The groundwork of rules about connectors: whether two of them write their state in one form."""
+"""Shared code of the rules about connectors: whether two of them write their state in the same format."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _PENDING = "org.apache.flink.connector.file.src.PendingSplitsCheckpointSerialize
 _FILES, _NUMBERS = "FileSource", "NumberSequenceSource"
 _OF_NUMBERS = (_NUMBERS, "DataGeneratorSource")
 _UNTOLD = "another"
-"""The form of what a savepoint has of a source, where that is none of those that we read."""
+"""The format of a source's state in a savepoint if it is none of the known ones."""
 _READ_BY_US = (_FILES, _NUMBERS)
 
 
 def other_form(old: Operator, new: Operator) -> tuple[str, str] | None:
-    """The names of two connectors of which the second does not read the first one's state; None where that is not known.
+    """The names of two connectors, the second of which cannot read the first one's state; None if that is unknown.
 
-    Sources in Java are told apart by the serializers that they name, and not by their classes; in Python by their classes.
+    Java sources are distinguished by their serializers, not their classes; Python sources by their classes.
     """
     before, after = _form(old), _form(new)
     if before is None or after is None or before == after:
@@ -43,9 +43,9 @@ def other_form(old: Operator, new: Operator) -> tuple[str, str] | None:
 
 
 def other_versions(old: Operator, new: Operator, read: Collection[str] | None = ()) -> tuple[str, ...]:
-    """Sentences on what two connectors of one form wrote and read differently: the version of a serializer, or its code.
+    """Sentences on how two connectors of one format write and read differently: the version of a serializer, or its code.
 
-    Nothing is said of serializers that are known to have ``read`` what was written; None stands for all of them.
+    Serializers that are known to have ``read`` the written values are left out; None means all of them.
     """
     if read is None:
         return ()
@@ -64,7 +64,7 @@ def other_versions(old: Operator, new: Operator, read: Collection[str] | None = 
 
 
 def _form(operator: Operator) -> object | None:
-    """What tells the form of a connector's state, to be compared."""
+    """The facts that identify the format of a connector's state."""
     match operator.connector:
         case FileSource():
             return _FILES
@@ -85,7 +85,7 @@ def _form(operator: Operator) -> object | None:
 
 
 def _are_told(one: object, other: object) -> bool:
-    """False where a form may be the other one: it is not known, or that of files with splits of its own."""
+    """False if one format may be the other: it is unknown, or that of files with the program's own splits."""
     if one == _UNTOLD:
         return other in _READ_BY_US
     return not (one == _FILES and isinstance(other, tuple) and other[1] == _PENDING)
@@ -105,7 +105,7 @@ def _name(operator: Operator) -> str:
 
 
 def restored(check: Check, kind: type[C]) -> Iterator[tuple[Pair, C, C]]:
-    """The operators that find the state of their connector of this kind, with the connector before and after."""
+    """The operators that get the state of their connector of this kind, with the connector before and after."""
     for pair in check.right_pairs:
         old, new = pair.old.connector, pair.new.connector
         if isinstance(old, kind) and isinstance(new, kind):

@@ -1,4 +1,4 @@
-"""The facts that a rule may look at, and how it says what it found."""
+"""The facts available to rules, and how rules report findings."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _IGNORE: Final = "execution.state-recovery.ignore-unclaimed-state"
 
 
 class Asked(Enum):
-    """What a cluster decides, and rules ask for: options by their names, and the version of Flink."""
+    """The settings of the cluster that rules ask for: options by name, and the version of Flink."""
 
     BACKEND = STATE_BACKEND
     EXECUTION_MODE = PYTHON_EXECUTION_MODE
@@ -38,9 +38,9 @@ class Asked(Enum):
 
 
 class Rewritten(Struct, frozen=True):
-    """A state that a recipe wrote: what it was called, and for each field of its rows the place of the one that it was.
+    """A state that a recipe wrote: its former name, and for each field of its rows the former place.
 
-    A place is None for one that begins; there are none where the values are as they were. ``filled`` are the fields that are
+    The place is None for a new field; there are no places if the values are unchanged. ``filled`` are the fields that are
     constants where they were null, ``single`` is the field that is the whole value now.
     """
 
@@ -51,10 +51,10 @@ class Rewritten(Struct, frozen=True):
 
 
 class CheckOptions(Struct, frozen=True):
-    """The user's decisions: whether state may be left behind, the version of Flink to restore with (``flink_assumed`` where
-    nobody told it), and which way; and the deployments of NEW and of OLD, where they are given.
+    """The user's decisions: whether non-restored state is allowed, the version of Flink to restore with
+    (``flink_assumed`` if it was not given), and the direction; and the deployments of NEW and of OLD, if given.
 
-    ``rewritten`` are the states of queries that were written anew for NEW, by the ids of their operators and their names.
+    ``rewritten`` are the states of queries that were rewritten for NEW, by the ids of their operators and their names.
     ``moving`` is the command that moves state by a recipe, if any.
     """
 
@@ -72,9 +72,9 @@ class Check(Struct, frozen=True, dict=True, weakref=True):
     """Two programs, where the state goes, and the options.
 
     ``wrong_hands`` are the pairs in which the two operators are not the same one, by OLD's id, with the reason.
-    ``rebuilt`` holds each program as a second build gave it, by side (``old``, ``new``), where there was one; ``answers`` what
-    Flink's own classes made of OLD's state in NEW, where they were asked. ``asked`` is what rules asked for: the
-    verdict may depend on it where it was not given.
+    ``rebuilt`` holds each program from a second build, by side (``old``, ``new``), if there was one; ``answers`` are
+    the results of Flink's own classes restoring OLD's state in NEW, if they were asked. ``asked`` is what rules asked
+    for: the verdict may depend on it if it was not given.
     """
 
     old: Program
@@ -88,19 +88,19 @@ class Check(Struct, frozen=True, dict=True, weakref=True):
 
     @property
     def backend(self) -> str | None:
-        """The state backend of NEW; None where it sets none."""
+        """The state backend of NEW; None if it sets none."""
         self.asked.add(Asked.BACKEND)
         return self.new.settings.get(STATE_BACKEND)
 
     @property
     def execution_modes(self) -> tuple[str | None, str | None]:
-        """The modes in which PyFlink runs OLD and NEW; None where that is not known."""
+        """The modes in which PyFlink runs OLD and NEW; None if unknown."""
         self.asked.add(Asked.EXECUTION_MODE)
         return self.told_modes
 
     @property
     def told_modes(self) -> tuple[str | None, str | None]:
-        """The same, for what is no other in another mode of both: nothing depends on it."""
+        """The modes in the settings, for findings that hold in any mode: the verdict does not depend on it."""
         return self.old.settings.get(PYTHON_EXECUTION_MODE), self.new.settings.get(PYTHON_EXECUTION_MODE)
 
     @property
@@ -111,57 +111,59 @@ class Check(Struct, frozen=True, dict=True, weakref=True):
 
     @property
     def in_flink(self) -> bool:
-        """True where Flink restores; False where a store of this project has the state, or takes it over."""
+        """True if Flink restores; False if a store of this project has the state, or takes it over."""
         return not (self.old.kept_by_store or self.new.kept_by_store)
 
     @property
     def snapshot_to_come(self) -> bool:
-        """True for two programs: the snapshot that Flink will take of OLD is still open."""
+        """True for two programs: Flink has not yet taken the snapshot of OLD."""
         return self.in_flink and self.old.snapshot is None
 
     @cached_property
     def finishing(self) -> Finishing | None:
-        """How far OLD is when the snapshot is taken; None where nothing finishes before the rest."""
+        """How far OLD is when the snapshot is taken; None if nothing finishes before the rest."""
         return find_finishing(self.old, to_come=self.snapshot_to_come)
 
     @cached_property
     def endings(self) -> Endings | None:
-        """What else may have finished when the snapshot is taken."""
+        """Operators that may also have finished when the snapshot is taken."""
         return find_endings(self.old, to_come=self.snapshot_to_come)
 
     def answer(self, pair: Pair) -> Answer | None:
-        """What Flink made of the state of a pair; None where it was not asked."""
+        """Flink's result for the state of a pair; None if it was not asked."""
         return None if self.answers is None else self.answers.operators.get(pair.new.node)
 
     @property
     def left_behind(self) -> str | None:
-        """What lets Flink drop state that no operator of NEW takes: ``-n``, or an option of NEW; None where it refuses."""
+        """The setting that lets Flink drop state that no operator of NEW takes: ``-n``, or an option of NEW; None if
+        Flink refuses.
+        """
         if self.options.allow_non_restored:
             return "as -n allows"
         return f"as NEW sets {_IGNORE}" if self.new.settings.get(_IGNORE) else None
 
     @cached_property
     def right_pairs(self) -> tuple[Pair, ...]:
-        """The pairs with state in which both sides are the same operator: the ones whose states can be compared."""
+        """The pairs with state whose two sides are the same operator: those whose states can be compared."""
         return tuple(pair for pair in self.mapping.stateful_pairs() if pair.old.id not in self.doubtful)
 
     @cached_property
     def doubtful(self) -> frozenset[str]:
-        """The operators of OLD, by id, of which another operator gets the state, or of which it is open who does."""
+        """The operators of OLD, by id, whose state another operator gets, or for which that is open."""
         return frozenset(self.wrong_hands.keys() | self.mapping.contested.keys())
 
     @cached_property
     def exchanged_values(self) -> Mapping[str, Operator]:
-        """The operators of NEW that were made with the values of an operator of OLD whose id another one has, by OLD's id."""
+        """The operators of NEW created with the values of an operator of OLD whose id another one has, by OLD's id."""
         return find_exchanged_values(self.mapping, self.new)
 
     @cached_property
     def uids(self) -> frozenset[str]:
-        """All uids that one of the programs uses: a new one must be another."""
+        """All uids that the programs use: a new uid must differ from them."""
         return self.old.uids | self.new.uids
 
     def fresh_uid(self, operator: Operator) -> str:
-        """A uid for an operator of NEW that no other operator has or is given: the same one, whichever rule asks."""
+        """A uid for an operator of NEW that no other operator has or gets; the same one for every rule."""
         uid = self._given.get(operator.id)
         if uid is None:
             uid = self._given[operator.id] = fresh_uid(operator, self.uids.union(self._given.values()))
@@ -172,12 +174,12 @@ class Check(Struct, frozen=True, dict=True, weakref=True):
         return {}
 
     def successor(self, operator: Operator) -> Operator | None:
-        """The operator of NEW that does the work of an operator of OLD whose state nobody takes."""
+        """The operator of NEW that does the work of an operator of OLD whose state no operator takes."""
         return self.mapping.successors.get(operator.id) or self._displaced.get(operator.id)
 
     @cached_property
     def rightful(self) -> Mapping[str, Operator]:
-        """The operator of NEW that state in wrong hands belongs to, where there is one, by OLD's id."""
+        """The operator of NEW that state in wrong hands belongs to, if there is one, by OLD's id."""
         wrong = [pair for pair in self.mapping.stateful_pairs() if pair.old.id in self.wrong_hands]
         if not wrong:
             return {}
@@ -187,14 +189,14 @@ class Check(Struct, frozen=True, dict=True, weakref=True):
 
     @cached_property
     def tied(self) -> Mapping[str, Pair]:
-        """The pairs that edits of NEW would make, of state that is lost or in wrong hands now, by OLD's id."""
+        """The pairs that edits of NEW would create, for state that is now lost or in wrong hands, by OLD's id."""
         return {
             id: Pair(self.old.by_id[id], new, BY_USER_HASH) for id, new in self.owners.items() if takes_user_hash(new)
         }
 
     @cached_property
     def owners(self) -> Mapping[str, Operator]:
-        """The operators of NEW that state belongs to which is lost or in wrong hands now, by OLD's id."""
+        """The operators of NEW that own state which is now lost or in wrong hands, by OLD's id."""
         owners = dict(self.rightful)
         if self.left_behind is None:
             lost = (old for old in self.mapping.lost if old.id not in self.mapping.guessed)
@@ -203,13 +205,13 @@ class Check(Struct, frozen=True, dict=True, weakref=True):
 
     @cached_property
     def leaving(self) -> frozenset[str]:
-        """Operators of NEW, by id, that edits take off the id of the state they get, or of which it is open what they get."""
+        """Operators of NEW, by id, that edits take off the id of the state they get, or whose state is open."""
         taking = {pair.new.id for pair in self.mapping.stateful_pairs() if pair.old.id in self.doubtful}
         return frozenset(taking - {pair.new.id for pair in self.tied.values()})
 
     @cached_property
     def kept(self) -> tuple[Pair, ...]:
-        """Right pairs by generated ids that edits elsewhere move: they need a user hash, to stay together."""
+        """Right pairs by generated ids that edits elsewhere move: they need a user hash to stay together."""
         return tuple(
             pair
             for pair in self.right_pairs
@@ -217,7 +219,7 @@ class Check(Struct, frozen=True, dict=True, weakref=True):
         )
 
     def moved_by(self, operator: Operator) -> frozenset[str]:
-        """The operators of NEW, by id, whose own ids another uid of ``operator`` moves: itself, and those behind it."""
+        """The operators of NEW, by id, whose own ids change with another uid of ``operator``: itself, and those behind it."""
         found: set[str] = set()
         waiting = [operator.id]
         while waiting:
@@ -237,7 +239,7 @@ class Check(Struct, frozen=True, dict=True, weakref=True):
 
     @cached_property
     def _moved(self) -> frozenset[str]:
-        """The operators of NEW, by id, whose own ids the edits move that give others a uid."""
+        """The operators of NEW, by id, whose own ids change with the edits that give others a uid."""
         wrong = (pair.new for pair in self.mapping.stateful_pairs() if pair.old.id in self.wrong_hands)
         tied = {pair.new.id for pair in self.tied.values()}
         named = [named_before(new, self.new) for new in wrong if new.id not in tied]
@@ -245,9 +247,9 @@ class Check(Struct, frozen=True, dict=True, weakref=True):
         return frozenset().union(*(self.moved_by(operator) for operator in named if operator is not None))
 
     def recorded_otherwise(self, old: Operator, new: Operator) -> int | None:
-        """The max parallelism that OLD recorded under the own id of ``new``, where ``old``'s is another and NEW sets one.
+        """The max parallelism that OLD recorded under ``new``'s own id, if it differs from ``old``'s and NEW sets one.
 
-        Flink compares that with what is recorded under either id of an operator: no setting fits both.
+        Flink compares NEW's with both records: no setting fits both.
         """
         own = self.old.by_id.get(new.id)
         if not new.max_parallelism_configured or own is None or own.max_parallelism == old.max_parallelism:
@@ -256,7 +258,7 @@ class Check(Struct, frozen=True, dict=True, weakref=True):
 
     @cached_property
     def repaired(self) -> StateMapping:
-        """Where the state goes once these edits are made: what else stands against it is told at once."""
+        """The state mapping after these edits, so that remaining problems are reported at once."""
         ties = {pair.new.id: id for id, pair in self.tied.items()}
         ties |= {pair.new.id: pair.old.id for pair in self.kept}
         return map_state(self.old, self.new, ties, self._moved) if ties or self._moved else self.mapping
@@ -290,8 +292,8 @@ class Check(Struct, frozen=True, dict=True, weakref=True):
     ) -> Finding:
         """A finding of ``rule``, at its usual level unless another one is given.
 
-        It has a place in both programs: where the function asks for the state, else the operators', else their
-        neighbours', else the submitting lines.
+        It has a place in both programs: the line that asks for the state, else that of the operator, else of a
+        neighbour, else the submitting line.
         """
         return Finding(
             rule=rule.id,
@@ -324,9 +326,10 @@ class Check(Struct, frozen=True, dict=True, weakref=True):
 
 
 class _Places:
-    """Where to look in a program for an operator that only the other one has.
+    """Places in a program for an operator that only the other program has.
 
-    That is the partner of what feeds the operator there, else the line that submits the job. ``partners`` are the
+    The place is that of the partner of what feeds the operator there, else the line that submits the job. ``partners``
+    are the
     program's operators by the id of the other one's.
     """
 
@@ -337,7 +340,7 @@ class _Places:
         self._known: dict[str, SourceLine | None] = {}
 
     def nearest(self, operator: Operator | None) -> SourceLine | None:
-        """The line. What was walked once is known: all walks together visit an operator once."""
+        """The nearest line. Walked parts are remembered, so that all walks together visit an operator once."""
         walked: dict[str, None] = {}
         line = self._default
         while operator is not None and operator.id not in walked:
@@ -355,7 +358,7 @@ class _Places:
 
 
 def _state_line(operator: Operator | None, name: str | None) -> SourceLine | None:
-    """Where an operator asks for a state."""
+    """The line at which an operator asks for a state."""
     states = () if operator is None or name is None else operator.states or ()
     return next((state.source for state in states if state.name == name and not state.built_in), None)
 

@@ -1,4 +1,4 @@
-"""The check itself: facts of two programs in, a report out. Pure: nothing is read, run or written."""
+"""The check itself: takes facts of two programs, gives a report. Pure: nothing is read, run or written."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ def check(
 ) -> Report:
     """Whether NEW can restore the state of OLD: the verdict, all findings at once, and where each state goes.
 
-    ``rebuilt`` are the programs as a second build gave them, by side, to find ids that are not stable; ``answers`` is what
-    Flink made of OLD's state in NEW.
+    ``rebuilt`` are the programs from a second build, by side, to find unstable ids; ``answers`` are Flink's results of
+    restoring OLD's state in NEW.
     """
 
     def judge(old: Program, new: Program, options: CheckOptions) -> tuple[Report, frozenset[Asked]]:
@@ -50,7 +50,7 @@ def _judged(
     rebuilt: Mapping[str, Program],
     answers: Answers | None,
 ) -> tuple[Report, frozenset[Asked]]:
-    """The report with the settings as they are, and what it may depend on."""
+    """The report under the given settings, with what it may depend on."""
     mapping = map_state(old, new)
     context = Check(old, new, mapping, options, find_wrong_hands(mapping, new), rebuilt, answers)
     found = [
@@ -83,12 +83,12 @@ _OF_STATES = (Family.STATES, Family.SNAPSHOTS, Family.SQL, Family.CONNECTORS)
 
 
 def _speaks_of_states(finding: Finding) -> bool:
-    """Whether a finding tells what becomes of states; that an operator is in another chain, for one, does not."""
+    """Whether a finding is about the fate of states; one about another chain, for example, is not."""
     return finding.state is not None or RULES[finding.rule].family in _OF_STATES
 
 
 def with_queries(report: Report, of_writer: Report) -> Report:
-    """The report on a savepoint, with what the program that wrote it tells of queries: a savepoint has none."""
+    """The report on a savepoint, with the queries of the program that wrote it, as a savepoint has none."""
     of_state = [finding for finding in report.findings if RULES[finding.rule].family is not Family.SQL]
     of_queries = [finding for finding in of_writer.findings if RULES[finding.rule].family is Family.SQL]
     return with_findings(report, [*of_state, *of_queries], report.suppressed)

@@ -27,7 +27,7 @@ _KINDS = {
 def difference(report: Report) -> Difference:
     """The structured difference of the two programs of a report.
 
-    Operators are paired as a restore pairs them, where those are of one sort; else by what they do.
+    Operators are paired as a restore pairs them if they are of one sort, else by what they do.
     """
     old, new = report.old, report.new
     strangers = {row.old.id for row in report.mapping if row.old is not None and row.fate is Fate.WRONG_HANDS}
@@ -72,7 +72,7 @@ def _change(kind: str, level: DiffLevel) -> Change:
 
 
 def _operator(operator: Operator) -> dict[str, Any]:
-    """The facts of an operator, without where it stands in the program."""
+    """The facts of an operator, without its place in the program."""
     facts: dict[str, Any] = {
         "operator_id": operator.id,
         "user_hash": operator.user_hash,
@@ -93,7 +93,7 @@ def _operator(operator: Operator) -> dict[str, Any]:
 
 
 def _state_name(state: State, states: tuple[State, ...]) -> str:
-    """A state's name; with its scope where keyed and operator state share the name."""
+    """A state's name, with its scope if keyed and operator state share the name."""
     alone = sum(other.name == state.name for other in states) == 1
     return state.name if alone else f"{state.name} ({state.scope.value})"
 
@@ -110,13 +110,13 @@ def _state(state: State) -> dict[str, Any]:
 
 
 def _type(text: str | None) -> Any:
-    """A type as a tree, so that a field that came or went is found as one; its text where it cannot be read."""
+    """A type as a tree, so that an added or removed field shows as one; its text if it cannot be read."""
     parsed = None if text is None else parse_type(text)
     return text if parsed is None else _tree(parsed.to_json())
 
 
 def _tree(data: Any) -> Any:
-    """Lists by name where the items have names, else by number: an item more then is no change of all behind it."""
+    """Lists keyed by name if the items have names, else by number, so that one more item does not change all after it."""
     if isinstance(data, dict):
         if data.keys() == {"name", "type"}:
             return _tree(data["type"])

@@ -1,4 +1,4 @@
-"""What speaks for a state of OLD being restored: what was compared, and by whom; and what is missing for that."""
+"""The evidence that a state of OLD is restored: what was compared, and by which witness; and what is missing for it."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _SCOPES: dict[StateKind | StateScope, str] = {
     StateScope.KEYED: "keyed",
     StateScope.BROADCAST: "broadcast",
 }
-"""What the JVM's answers call them; states of the other scopes are an operator's."""
+"""The JVM's names for scopes; states of other scopes belong to an operator."""
 
 
 def of_state(check: Check, pair: Pair, state: State) -> Proof | None:
-    """The proof that NEW reads a state of OLD; None for one that NEW does not declare, of which only a rule can tell."""
+    """The proof that NEW reads a state of OLD; None for a state that NEW does not declare, which only a rule can judge."""
     other = check.exchanged_values.get(pair.old.id)
     if other is not None:
         return _either_way(pair, other)
@@ -44,7 +44,7 @@ def of_state(check: Check, pair: Pair, state: State) -> Proof | None:
 def _told_by_flink(check: Check, pair: Pair, state: State, compared: list[str]) -> Proof:
     """The proof by Flink's serializers, or by values that went through them.
 
-    A serializer's word that it migrates is believed where it is seen what changes, and where the code is Flink's own.
+    A serializer's answer that it migrates counts if the change is visible, and if the code is Flink's own.
     """
     answer = check.answer(pair)
     assert answer is not None
@@ -56,7 +56,8 @@ def _told_by_flink(check: Check, pair: Pair, state: State, compared: list[str]) 
         if reads_samples(check, pair, *address):
             return Evidence((*compared, "made-up values"), Witness.VALUES)
         return Gap(
-            f"the serializer of the state {state.name!r} says that it converts the old values, and not what it makes of them",
+            f"the serializer of the state {state.name!r} says that it converts the old values, but not what "
+            "it converts them to",
             "Check a savepoint of OLD with --rehearse: then real values are converted and read.",
             "migration",
         )
@@ -64,23 +65,22 @@ def _told_by_flink(check: Check, pair: Pair, state: State, compared: list[str]) 
 
 
 def of_the_rest(pair: Pair) -> Proof | None:
-    """The proof for states that OLD may keep besides those that are known; None where there are none."""
+    """The proof for further states that OLD may keep besides the known ones; None if there are none."""
     old, new = pair.old.more, pair.new.more
     if old is None:
         return None
     if new is not None and old.code is not None and old.code == new.code:
         return Evidence(("id", "code"), Witness.CODE)
     return Gap(
-        f"{pair.old.label} may keep states besides those that are known: {old.why}",
+        f"{pair.old.label} may keep further states besides the known ones: {old.why}",
         "Ask for all states in open(); or check a savepoint of OLD with --rehearse: then they are seen.",
         "more",
     )
 
 
 def gaps(check: Check, of_states: Iterable[Finding]) -> Iterator[tuple[Pair, State | None, Gap]]:
-    """What is missing, by operator and state, of the operators that keep their state and whose states are known.
-
-    What becomes of a state that NEW lacks is told by one of the findings ``of_states`` of any level; else that is missing.
+    """The missing proofs, by operator and state, for operators that keep their state and whose states are known. The
+    fate of a state that NEW lacks comes from one of the findings ``of_states`` of any level; otherwise it is missing.
     """
     told = {(finding.old.id, finding.state) for finding in of_states if finding.old is not None}
     for pair in check.right_pairs:
@@ -98,7 +98,7 @@ def gaps(check: Check, of_states: Iterable[Finding]) -> Iterator[tuple[Pair, Sta
 
 
 def _gone(pair: Pair, state: State) -> Gap:
-    """What is missing to say what becomes of a state that NEW does not declare, where no rule tells of it."""
+    """The gap for a state that NEW does not declare and no rule judges."""
     return Gap(
         f"{pair.new.label} does not declare the state {state.name!r} of {pair.old.label}",
         "Declare it in NEW as OLD did; or give the new operator a uid of its own and let the old state go with -n.",
@@ -109,21 +109,21 @@ def _gone(pair: Pair, state: State) -> Gap:
 def _either_way(pair: Pair, other: Operator) -> Gap:
     if same_values(pair.old, pair.new) is not False:
         return Gap(
-            f"{pair.old.label} was fed from other sources than {pair.new.label}; from these {other.label} is fed now: either "
-            "the ids changed places, or the inputs did",
+            f"{pair.old.label} was fed from other sources than {pair.new.label}; {other.label} is fed from "
+            "these now: either the ids changed places, or the inputs did",
             "Give each operator a name, which stays with what feeds it; or let each keep its id.",
             "values",
         )
     return Gap(
-        f"the function of {pair.old.label} was made with other values than that of {pair.new.label}; with these "
-        f"{other.label} is made now: either the ids changed places, or the values did",
+        f"the function of {pair.old.label} was made with other values than that of {pair.new.label}; "
+        f"{other.label} is made with these now: either the ids changed places, or the values did",
         "Give each operator a name, which stays with what it was made with; or let each keep its id.",
         "values",
     )
 
 
 def _of_pickles(check: Check, pair: Pair, state: State) -> Gap | None:
-    """The gap in what is known of the program's classes whose objects the pickles of a state may hold."""
+    """The gap in the knowledge of the program's classes whose objects the pickles of a state may hold."""
     written = pair.new.detail.get("classes_written", {})
     before = pair.old.detail.get("classes_written")
     if before is None:
@@ -150,20 +150,20 @@ def _declared(operator: Operator, state: State) -> State | None:
 
 
 def _address(state: State) -> tuple[str, bool, bool]:
-    """What finds a state again. Timers are those of a service; not every plan tells their clock."""
+    """The key under which a state is found again. Timers belong to a service; not every plan records their clock."""
     name = timer_service(state.name) if state.kind is StateKind.TIMERS else state.name
     return name, state.scope is StateScope.KEYED, state.built_in
 
 
 def _never_filled(pair: Pair, state: State) -> Evidence | None:
-    """The proof for timers that OLD's function never sets, and for a mark that Flink goes on without: nothing is lost."""
+    """The proof for timers that OLD's function never sets, and for a mark that Flink can lose without harm."""
     never = state.kind is StateKind.TIMERS and pair.old.detail.get("timers") is False
     mark = state.built_in and state.name == END_OF_INPUT
     return Evidence(("operator's code",), Witness.READERS) if never or mark else None
 
 
 def _of_a_trigger(pair: Pair, state: State) -> Evidence | None:
-    """The proof for what PyFlink's own triggers keep, which no plan lists."""
+    """The proof for the state of PyFlink's own triggers, which no plan lists."""
     kept = triggers.names_in_python(pair.new)
     if kept is None or state.name not in kept or not triggers.may_be_a_triggers(state, in_python=True):
         return None
@@ -182,7 +182,7 @@ def _may_be_asked_for(pair: Pair) -> Gap | None:
 
 
 def _alike(pair: Pair) -> Iterator[str]:
-    """What the two versions of the operator have in common besides the id."""
+    """The facts that the two versions of the operator have in common besides the id."""
     if pair.old.name == pair.new.name:
         yield "operator's name"
     if pair.old.kind == pair.new.kind:
@@ -192,7 +192,7 @@ def _alike(pair: Pair) -> Iterator[str]:
 
 
 def _types(pair: Pair, old: State, new: State, compared: list[str]) -> Proof:
-    """The proof by what both sides tell of the types of the key and the values."""
+    """The proof from the types of the key and the values on both sides."""
     if old.serializers is not None and new.serializers is not None and old.serializers.value is not None:
         if new.serializers.value is not None:
             return Evidence((*compared, "serializers"), Witness.READERS)
@@ -208,10 +208,10 @@ def _types(pair: Pair, old: State, new: State, compared: list[str]) -> Proof:
 
 
 def _is_told(pair: Pair, old: State, new: State, what: str) -> bool:
-    """Whether such a type is told at all where one side does not tell it.
+    """Whether such a type would be known at all, if one side lacks it.
 
-    Operators in Python tell the types of keys, of what is declared and of what windows hold. A topology may leave types out; of
-    two savepoints the serializers are held against each other.
+    Python operators give the types of keys, of declared states and of window contents. A topology may leave types out;
+    for two savepoints, the serializers are compared with each other.
     """
     if recorded(pair.new):
         return False
@@ -225,7 +225,7 @@ def _is_told(pair: Pair, old: State, new: State, what: str) -> bool:
 
 def _untold(what: str, side: str, state: State) -> Gap:
     return Gap(
-        f"the {what} of the state {state.name!r} is not told in {side}",
+        f"the {what} of the state {state.name!r} is not known for {side}",
         "Name the program that wrote the snapshot with --names, or declare the type.",
         f"{what} {side}",
     )

@@ -1,4 +1,4 @@
-"""Why the generated id of an operator is another one: position, chained outputs, inputs, up to where it began."""
+"""Explains why the generated id of an operator changed: position, chained outputs, inputs, back to the first cause."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compat.state.model.operators import Operator
 
 
 class Step(Struct, frozen=True):
-    """One operator on the way to the cause: OLD's, NEW's, and what is different about them."""
+    """One operator on the way to the cause: in OLD and in NEW, and its differences."""
 
     old: Operator
     new: Operator
@@ -39,7 +39,7 @@ def steps(old: Operator, new: Operator, old_program: Program, new_program: Progr
 
 
 def _reads(moved: tuple[str, str], olds: Mapping[str, Operator], news: Mapping[str, Operator]) -> str:
-    """An input that is another operator now, for the one that it was still is there, or was there before."""
+    """The input that another operator has replaced, while the former one still exists or the new one existed before."""
     before = olds.get(moved[0]) or news[moved[0]]
     after = news.get(moved[1]) or olds[moved[1]]
     if moved[0] in after.inputs:
@@ -47,16 +47,16 @@ def _reads(moved: tuple[str, str], olds: Mapping[str, Operator], news: Mapping[s
     if moved[1] in before.inputs:
         return f"{before.label} between it and {after.label} was taken out"
     if before.label == after.label:
-        return f"it reads from another operator of the name {after.label}"
+        return f"it reads from a different operator named {after.label}"
     return f"it reads from {after.label} instead of {before.label}"
 
 
 def why_moved(old: Operator, new: Operator, old_program: Program, new_program: Program) -> str:
-    """One sentence: what moved the id, and where it began if that is further up."""
+    """One sentence: the cause of the id's change, and where it began if that is further up."""
     if recorded(old) and old.uid == new.uid:
         return (
-            "Its id is a generated one on both sides and has changed; a savepoint records no graph that would tell what moved "
-            "it. Name the program that wrote it with --names."
+            "Its id is generated on both sides and has changed; a savepoint records no graph that would show "
+            "why. Name the program that wrote it with --names."
         )
     way = list(steps(old, new, old_program, new_program))
     own = "; ".join(way[0].differences) or "its id differs"
@@ -68,10 +68,9 @@ def why_moved(old: Operator, new: Operator, old_program: Program, new_program: P
 
 
 def common_cause(old: Operator, new: Operator, old_program: Program, new_program: Program) -> str | None:
-    """The cause that moved the ids of this operator and of others, said of all of them; None where none is known.
+    """The cause that changed the ids of this operator and of others, in words for all of them; None if unknown.
 
-    Operators that moved only because others were put in before them have that in common; those behind an operator that is
-    another one now have that.
+    Operators share a cause if others were inserted before them, or if they are behind the same replaced operator.
     """
     if recorded(old):
         return None
@@ -91,7 +90,7 @@ def _place(old: Operator, new: Operator) -> Iterator[str]:
 
 
 def _chained(old: Operator, new: Operator, old_program: Program, new_program: Program) -> str | None:
-    """The outputs that were chained to an operator, or are chained to it no longer; None where there are as many."""
+    """The outputs that were chained to an operator, or are no longer; None if their number is unchanged."""
     more = new.chained_outputs - old.chained_outputs
     if not more:
         return None

@@ -15,7 +15,7 @@ from compat.state.model.source_line import SourceLine
 from compat.state.model.states import State
 
 Direction = Literal["forward", "rollback"]
-"""Whether the check is of the deployment, or of going back from it: then NEW's state is what OLD has to restore."""
+"""The direction of the check: forward for the deployment, or back for a rollback, in which OLD has to restore NEW's state."""
 
 
 class Level(Enum):
@@ -43,7 +43,7 @@ class Verdict(Enum):
 
     @property
     def restores(self) -> bool:
-        """True where the state is restored, as it is or migrated."""
+        """True if the state is restored, unchanged or migrated."""
         return self in (Verdict.COMPATIBLE, Verdict.MIGRATION)
 
 
@@ -61,9 +61,9 @@ class Fate(Enum):
 
 
 FIELDS = {"set_uid_hash": "uidHash", "uid": "uid", "set_max_parallelism": "maxParallelism"}
-"""The calls that ``--fix`` writes, with the field of a topology file that says the same.
+"""The calls that ``--fix`` writes, with the equivalent field of a topology file.
 
-They say where state belongs and change nothing of what the job does.
+They say where state belongs and do not change the job's behaviour.
 """
 
 SAFE = tuple(FIELDS)
@@ -81,7 +81,7 @@ SETTERS = frozenset(
         "force_non_parallel",
     }
 )
-"""Calls on a stream that set something on its operator and give the same stream back."""
+"""Calls on a stream that configure its operator and return the same stream."""
 
 _CALL = re.compile(r"(?:env)?\.(\w+)\((.*)\)")
 
@@ -89,10 +89,10 @@ _CALL = re.compile(r"(?:env)?\.(\w+)\((.*)\)")
 class Fix(Struct, frozen=True, kw_only=True):
     """An edit that repairs a finding.
 
-    ``text`` says it to a person. ``call`` is the code that an operator's calls need (``.set_uid_hash("…")``), ``at`` the
-    line of NEW that makes the operator, ``operator_id`` the operator's id; a call that begins with ``env`` is one on the
-    environment, without a place. All are None where the fix is no single call; ``code`` is then what a person has to write, or
-    run: ``moves`` says that it is a command that moves state by a recipe.
+    ``text`` is the description for people. ``call`` is the code to add to an operator's calls (``.set_uid_hash("…")``),
+    ``at`` the line of NEW that creates the operator, ``operator_id`` the operator's id; a call that begins with ``env``
+    is one on the environment, without a place. All are None if the fix is not a single call; ``code`` is then the code
+    to write or the command to run: ``moves`` says that it is a command that moves state by a recipe.
     """
 
     text: str
@@ -104,7 +104,7 @@ class Fix(Struct, frozen=True, kw_only=True):
 
     @property
     def field(self) -> str | None:
-        """The call as a topology file has it: a field behind the entry's ``id``. None where there is no such field or file."""
+        """The call as a field of a topology file, to go behind the entry's ``id``. None if there is no such field or file."""
         call = None if self.call is None else _CALL.fullmatch(self.call)
         if call is None or call[1] not in FIELDS or self.at is None or not self.at.file.endswith(".json"):
             return None
@@ -112,15 +112,14 @@ class Fix(Struct, frozen=True, kw_only=True):
 
     @property
     def safe(self) -> bool:
-        """Whether the fix is a call that can be written without a look at what the job does."""
+        """Whether the fix is a call that can be written without knowing what the job does."""
         call = None if self.call is None else _CALL.fullmatch(self.call)
         return call is not None and call[1] in FIELDS
 
 
 class StateHeir(Struct, frozen=True):
-    """The state of NEW that has the place of one that is lost: its operator and its name.
-
-    It is ``likely`` where only the kinds and types are the same, and else told by its name.
+    """The state of NEW that replaces a lost one: its operator and its name. It is ``likely`` if only kinds and types
+    match, otherwise the name matches.
     """
 
     operator: Operator
@@ -129,7 +128,7 @@ class StateHeir(Struct, frozen=True):
 
 
 class FieldHeir(Struct, frozen=True):
-    """The field of NEW that may be one that is gone, under another name: ``owner`` is the class of both."""
+    """The field of NEW that may be a removed one under another name: ``owner`` is the class of both."""
 
     owner: str
     gone: str
@@ -137,31 +136,31 @@ class FieldHeir(Struct, frozen=True):
 
 
 class ValueHeir(Struct, frozen=True):
-    """A state that NEW has just so, and whose values it takes as soon as NEW's serializers have written them."""
+    """A state that NEW has unchanged, whose values it takes once NEW's serializers have rewritten them."""
 
     state: str
 
 
 class OperatorHeir(Struct, frozen=True):
-    """The operator of NEW that does the work of one of OLD, whose id it has not."""
+    """The operator of NEW that does the work of one of OLD, under another id."""
 
     old: Operator
     new: Operator
 
 
 class KeyHeir(Struct, frozen=True):
-    """The key of NEW under which the state of an operator is looked for, where it is not that of OLD any more."""
+    """The key of NEW under which the state of an operator is looked up, if it differs from OLD's."""
 
 
 class WindowHeir(Struct, frozen=True):
-    """The windows of NEW that open ones may become part of: their size, and where one of them begins, in milliseconds."""
+    """The windows of NEW that open ones may become part of: their size and the start of one of them, in milliseconds."""
 
     size: int
     offset: int
 
 
 class RowHeir(Struct, frozen=True):
-    """What a state of a query holds, one thing beside the other: for each of NEW's the place in OLD of the same one.
+    """The parts of a query's state, in order: for each part of NEW, its place in OLD.
 
     ``begins`` are those of NEW that OLD has not, by their places, with what they are called; those in ``zero`` begin with zero,
     the others with null. ``along`` are those among them that OLD has, and that one result is made of with others that begin.
@@ -185,7 +184,7 @@ class RowHeir(Struct, frozen=True):
 
 
 class CountHeir(Struct, frozen=True):
-    """A state of a join that keeps a number behind each row, or behind how often it came, which NEW does not keep."""
+    """A state of a join that stores a count with each row, which NEW does not store."""
 
     old: Operator
     new: Operator
@@ -194,7 +193,7 @@ class CountHeir(Struct, frozen=True):
 
 
 class TopicHeir(Struct, frozen=True):
-    """The topics of NEW that a topic may be now which NEW does not name any more."""
+    """The topics of NEW that a topic which NEW no longer names may have become."""
 
     gone: str
     topics: tuple[str, ...]
@@ -206,12 +205,12 @@ Heir = OperatorHeir | StateHeir | ValueHeir | FieldHeir | KeyHeir | WindowHeir |
 class Finding(Struct, frozen=True, kw_only=True):
     """One thing that the check found.
 
-    ``title`` is one line; ``consequence`` what would happen at the restore, ``reason`` why. ``old`` and ``new`` are the
-    operators concerned; ``related`` are further places. ``silent`` marks what Flink itself would not report. ``subject``
-    is what it is about besides operators and state (an option, a uid), where one operator can have several of its rule.
-    ``cause`` is what it has in common with others of its rule, said of all operators concerned ("run with parallelism 200").
-    ``fate`` is what becomes of the state, where that is something else than for most findings of the rule. ``heirs`` are where
-    its values belong, or may, so that a savepoint can be written that has them there.
+    ``title`` is one line; ``consequence`` says what would happen at the restore, ``reason`` why. ``old`` and ``new`` are the
+    operators concerned; ``related`` are further places. ``silent`` marks findings that Flink itself would not report.
+    ``subject`` is its further subject (an option, a uid), if one operator can have several findings of its rule.
+    ``cause`` is what it has in common with others of its rule, in words for all operators concerned ("run with
+    parallelism 200"). ``fate`` is what happens to the state, if that differs from the rule's usual fate. ``heirs`` are
+    the places where its values belong, or may belong, so that a savepoint can be written with them there.
     """
 
     rule: str
@@ -236,9 +235,8 @@ class Finding(Struct, frozen=True, kw_only=True):
 
     @property
     def fingerprint(self) -> str:
-        """The text that stays the same when lines move: rule, operators by uid or name and id, state, subject. For baselines.
-
-        A finding about no operator at all is told from its like by its title.
+        """The text that stays the same when lines move: rule, operators by uid or name and id, state, subject. For
+        baselines. Findings without an operator are distinguished by their titles.
         """
         parts = [self.rule]
         for operator in (self.old, self.new):
@@ -253,7 +251,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 class MappingRow(Struct, frozen=True, kw_only=True):
     """One line of the table of the state mapping: an operator of OLD, an operator of NEW, and the state's fate.
 
-    ``successor`` is the operator of NEW that the state belongs to, where Flink does not take it there and that one is known.
+    ``successor`` is the operator of NEW that the state belongs to, if Flink does not take it there and it is known.
     """
 
     old: Operator | None
@@ -265,7 +263,7 @@ class MappingRow(Struct, frozen=True, kw_only=True):
 
 
 class Witness(Enum):
-    """Who compared a state of OLD with what NEW declares."""
+    """The witness who compared a state of OLD with NEW's declaration."""
 
     READERS = "our readers"
     FLINK = "Flink's serializers"
@@ -274,15 +272,16 @@ class Witness(Enum):
 
 
 class Evidence(Struct, frozen=True):
-    """What was compared of a state, and by whom."""
+    """What was compared for a state, and by which witness."""
 
     compared: tuple[str, ...]
     witness: Witness
 
 
 class Gap(Struct, frozen=True):
-    """What is missing to say that a state is restored, and what would settle it. ``cause`` is the same for gaps that one
-    step settles."""
+    """The missing proof that a state is restored, and what would settle it. ``cause`` is the same for gaps that one
+    step settles.
+    """
 
     why: str
     settle: str
@@ -293,10 +292,10 @@ Proof = Evidence | Gap
 
 
 class Account(Struct, frozen=True, kw_only=True):
-    """The account of one state of OLD: who has it, who gets it, what becomes of it, and what speaks for that.
-
-    ``state`` is None for what the operator may keep besides the known states. ``rule`` is the rule that told its fate; without
-    one, ``evidence`` is the proof that it is restored, or ``gap`` says what is missing for that, or for its restore.
+    """The account of one state of OLD: its old and new operators, its fate, and the evidence for that. ``state`` is
+    None for further states that the operator may keep besides the known ones. ``rule`` is the rule that decided its
+    fate; without one, ``evidence`` is the proof that it is restored, or ``gap`` says what is missing for the proof or
+    the restore.
     """
 
     old: Operator
@@ -309,15 +308,15 @@ class Account(Struct, frozen=True, kw_only=True):
 
     @property
     def open(self) -> bool:
-        """True if nothing speaks for its fate, and nobody was told so."""
+        """True if there is neither evidence for its fate nor a finding about it."""
         return self.fate is Fate.UNKNOWN and not self.rule
 
 
 class Assumption(Struct, frozen=True, kw_only=True):
     """An input that was not given and that the verdict may depend on: an option of the cluster, the version of Flink.
 
-    The check was made with ``value``, and with ``tried`` as well; ``differs`` says that one of these gives another verdict.
-    ``settle`` is how to tell it.
+    The check was made with ``value``, and with ``tried`` as well; ``differs`` says that one of these gives another
+    verdict. ``settle`` is the option that gives it.
     """
 
     name: str
@@ -328,9 +327,8 @@ class Assumption(Struct, frozen=True, kw_only=True):
 
 
 class Passage(Struct, frozen=True, kw_only=True):
-    """The fate of one operator's state, told to a person: ``new`` is the operator that does its work now, if any.
-
-    ``way`` is what moved its id: the operator itself, then the inputs, up to where it began.
+    """The fate of one operator's state, for people: ``new`` is the operator that does its work now, if any. ``way`` is
+    why its id changed: the operator itself, then the inputs, back to the first cause.
     """
 
     old: Operator
@@ -341,7 +339,7 @@ class Passage(Struct, frozen=True, kw_only=True):
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """One value that is different: ``kind`` is ``changed``, ``added`` or ``removed``, ``path`` where it stands."""
+    """One difference: ``kind`` is ``changed``, ``added`` or ``removed``, ``path`` is its place."""
 
     kind: str
     path: tuple[str, ...]
@@ -369,8 +367,9 @@ class Difference(Struct, frozen=True, kw_only=True):
 class ReadState(Struct, frozen=True, kw_only=True):
     """The real values of a state of OLD that were restored into NEW on a state backend.
 
-    ``read`` is how many were restored and read, ``migrated`` whether they were rewritten for that. ``at`` is when the first
-    one fails that does (``restore``, ``first-read``, ``checkpoint``), with its key group, its key, and what Flink says.
+    ``read`` is how many were restored and read, ``migrated`` whether they were rewritten for that. ``at`` is the time
+    of the first failure (``restore``, ``first-read``, ``checkpoint``), with the key group, the key, and Flink's
+    message.
     """
 
     scope: str
@@ -397,7 +396,7 @@ class RehearsedOperator(Struct, frozen=True, kw_only=True):
 
 
 class Started(Struct, frozen=True, kw_only=True):
-    """How a program is started besides its options: its arguments, its main class, and what it imports from besides."""
+    """How a program is started besides its options: its arguments, its main class, and its import paths."""
 
     arguments: tuple[str, ...] = ()
     main_class: str | None = None
@@ -407,9 +406,9 @@ class Started(Struct, frozen=True, kw_only=True):
 class Report(Struct, frozen=True, kw_only=True):
     """The outcome of one check. ``findings`` are sorted, worst first; ``suppressed`` were ignored or in the baseline.
 
-    ``story`` and ``difference`` are there where an explanation was asked for, ``rehearsal`` where real state was restored.
-    ``started`` is how NEW was. ``refused`` is NEW if Flink takes it for no job:
-    then nothing was compared, and the one finding that says so cannot be ignored.
+    ``story`` and ``difference`` are set if an explanation was asked for, ``rehearsal`` if real state was restored.
+    ``started`` is how NEW was started. ``refused`` is NEW if Flink refuses it as a job: then nothing was compared, and
+    the one finding that says so cannot be ignored.
     """
 
     old: Program
@@ -431,5 +430,5 @@ class Report(Struct, frozen=True, kw_only=True):
 
     @property
     def deployed(self) -> Program:
-        """The program that is to be deployed: NEW, or OLD where the way back was checked."""
+        """The program to be deployed: NEW, or OLD in the check of a rollback."""
         return self.new if self.direction == "forward" else self.old

@@ -1,8 +1,8 @@
 """How far the operators of OLD are when the snapshot is taken: some may have finished by then.
 
-A savepoint records it. Two programs do not tell what will have finished: it is to be expected of all that reads only from
-sources that end, beside others that do not, and of records that are written in the program. Where other sources end, too, one
-of them may do so before another one does, and subtasks of one that find nothing to read before those that do.
+A savepoint records it. Two programs do not show what will have finished: expect it of operators that read only from
+sources that end, beside others that do not, and of records written in the program. If other sources end, too, one may
+end before another, and subtasks without anything to read before those that read.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Progress(Enum):
 
 
 class Basis(Enum):
-    """What it is known from how far OLD is."""
+    """The basis for knowing how far OLD is."""
 
     RECORDED = "the snapshot says it"
     EXPECTED = "it comes to that, and stays so"
@@ -48,12 +48,12 @@ class Finishing(Struct, frozen=True, kw_only=True):
         return self.progress.get(id, Progress.RUNNING)
 
     def is_over(self, id: str) -> bool:
-        """Whether an operator of OLD is known to have finished: then it is not run again."""
+        """Whether an operator of OLD is known to have finished: finished operators are not run again."""
         return self.certain and self.of(id) is Progress.FULLY
 
 
 def find_finishing(old: Program, *, to_come: bool) -> Finishing | None:
-    """How far OLD is; None where nothing has finished, and nothing ends before the rest.
+    """How far OLD is; None if nothing has finished, and nothing ends before the rest.
 
     ``to_come`` is whether the snapshot is still to be taken.
     """
@@ -69,14 +69,14 @@ def find_finishing(old: Program, *, to_come: bool) -> Finishing | None:
 
 
 class Endings:
-    """What else may have finished when the snapshot is taken that is still to be taken of OLD."""
+    """Operators that may also have finished when the future snapshot of OLD is taken."""
 
     def __init__(self, old: Program) -> None:
         self._sources = _Sources(old)
         self._apart = _apart(old)
 
     def among(self, ids: Iterable[str]) -> Iterator[Finishing]:
-        """The ways in which these operators of OLD may come to differ in how far they are, one after the other."""
+        """The ways in which these operators of OLD may differ in how far they are, one after the other."""
         ids = list(dict.fromkeys(ids))
         for ended in self._sources.other_ends(ids):
             over = dict.fromkeys(self._sources.readers_of(ended, ids), Progress.FULLY)
@@ -87,12 +87,12 @@ class Endings:
 
 
 def find_endings(old: Program, *, to_come: bool) -> Endings | None:
-    """What else may have finished when the snapshot is taken; None where there is no such snapshot."""
+    """Operators that may also have finished when the snapshot is taken; None if the snapshot exists already."""
     return Endings(old) if to_come and not old.batch else None
 
 
 class _Sources:
-    """The sources of a program, and who reads from which."""
+    """The sources of a program, and their readers."""
 
     def __init__(self, program: Program) -> None:
         self._all = frozenset(each.id for each in program.operators if not each.inputs)
@@ -111,19 +111,19 @@ class _Sources:
         written = {each.id for each in program.operators if each.id in ending and each.kind == "collection"}
         self._ending = frozenset(ending)
         self.first_to_end = self._ending if self._ending != self._all else frozenset(written)
-        """The sources that end before the others: those that do at all, or those whose records are in the program."""
+        """The sources that end before the others: those that end at all, or those whose records are in the program."""
         if self.first_to_end == self._all:
             self.first_to_end = frozenset()
 
     def readers_of(self, ended: frozenset[str], ids: Iterable[str] | None = None) -> list[str]:
-        """The operators, of these or of all, that read from these sources only, in order."""
+        """The operators, of these or of all, that read only from these sources, in order."""
         read = self._read
         return [id for id in (read if ids is None else ids) if read.get(id) and read[id] <= ended]
 
     def other_ends(self, ids: Iterable[str]) -> Iterator[frozenset[str]]:
         """The sources that may have ended, while others go on, where that makes a difference between some operators.
 
-        If it does, it also does when all have ended that one of the operators reads from, and no others.
+        It is enough to consider the cases in which exactly the sources of one of the operators have ended.
         """
         before = frozenset[str]() if self._ending != self._all else self.first_to_end
         reads = (self._read.get(id) for id in ids)
@@ -134,7 +134,7 @@ class _Sources:
 def _apart(program: Program) -> dict[str, str]:
     """The vertex of the source that an operator reads from alone, subtask by subtask, by the operator's id.
 
-    Only sources that end, and have several subtasks, of which one may end before another.
+    Only for sources that end and have several subtasks, one of which may end before another.
     """
     heads = {each.vertex for each in program.operators if not each.inputs and each.detail.get("bounded")}
     vertices = {each.id: each for each in program.vertices}

@@ -1,7 +1,7 @@
-"""Guesses at the successor of an operator that only a savepoint tells of; they are reported as guesses.
+"""Guesses the successor of an operator that is known only from a savepoint; guesses are reported as such.
 
-A savepoint has states, parallelism and perhaps a name; no functions and no graph. Two operators that keep the same states
-are likely the same one, and with nothing else to go by an only candidate of its sort may be.
+A savepoint has states, parallelism and perhaps a name; no functions and no graph. Two operators with the same states
+are likely the same one, and without other evidence so may be the only candidate of its sort.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from compat.state.model.operators import Operator
 
 _STATES, _PARALLELISM = 2, 1
 _MOST_CANDIDATES = 50
-"""Among more operators of a sort than these, a likeness says nothing, and looking for one takes its time."""
+"""The most operators of a sort for which a similarity means something and the search is fast enough."""
 
 
 def guess_successors(lost: Iterable[Operator], fresh: Iterable[Operator]) -> dict[str, Operator]:
-    """For operators that only a savepoint tells of, by id, the one operator of NEW that fits best.
+    """The one operator of NEW that fits best, for operators known only from a savepoint, by id.
 
-    It has to be of the same sort; then states in common count, then equal parallelism. Where two fit equally well there is
-    no guess, and none is guessed twice.
+    It has to be of the same sort; then states in common count, then equal parallelism. If two fit equally well there is
+    no guess, and no operator is guessed twice.
     """
     candidates: dict[str, list[_Known]] = {}
     for operator in fresh:

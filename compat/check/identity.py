@@ -25,27 +25,27 @@ from compat.state.model.operators import Operator
 from compat.state.model.states import StateScope
 
 WITHOUT_USER_HASH = frozenset({"sink_writer", "sink_committer", "sink_global_committer"})
-"""Kinds of operators that a program cannot give a user hash."""
+"""Kinds of operators that cannot get a user hash from a program."""
 
 WITHOUT_CALL = frozenset({"file_monitor"})
-"""Kinds of operators that a call makes besides the one that it returns: no other call reaches them. ``read_text_file`` returns
-what reads the file, and not what watches it (Flink: ``createFileInput``)."""
+"""Kinds of operators that a call creates in addition to the one it returns, out of reach of other calls.
+``read_text_file`` returns the reader of the file, not its monitor (Flink: ``createFileInput``)."""
 
 _LOOK_AT = 16
 
 
 def hidden(operator: Operator) -> bool:
-    """True for an operator that PyFlink puts in by itself and that no call of the program can name."""
+    """True for an operator that PyFlink inserts and that no call of the program can name."""
     return operator.name.partition(", ")[0].startswith("_")
 
 
 def takes_user_hash(operator: Operator) -> bool:
-    """True for an operator that a call of the program can tie to a recorded id."""
+    """True for an operator that a call of the program can pin to a recorded id."""
     return not hidden(operator) and operator.kind not in WITHOUT_USER_HASH | WITHOUT_CALL
 
 
 def named_before(operator: Operator, program: Program) -> Operator | None:
-    """The operator itself, or the nearest one before it that takes a uid and whose id its own depends on."""
+    """The operator itself, or the nearest one before it that takes a uid and that determines its id."""
     while hidden(operator):
         before = program.by_id.get(operator.inputs[0]) if operator.inputs else None
         if before is None or before.uid is not None:
@@ -55,10 +55,10 @@ def named_before(operator: Operator, program: Program) -> Operator | None:
 
 
 def find_wrong_hands(mapping: StateMapping, new: Program) -> dict[str, str]:
-    """For each pair whose state would reach another operator, by OLD's id, why it is another one.
+    """The pairs whose state would reach a different operator: by OLD's id, the reason why it differs.
 
-    A changed name alone says nothing: renaming moves no state. It does when the operator of that name is still there,
-    somewhere else. Ids that the program set itself are believed, unless the operators are of different sorts.
+    A changed name alone proves nothing, as renaming moves no state; it does if the operator of that name still exists
+    elsewhere. Ids that the program set itself are trusted, unless the operators are of different sorts.
     """
     index = Index(operator for operator in new.operators if not operator.pinned)
     takes = {pair.new.id: pair.old for pair in mapping.pairs}
@@ -81,7 +81,7 @@ def find_exchanged_values(mapping: StateMapping, new: Program) -> dict[str, Oper
     """Operators whose ids the program set and whose functions were made with other values, or are fed from other sources, by
     OLD's id: the operator of NEW that is made with OLD's values, or fed from OLD's sources, now.
 
-    Either ids changed places or these did: where names do not tell, nothing does.
+    Either the ids changed places or these did: only names can show which.
     """
     made: dict[object, Operator] = {}
     for operator in new.operators:
@@ -106,26 +106,26 @@ def _fed(operator: Operator) -> tuple[object, ...]:
 
 
 def _same_feed(pair: Pair) -> bool:
-    """Whether the same sources feed both, as far as that is known of the same function."""
+    """Whether the same sources feed both, as far as is known."""
     told = own_function(pair.old), pair.old.detail.get("origins"), pair.new.detail.get("origins")
     return None in told or own_function(pair.new) != told[0] or told[1] == told[2]
 
 
 def _named_apart(pair: Pair, other: Operator) -> bool:
-    """True if the name stayed with the id, and is none that the other one has as well."""
+    """True if the name stayed with the id, and the other operator has a different name."""
     name = own_name(pair.old)
     return name is not None and name == own_name(pair.new) and name != own_name(other)
 
 
 def _without_state_to_take(mapping: StateMapping, new: Program) -> list[Operator]:
-    """The operators of NEW that declare states and find nothing that a program declared."""
+    """The operators of NEW that declare states and get none that a program declared."""
     finds = {pair.new.id for pair in mapping.pairs if state_names(pair.old)}
     return [operator for operator in new.operators if state_names(operator) and operator.id not in finds]
 
 
 def _given_away(pair: Pair, idle: Iterable[Operator]) -> str | None:
-    """Why an id that the program set went to another operator: nothing of what OLD's declared is declared under it any more,
-    and one of the ``idle``, of the same sort, declares all of it, and starts empty."""
+    """Why an id that the program set went to another operator: none of OLD's states is declared under it any more, and
+    one of the ``idle`` operators, of the same sort, declares all of them and starts empty."""
     old, new = pair.old, pair.new
     names = {name for name, _ in state_names(old)}
     if pair.by == BY_GENERATED_ID or new.states is None or not names or _told(old) & _told(new):
@@ -155,15 +155,14 @@ def _only_another_sort(pair: Pair, left: Set[str]) -> bool:
 
 
 def _told_apart(old: Operator, new: Operator) -> bool:
-    """True if both have a name or a function of their own, and it is another one."""
+    """True if both have a name or a function of their own, and these differ."""
     names, functions = (own_name(old), own_name(new)), (own_function(old), own_function(new))
     return any(None not in pair and pair[0] != pair[1] for pair in (names, functions))
 
 
 def _swapped(pairs: list[Pair]) -> dict[str, str]:
-    """Pairs of operators that changed their uids with one another, by OLD's id: what names and functions say, crosswise.
-
-    Nothing must speak for the ids: one name or function that stayed with its id, and the ids are believed.
+    """Pairs of operators that exchanged their uids, by OLD's id: names and functions match crosswise. If one name or
+    function stayed with its id, the ids are trusted.
     """
     crossed = [pair for pair in pairs if _told(pair.old) and not _told(pair.old) & _told(pair.new)]
     by_old: dict[str, list[Pair]] = {}
@@ -181,7 +180,7 @@ def _swapped(pairs: list[Pair]) -> dict[str, str]:
 
 
 def _told(operator: Operator) -> frozenset[str]:
-    """What tells an operator from others, whatever its id is."""
+    """The features that distinguish an operator from others, independent of its id."""
     name, function = own_name(operator), own_function(operator)
     return frozenset(
         mark
@@ -220,10 +219,10 @@ def _renamed_and_rewritten(old: Operator, new: Operator) -> bool:
 
 
 def _differs_throughout(old: Operator, new: Operator) -> bool:
-    """True if nothing but the sort of operator speaks for the two being one.
+    """True if the two have nothing but the sort of operator in common.
 
-    Some states in common do, as long as neither a name nor a function says otherwise: an operator gains and loses states. One
-    that declares none has lost all.
+    Some common states are enough, unless a name or a function contradicts: an operator gains and loses states. One that
+    declares none has lost all.
     """
     if not state_names(old) or new.states is None or not _comparable(old, new):
         return False
@@ -235,7 +234,7 @@ def _differs_throughout(old: Operator, new: Operator) -> bool:
 def find_rightful(wrong: Iterable[Pair], settled: Iterable[str], new: Program) -> dict[str, Operator]:
     """By OLD's id, the operator of NEW that the state of a wrong pair belongs to: the one most like OLD's, if there is one.
 
-    None serves twice, and none of those in ``settled``, ids of operators that have other state to take.
+    Each is used once, and none of those in ``settled``, ids of operators with other state to take.
     """
     index = Index(new.operators)
     taken = set(settled)
@@ -254,9 +253,8 @@ def find_rightful(wrong: Iterable[Pair], settled: Iterable[str], new: Program) -
 
 
 def _takes_over(old: Operator, new: Operator) -> bool:
-    """True if an operator of another sort declares all that the program kept in the old one, in windows of one type.
-
-    A keyed state and an operator state of one name are two states.
+    """True if an operator of another sort declares all of the program's states in the old one, in windows of one type.
+    A keyed state and an operator state of the same name are two states.
     """
     kept, declared = _own_states(old), _own_states(new)
     return bool(kept) and kept <= declared and _window_types(old) == _window_types(new)
@@ -268,7 +266,7 @@ def _own_states(operator: Operator) -> set[tuple[str, bool]]:
 
 
 def _keeps(operator: Operator) -> bool:
-    """True if more than empty timer queues is kept for an operator."""
+    """True if an operator keeps more than empty timer queues."""
     return operator.has_state and not only_timers(operator)
 
 
@@ -283,5 +281,5 @@ def _belongs_to_its_own(old: Operator, other: Operator, takes: Mapping[str, Oper
 
 
 def _comparable(old: Operator, new: Operator) -> bool:
-    """False if a savepoint does not tell enough of OLD's operator to say that it is another one."""
+    """False if a savepoint records too little about OLD's operator to say that it differs."""
     return not recorded(old) or (own_name(old) is not None and own_name(new) is not None)

@@ -1,11 +1,11 @@
-"""Findings that the user has looked at and ignores: by a comment in the program, or in the settings.
+"""Findings that the user ignores: by a comment in the program, or in the settings.
 
 A comment stands on the operator's line::
 
     keyed.process(Count())  # compat: ignore[CMP402] the counts may start again
 
-In NEW it covers findings about that line. In OLD it covers only what has no line in NEW, an operator that was removed:
-otherwise a comment written for the last edit would hide the next one.
+In NEW it covers findings about that line. In OLD it covers only findings without a line in NEW, about a removed
+operator: otherwise a comment for the last edit would hide the next one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NO_REASON = "ignored in the source, no reason given"
 
 
 class Ignore(Struct, frozen=True):
-    """An ignore comment: where it stands, the rules it names, the reason it gives. No rules: it is not valid."""
+    """An ignore comment: its place, its rules, and its reason. Without rules it is not valid."""
 
     place: SourceLine
     rules: tuple[str, ...]
@@ -47,7 +47,7 @@ class IgnoredRule(Struct, frozen=True):
 
 
 def comments(file: str, text: str) -> list[Ignore]:
-    """The ignore comments of a Python program; none where it is no Python, or is broken before them.
+    """The ignore comments of a Python program; none if it is no Python, or is broken before them.
 
     Only real comments count, not what looks like one inside a string.
     """
@@ -73,8 +73,8 @@ def apply_ignores(
 ) -> tuple[tuple[Finding, ...], tuple[Finding, ...], tuple[Finding, ...]]:
     """Sorts findings by the ignore comments of both programs: kept, suppressed, about the comments.
 
-    ``new`` and ``old`` are the texts of the programs' files, by the names that findings call them. What is suppressed
-    has its reason in ``ignored``. Comments of NEW that suppress nothing, or are not valid, make warnings of their own.
+    ``new`` and ``old`` are the texts of the programs' files, by the names that findings call them. Suppressed findings
+    have the reason in ``ignored``. Comments of NEW that suppress nothing, or are not valid, give warnings.
     """
     new_ignores = [ignore for file, text in new.items() for ignore in comments(file, text)]
     old_ignores = [ignore for file, text in (old or {}).items() for ignore in comments(file, text)]
@@ -109,7 +109,7 @@ def _new_places(finding: Finding) -> list[SourceLine]:
 
 
 def _operators_line(finding: Finding) -> SourceLine | None:
-    """The other line that may carry the comment: a finding about a state points at the state's."""
+    """The other line that may carry the comment: for a finding about a state, the state's line."""
     return finding.new.source if finding.state is not None and finding.new is not None else None
 
 

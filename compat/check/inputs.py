@@ -1,4 +1,4 @@
-"""The inputs of an operator that has several: what feeds each, and whether they changed places."""
+"""The inputs of an operator with several inputs: what feeds each, and whether they changed places."""
 
 from __future__ import annotations
 
@@ -13,9 +13,8 @@ Marks = frozenset[tuple[str, object]]
 
 
 def exchanged(old: Operator, new: Operator, before: Program, after: Program) -> bool:
-    """True if what fed the first input feeds the second one now, and the other way round, as far as that can be told.
-
-    What tells an input are uids, names and functions of the operators before it; what both inputs have in common says nothing.
+    """True if the two inputs changed places, as far as can be seen. An input is identified by uids, names and functions
+    of the operators before it, except those that both inputs share.
     """
     was, now = _marks(old, before), _marks(new, after)
     if was is None or now is None:

@@ -1,7 +1,7 @@
-"""The groundwork that the rules about Kafka share: what of a source's subscription went and what came.
+"""The groundwork that the rules about Kafka share: which parts of a source's subscription were removed and added.
 
-Read from the sources of flink-connector-kafka: a restored reader goes on with all splits that its state holds, and no version
-up to 5.0 takes partitions away that are not subscribed to any more (``KafkaSourceEnumerator``).
+Read from the sources of flink-connector-kafka: a restored reader continues all splits in its state, and no version up
+to 5.0 removes partitions that are no longer subscribed to (``KafkaSourceEnumerator``).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ON_FROM_THE_GROUP = (
     "To go on, take committed offsets of the same group with a reset strategy: they are of OLD's last checkpoints, and may not "
     "be of its stop, so that some records are read again."
 )
-"""How a source that starts without its state goes on: a job that is stopped may end before its last offsets are committed."""
+"""Advice for a source that starts without its state: a job may end before it has committed its last offsets."""
 
 _LONGEST_TOPIC = 249
 _MOST_REPEATS = 3
@@ -27,7 +27,7 @@ _REPEATED_GROUP = re.compile(r"\)[*+{?]")
 class Subscribed(Struct, frozen=True):
     """The part of a subscription that the other one does not have.
 
-    ``certain`` are topics and partitions by name; ``by_pattern`` is a pattern or topic that stands for nobody knows which.
+    ``certain`` are topics and partitions by name; ``by_pattern`` is a pattern or topic whose matches are unknown.
     """
 
     certain: tuple[str, ...] = ()
@@ -38,7 +38,7 @@ class Subscribed(Struct, frozen=True):
 
 
 def only_in(one: KafkaSource, other: KafkaSource) -> Subscribed:
-    """What ``one`` reads and ``other`` does not name."""
+    """The topics and partitions that ``one`` reads and ``other`` does not name."""
     if one.topic_pattern is not None:
         return Subscribed() if _covers(other.topic_pattern, one.topic_pattern) else Subscribed((), one.topic_pattern)
     if one.partitions:
@@ -62,13 +62,13 @@ def _names_partition(source: KafkaSource, partition: KafkaPartition) -> bool:
 
 
 def _uncertain(source: KafkaSource) -> Subscribed | None:
-    """A pattern of Java that Python does not read: what it matches is open."""
+    """A pattern of Java that Python cannot evaluate: its matches are unknown."""
     pattern = source.topic_pattern
     return Subscribed((), pattern) if pattern is not None and _match(pattern, "") is None else None
 
 
 def _match(pattern: str, topic: str) -> bool | None:
-    """Whether a pattern matches a whole name; None for one that is not Python's too, or may take long to tell."""
+    """Whether a pattern matches a whole name; None for a pattern that is not valid in Python, or may take long."""
     if _REPEATED_GROUP.search(pattern) or len(_REPEATS.findall(pattern)) > _MOST_REPEATS:
         return None
     try:
@@ -78,7 +78,7 @@ def _match(pattern: str, topic: str) -> bool | None:
 
 
 def _covers(pattern: str | None, other: str) -> bool:
-    """Whether a pattern matches, at first sight, all that another one does."""
+    """Whether a pattern obviously matches everything that another one does."""
     if pattern is None:
         return False
     if pattern in (".*", ".+"):
@@ -88,6 +88,6 @@ def _covers(pattern: str | None, other: str) -> bool:
 
 
 def listed(names: tuple[str, ...]) -> str:
-    """A few names as text, and how many more there are."""
+    """Some names as text, and the number of further ones."""
     shown = ", ".join(map(repr, names[:5]))
     return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"

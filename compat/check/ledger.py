@@ -1,7 +1,7 @@
-"""The ledger: an account for each state of OLD, and for what an operator may keep besides: its owners, its fate, the evidence.
+"""The ledger: an account for each state of OLD, and for further states of an operator: its owners, its fate, the evidence.
 
-The verdict is a fold over the ledger and over what is found of the job as a whole: compatible is what was proven, account by
-account. An account whose fate nothing speaks for is open, and leaves the check undecided.
+The verdict is a fold over the ledger and the findings about the whole job: a job is compatible if that is proven for
+each account. An account without evidence for its fate is open, and leaves the check undecided.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from compat.state.model.states import State
 def ledger(check: Check, rows: Iterable[MappingRow], findings: Iterable[Finding]) -> tuple[Account, ...]:
     """The accounts, in the order of the rows of the mapping. ``findings`` come worst first.
 
-    An operator that several of NEW have an id for has one account a state, with the first of them.
+    An operator whose id several operators of NEW have gets one account per state, with the first of them.
     """
     book = _Book(check, findings)
     first: dict[str, tuple[MappingRow, Operator]] = {}
@@ -33,9 +33,9 @@ def ledger(check: Check, rows: Iterable[MappingRow], findings: Iterable[Finding]
 
 
 def verdict(findings: Iterable[Finding], accounts: Iterable[Account] = ()) -> Verdict:
-    """The answer that the findings and the accounts amount to. Unknown is never success.
+    """The verdict that follows from the findings and the accounts. Unknown is never success.
 
-    A bad fate, and a gap, are told by a finding, which a person may let pass. An account that nothing was said of is open.
+    A finding reports a bad fate or a gap, and a person may ignore it. An account without a finding or evidence is open.
     """
     levels = {finding.level for finding in findings}
     if Level.ERROR in levels:
@@ -60,7 +60,7 @@ class _Book:
                 self._of_the_job = self._of_the_job or finding
 
     def accounts(self, row: MappingRow, old: Operator) -> Iterator[Account]:
-        """The accounts of an operator of OLD: its states, and what it may keep besides."""
+        """The accounts of an operator of OLD: its states, and further states that it may keep."""
         pair = self._pairs.get(old.id)
         states: list[State | None] = list(old.states or ())
         if old.states is None or old.more is not None or not states:
@@ -73,7 +73,7 @@ class _Book:
                 yield self._of(pair, state)
 
     def _of(self, pair: Pair, state: State | None) -> Account:
-        """The account of a state whose operator is there: as the worst finding says, else as it is proven."""
+        """The account of a state whose operator exists: by the worst finding, else by the proof."""
         found = [self._of_the_job, self._told.get((pair.old.id, None))]
         found += [] if state is None else [self._told.get((pair.old.id, state.name))]
         told = min((one for one in found if one is not None), key=lambda one: one.level.rank, default=None)
@@ -85,7 +85,7 @@ class _Book:
             return replace(account, evidence=proof)
         if proof is None and told is not None:
             return replace(account, fate=Fate.DROPPED, rule=told.rule)
-        why = "NEW does not declare it, and no rule tells of it" if proof is None else proof.why
+        why = "NEW does not declare it, and no rule covers it" if proof is None else proof.why
         return replace(account, fate=Fate.UNKNOWN, rule="" if told is None else told.rule, gap=why)
 
     def _proof(self, pair: Pair, state: State | None) -> Proof | None:

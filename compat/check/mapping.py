@@ -1,5 +1,5 @@
-"""Where each operator's state goes at a restore, in the words of the check: what :mod:`compat.state.assignment` decides, with
-the operators of both programs, and with the successors of those whose state nobody takes."""
+"""The state mapping of a restore: the decisions of :mod:`compat.state.assignment`, with the operators of both programs,
+and with the successors of those whose state no operator takes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ BY_GENERATED_ID = "generated id"
 
 
 class Pair(Struct, frozen=True):
-    """An operator of OLD whose state an operator of NEW takes, and the kind of id that joined them."""
+    """An operator of OLD whose state an operator of NEW takes, and the kind of id that matched them."""
 
     old: Operator
     new: Operator
@@ -29,7 +29,7 @@ class Pair(Struct, frozen=True):
 
 
 class MaxParallelismConflict(Struct, frozen=True):
-    """A pair whose max parallelism Flink refuses, and for a mixed chain the pair that it is at odds with."""
+    """A pair whose max parallelism Flink refuses; for a mixed chain with the pair that it conflicts with."""
 
     pair: Pair
     refusal: Refusal
@@ -39,9 +39,9 @@ class MaxParallelismConflict(Struct, frozen=True):
 class StateMapping(Struct, frozen=True, kw_only=True):
     """All pairs, and what is left over.
 
-    ``lost`` are operators of OLD with state that nobody takes; ``successors`` gives for such a one the operator of NEW that
-    does its work now, if one can be told, by OLD's id; those in ``guessed`` are no more than likely. ``fresh`` are
-    operators of NEW that take nothing. ``shadowed`` are operators of OLD whose state is passed over because the same
+    ``lost`` are operators of OLD whose state no operator takes; ``successors`` gives the operator of NEW that does the
+    work of such an operator now, if known, by OLD's id; those in ``guessed`` are only likely. ``fresh`` are
+    operators of NEW that take nothing. ``shadowed`` are operators of OLD whose state is ignored because the same
     operator of NEW takes another one. ``contested`` are the pairs of each operator of OLD that several operators of NEW
     have an id for, by OLD's id. ``conflicts`` are in the order of NEW.
     """
@@ -60,17 +60,17 @@ class StateMapping(Struct, frozen=True, kw_only=True):
         return (conflict for conflict in self.conflicts if conflict.refusal is refusal)
 
     def stateful_pairs(self) -> Iterable[Pair]:
-        """The pairs in which there is state to hand over."""
+        """The pairs with state to hand over."""
         return (pair for pair in self.pairs if pair.old.has_state)
 
 
 def map_state(
     old: Program, new: Program, tied: Mapping[str, str] | None = None, moved: frozenset[str] = frozenset()
 ) -> StateMapping:
-    """Pair the operators of two programs as a restore of NEW from a snapshot of OLD would.
+    """Pair the operators of two programs as a restore of NEW from a snapshot of OLD does.
 
-    ``tied`` gives operators of NEW, by id, the user hash that an edit would give them; those in ``moved`` get other ids of
-    their own by it.
+    ``tied`` gives operators of NEW, by id, the user hash that an edit would give them; those in ``moved`` thereby get
+    other ids of their own.
     """
     recorded = old.by_id
 

@@ -1,4 +1,4 @@
-"""The command that moves OLD's state to where NEW looks for it, as whoever makes a check would type it."""
+"""The command that moves OLD's state to where NEW looks for it, as a user would type it."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import shlex
 from msgspec import Struct
 
 SAVEPOINT = '"$SAVEPOINT"'
-"""Stands for the path of a savepoint that is not known here: a variable of the shell, so that the line can be pasted."""
+"""The placeholder for an unknown savepoint path: a variable of the shell, so that the line can be pasted."""
 
 
 class Moving(Struct, frozen=True, kw_only=True):
-    """The names that a person gives what moves state: the recipe, and the savepoint to write.
+    """The user's names for the move of state: the recipe, and the savepoint to write.
 
-    ``options`` are repeated where that is done, ``options_of_run`` where the job runs on Spark, and moves it as it starts.
+    ``options`` are repeated in the command that moves it, ``options_of_run`` in the start of a job on Spark, which
+    moves it itself.
     """
 
     recipe: str = "recipe.yaml"
@@ -22,7 +23,7 @@ class Moving(Struct, frozen=True, kw_only=True):
     options_of_run: str = ""
 
     def command(self, savepoint: str | None, new: str, writer: str | None) -> str:
-        """The command for a savepoint, of which ``writer`` is the program; None for either where it is not known."""
+        """The command for a savepoint and its ``writer`` program; None for either of them that is unknown."""
         path = SAVEPOINT if savepoint is None else shlex.quote(savepoint)
         named = [] if writer is None else [f"--names {shlex.quote(writer)}"]
         words = [path, shlex.quote(new), shlex.quote(self.out), *named, f"--recipe {shlex.quote(self.recipe)}"]

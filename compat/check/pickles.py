@@ -1,4 +1,4 @@
-"""Whether objects of a class of the program in Python that were pickled in OLD are loaded by the class that NEW has."""
+"""Whether NEW's class loads the pickled objects of a class of a Python program OLD."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from compat.check.mapping import Pair
 
 READ = ""
-"""All that was pickled is loaded, and means the same."""
+"""The result if everything that was pickled is loaded with the same meaning."""
 
 
 def put_into(pair: Pair, state: str) -> Sequence[str]:
@@ -16,7 +16,7 @@ def put_into(pair: Pair, state: str) -> Sequence[str]:
 
 
 def fails(pair: Pair, name: str) -> str | None:
-    """Why objects of a class fail in NEW, as the end of a sentence; ``READ`` where they do not; None where it is not known."""
+    """Why objects of a class fail in NEW, as the end of a sentence; ``READ`` if they do not; None if unknown."""
     old, new = (side.detail.get("classes_shaped", {}).get(name) for side in (pair.old, pair.new))
     if old is None or new is None or old[0] != new[0]:
         return None
@@ -26,7 +26,7 @@ def fails(pair: Pair, name: str) -> str | None:
 
 
 def _members(old: Sequence[str], new: Sequence[str]) -> str | None:
-    """A pickle has the value of a member, which the class looks up (Python: ``Enum.__reduce_ex__``)."""
+    """Enums: a pickle has the value of a member, which the class looks up (Python: ``Enum.__reduce_ex__``)."""
     before, after = (dict(_told(side, "value")) for side in (old, new))
     gone = [name for value, name in before.items() if value not in after]
     if gone:
@@ -36,7 +36,9 @@ def _members(old: Sequence[str], new: Sequence[str]) -> str | None:
 
 
 def _positions(old: Sequence[str], new: Sequence[str]) -> str | None:
-    """A pickle has the values, with which the class is called (Python: ``__getnewargs__`` of ``collections.namedtuple``)."""
+    """Named tuples: a pickle has the values that the class is called with (Python: ``__getnewargs__`` of
+    ``collections.namedtuple``).
+    """
     before, after = (_names(side, "field") for side in (old, new))
     least = len(after) - len(_names(new, "default"))
     if not least <= len(before) <= len(after):
@@ -45,7 +47,9 @@ def _positions(old: Sequence[str], new: Sequence[str]) -> str | None:
 
 
 def _attributes(old: Sequence[str], new: Sequence[str]) -> str | None:
-    """A pickle has the attributes, which the object gets as they are; what the class itself has stands in for others."""
+    """Ordinary objects: a pickle has the attributes, which the object gets unchanged; class attributes stand in for
+    missing ones.
+    """
     before, after = (_names(side, "field") for side in (old, new))
     missing = [name for name in after if name not in before and name not in _names(new, "default")]
     if missing:

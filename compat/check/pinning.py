@@ -1,4 +1,4 @@
-"""How to tie state to an operator again: the fixes that several rules suggest."""
+"""Pins state to an operator again: the fixes that several rules suggest."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ OTHER_SOURCE = (
     "read with env.from_source(FileSource.for_record_stream_format(StreamFormat.text_line_format(), path).build(), "
     'WatermarkStrategy.no_watermarks(), "lines").uid("lines")'
 )
-"""What stands for ``read_text_file`` and takes a uid; it begins with the files anew."""
+"""The replacement for ``read_text_file`` that takes a uid; it reads the files from the beginning."""
 
 PART_OF_SINK = "Sink Committer: "
-"""What Flink puts before the uid of a sink for that of its committer."""
+"""Flink's prefix before a sink's uid for the uid of its committer."""
 
 
 def edit(operator: Operator, method: str, value: str | int, purpose: str = "") -> Fix:
-    """The fix that gives ``operator`` of NEW a setting: one call more, or the argument of the one it has."""
+    """The fix that gives ``operator`` of NEW a setting: one more call, or another argument of the existing one."""
     call = f".{method}({text_of(value)})"
     where = "" if operator.source is None else f" at {operator.source}"
     has = {"uid": operator.uid, "set_uid_hash": operator.user_hash}.get(method) is not None
@@ -28,9 +28,9 @@ def edit(operator: Operator, method: str, value: str | int, purpose: str = "") -
 
 
 def free_id(operator: Operator, old: Operator, check: Check) -> tuple[Fix, ...]:
-    """How to make an operator of NEW give up the id of ``old`` that another one needs.
+    """How to make an operator of NEW give up the id of ``old`` that another operator needs.
 
-    An operator that PyFlink put in gets another id when the one before it does. Operators behind it whose ids move along
+    An operator inserted by PyFlink gets another id when the one before it does. Operators behind it whose ids move along
     keep their state by user hashes.
     """
     if operator.user_hash == old.id:
@@ -45,7 +45,7 @@ def free_id(operator: Operator, old: Operator, check: Check) -> tuple[Fix, ...]:
     if named is None:
         return (
             Fix(
-                text=f"PyFlink puts {operator.label} in by itself, and its id cannot be moved: undo the edit before it, or "
+                text=f"PyFlink inserts {operator.label} itself, and its id cannot be moved: undo the edit before it, or "
                 f"change ids in the savepoint ({REMAP})."
             ),
         )
@@ -65,19 +65,19 @@ def leave_own_id(operator: Operator, recorded: int, check: Check) -> Fix:
 
 
 def uid_call(operator: Operator, check: Check) -> str:
-    """The call that gives an operator of NEW a uid of its own."""
+    """The call that gives an operator of NEW its own uid."""
     return f".uid({text_of(check.fresh_uid(operator))})"
 
 
 def pin(old: Operator, new: Operator, *, uid_is_free: bool = True) -> tuple[Fix, ...]:
-    """How to give ``new`` the state of ``old``: the uid that it had, else a user hash, where the operator takes one.
+    """How to give ``new`` the state of ``old``: by the former uid, else by a user hash, if the operator takes one.
 
     ``uid_is_free`` is whether no other operator of NEW has the uid of ``old``.
     """
     if hidden(new):
         return (
             Fix(
-                text="PyFlink puts this operator in by itself and gives it no uid. Its state is two empty timer queues: "
+                text="PyFlink inserts this operator itself and gives it no uid. Its state is two empty timer queues: "
                 "restore with -n, nothing is lost.",
                 code=NON_RESTORED,
             ),
@@ -87,8 +87,8 @@ def pin(old: Operator, new: Operator, *, uid_is_free: bool = True) -> tuple[Fix,
     if new.kind in WITHOUT_CALL:
         return (
             Fix(
-                text=f"No call of the program reaches {new.label}: give its state the new id in the savepoint, by the report "
-                "of this check (--output json=REPORT), or undo the edit that moved its id.",
+                text=f"No call of the program reaches {new.label}: give its state the new id in the "
+                "savepoint, with the report of this check (--output json=REPORT), or undo the edit that moved its id.",
                 code=REMAP,
             ),
             Fix(text=f"Or {OTHER_SOURCE}, and let this state go with -n.", code=NON_RESTORED),
@@ -96,8 +96,8 @@ def pin(old: Operator, new: Operator, *, uid_is_free: bool = True) -> tuple[Fix,
     if new.kind in WITHOUT_USER_HASH:
         return (
             Fix(
-                text="A sink of this kind takes no user hash: give its state the new id in the savepoint, by the report of "
-                "this check (--output json=REPORT), or undo the edit that moved its id.",
+                text="A sink of this kind takes no user hash: give its state the new id in the savepoint, "
+                "with the report of this check (--output json=REPORT), or undo the edit that moved its id.",
                 code=REMAP,
             ),
             Fix(
@@ -109,9 +109,9 @@ def pin(old: Operator, new: Operator, *, uid_is_free: bool = True) -> tuple[Fix,
 
 
 def tie(old: Operator, new: Operator, check: Check, *, uid_is_free: bool = True) -> tuple[Fix, ...]:
-    """:func:`pin`, and what it takes that Flink then accepts the max parallelism of ``new``.
+    """:func:`pin`, with the further fixes that Flink needs to accept the max parallelism of ``new``.
 
-    Flink compares that with what is recorded under either id of an operator. Where OLD recorded two, no setting fits both,
+    Flink compares that with what is recorded under either id of an operator. If OLD recorded two, no setting fits both,
     and the operator has to leave its own id.
     """
     fixes = pin(old, new, uid_is_free=uid_is_free)

@@ -1,4 +1,4 @@
-"""What became of OLD's real state when it was restored into NEW's operators: the records of a report."""
+"""The results of restoring OLD's real state into NEW's operators: the records of a report."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rehearsed(new: Program, answers: Answers) -> tuple[RehearsedOperator, ...]:
 
 
 def not_tried(new: Program, answers: Answers) -> tuple[str, ...]:
-    """Sentences on what of the state was left out of the restore."""
+    """Sentences on the parts of the state that were left out of the restore."""
     found = ((operator, answers.operators.get(operator.node)) for operator in new.operators)
     return tuple(f"{one.label}: {note}" for one, answer in found if answer is not None for note in answer.notes)
 
@@ -45,7 +45,7 @@ def _operator(operator: Operator, answer: Answer, found: Rehearsal) -> Iterator[
 
 
 def _refused(answer: Answer) -> Iterator[ReadState]:
-    """The states that are not restored, whatever their values are."""
+    """The states that are not restored, whatever their values."""
     for problem in answer.problems:
         for backend in problem.backends:
             named = [(change.scope, change.name) for change in problem.changes if change.name] or [("keyed", "")]

@@ -1,4 +1,4 @@
-"""The groundwork of the rules about what Flink's own classes made of OLD's state, where they were asked."""
+"""Shared code of the rules about the results of Flink's own classes for OLD's state, if they were asked."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOMENTS = {
 
 
 def answered(check: Check) -> Iterator[tuple[Pair, Answer]]:
-    """The pairs of the same operator that Flink was asked about, with what it made of their state."""
+    """The pairs of the same operator for which Flink was asked, with its result for their state."""
     for pair in check.right_pairs:
         answer = check.answer(pair)
         if answer is not None:
@@ -31,7 +31,7 @@ def answered(check: Check) -> Iterator[tuple[Pair, Answer]]:
 
 
 def problems(check: Check) -> Iterator[tuple[Pair, RestoreProblem]]:
-    """The restores that fail on the state backend of NEW; on any that can be tried, where NEW does not set one."""
+    """The restores that fail on NEW's state backend, or on any tried backend if NEW sets none."""
     for pair, answer in answered(check):
         for problem in answer.problems:
             if (chosen := check.backend) not in _SHOWN or {chosen, "any"} & set(problem.backends):
@@ -39,7 +39,7 @@ def problems(check: Check) -> Iterator[tuple[Pair, RestoreProblem]]:
 
 
 def failed_values(check: Check) -> Iterator[tuple[Pair, tuple[StateReading, ...]]]:
-    """The states of which values fail on NEW's state backend, on any where it sets none: how, on each backend."""
+    """The states with values that fail on NEW's state backend, or on any if it sets none: how, on each backend."""
     for pair, answer in answered(check):
         found: dict[tuple[str, str], list[StateReading]] = {}
         for one in _failed(answer, check.backend):
@@ -48,9 +48,9 @@ def failed_values(check: Check) -> Iterator[tuple[Pair, tuple[StateReading, ...]
 
 
 def reads_samples(check: Check, pair: Pair, scope: str, name: str) -> bool:
-    """Whether made-up values of a state, with all of their fields filled, went through NEW's serializers and are as they were.
+    """Whether made-up values of a state, with all of their fields filled, went through NEW's serializers unchanged.
 
-    That is on the state backend of NEW, and on all that were tried where it sets none.
+    On the state backend of NEW, or on all that were tried if it sets none.
     """
     answer, chosen = check.answer(pair), check.backend
     if answer is None or any((one.scope, one.name) == (scope, name) and one.failure for one in _failed(answer, chosen)):
@@ -66,12 +66,12 @@ def _failed(answer: Answer, chosen: object) -> Iterator[StateReading]:
 
 
 def _concerns(backends: tuple[str, ...], chosen: object) -> bool:
-    """Whether what was tried on these state backends tells of the one that NEW sets; each does where it sets none."""
+    """Whether a trial on these state backends holds for the backend that NEW sets; if it sets none, each counts."""
     return chosen not in _SHOWN or bool({"any", chosen} & set(backends))
 
 
 def consequence_of_values(readings: tuple[StateReading, ...]) -> str:
-    """When the failure of values shows, and on which state backends."""
+    """The consequence of failing values: when it shows, and on which state backends."""
     said = dict.fromkeys(
         f"{_MOMENTS[one.at]}." if one.backend == "any" else f"With state on {_SHOWN[one.backend]} {_MOMENTS[one.at]}."
         for one in readings
@@ -80,7 +80,7 @@ def consequence_of_values(readings: tuple[StateReading, ...]) -> str:
 
 
 def unreadable(check: Check) -> Iterator[tuple[Pair, StateChange, RestoreProblem]]:
-    """The states that NEW cannot read by what its serializers say, each once; keys have no name."""
+    """The states that NEW cannot read according to its serializers, each once; keys have no name."""
     seen = set()
     for pair, problem in problems(check):
         for change in problem.changes:
@@ -90,7 +90,7 @@ def unreadable(check: Check) -> Iterator[tuple[Pair, StateChange, RestoreProblem
 
 
 def consequence(check: Check, problem: RestoreProblem) -> str:
-    """When the failure shows, and on which state backends."""
+    """The consequence of a failed restore: when it shows, and on which state backends."""
     when = (
         "The job starts, and fails when it reads a value" if problem.at_first_read else "The task fails when it starts"
     )

@@ -1,4 +1,4 @@
-"""A rule of the check: one record that says what it means and how it finds."""
+"""A rule of the check: one record with its texts and its function that finds."""
 
 from __future__ import annotations
 
@@ -33,15 +33,14 @@ class Family(Enum):
 
 
 class Rule(Struct, frozen=True, kw_only=True):
-    """A rule: what the catalogue says of it, what it means for the state, and how it finds.
+    """A rule: its texts in the catalogue, its meaning for the state, and the function that finds.
 
-    ``id`` is permanent. ``level`` is the usual one, ``other_levels`` are those that a finding can have as well, and ``when``
-    says in which cases. ``fate`` is what the restore makes of the state of the operator that such a finding is about; under
-    a mere warning or note the state is restored. ``old`` and ``new`` are the example: what changes from one version to the
-    next (the same text where nothing has to change). ``only_in_flink`` marks what jobs on Spark do otherwise, so that it says
-    nothing of a restore there. ``failure`` marks what leaves a check undecided instead of being a
-    finding of one. ``find`` gives the findings of a check; None for a rule that is told where programs are loaded, refused
-    or read.
+    ``id`` is permanent. ``level`` is the usual one, ``other_levels`` are the other possible levels of a finding, and
+    ``when`` says in which cases. ``fate`` is the fate of the state of the operator that such a finding is about; under
+    a mere warning or note the state is restored. ``old`` and ``new`` are the example: the change from one version to
+    the next (the same text if nothing has to change). ``only_in_flink`` marks rules that do not apply to jobs on Spark.
+    ``failure`` marks rules that leave a check undecided. ``find`` gives the findings of a check; None for a rule that
+    is reported when programs are loaded, refused or read.
     """
 
     id: str
@@ -69,11 +68,11 @@ class Rule(Struct, frozen=True, kw_only=True):
 
     @property
     def level_text(self) -> str:
-        """The level as the catalogue's table shows it."""
+        """The level as shown in the catalogue's table."""
         return "failure" if self.failure else self.level.value
 
     def level_of(self, level: Level | None) -> Level:
-        """The level of a finding: the usual one, or the one given. Raises ValueError where the rule does not have it."""
+        """The level of a finding: the usual one, or the given one. Raises ValueError if the rule does not have it."""
         if level is None or level is self.level:
             return self.level
         if level not in self.other_levels:

@@ -1,7 +1,8 @@
-"""Whether NEW's serializer reads what OLD's wrote, as far as their snapshots tell without Flink's own classes.
+"""Whether NEW's serializer reads what OLD's wrote, as far as their snapshots show without Flink's own classes.
 
-Equal snapshots are one serializer. A POJO that gains or loses fields migrates (``PojoSerializerSnapshot``), the constants of an
-enum may move. Of all else that differs, Flink asks code of the serializers; without it, nothing is called readable.
+Equal snapshots are one serializer. A POJO that gains or loses fields migrates (``PojoSerializerSnapshot``), the
+constants of an
+enum may move. For all other differences, Flink asks the serializers' code; without that code, nothing counts as readable.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _ENUM, _POJO = "enum_class", "pojo_class"
 
 
 class Told(Enum):
-    """The answer of two snapshots."""
+    """The answer from two serializer snapshots."""
 
     SAME = "same"
     MIGRATES = "migrates"
@@ -32,7 +33,7 @@ _ORDER = list(Told)
 
 
 def told(old: bytes, new: bytes) -> tuple[Told, tuple[str, ...]]:
-    """The answer of two snapshots as Flink writes them, and what differs, in sentences."""
+    """The answer from two serializer snapshots, and their differences in sentences."""
     if old == new:
         return Told.SAME, ()
     before, after = _read(old), _read(new)
@@ -44,7 +45,7 @@ def told(old: bytes, new: bytes) -> tuple[Told, tuple[str, ...]]:
 
 
 def of_states(old: State, new: State) -> tuple[Told, tuple[str, ...]] | None:
-    """The answer of the values of two states; None where one of them has no snapshot."""
+    """The answer for the values of two states; None if one of them has no snapshot."""
     if old.serializers is None or new.serializers is None:
         return None
     if old.serializers.value is None or new.serializers.value is None:
@@ -53,7 +54,7 @@ def of_states(old: State, new: State) -> tuple[Told, tuple[str, ...]] | None:
 
 
 def value_of(state: State) -> SerializerSnapshot | None:
-    """The snapshot of the serializer of a state's values; None where there is none that can be read."""
+    """The snapshot of the serializer of a state's values; None if there is none that can be read."""
     return None if state.serializers is None or state.serializers.value is None else _read(state.serializers.value)
 
 
@@ -65,7 +66,7 @@ def entry_key_of(state: State) -> SerializerSnapshot | None:
 
 
 def placed(old: State, new: State) -> tuple[Told, tuple[str, ...]] | None:
-    """The answer of what places the values of two states, their keys and namespaces, which nothing migrates."""
+    """The answer for the parts that locate values, keys and namespaces, which are never migrated."""
     if old.serializers is None or new.serializers is None:
         return None
     for before, after in (
@@ -89,12 +90,12 @@ def _record(written: bytes) -> Serializer:
 
 
 def _value(snapshot: SerializerSnapshot) -> SerializerSnapshot:
-    """The serializer of the value itself: a state with a time to live has a time stamp beside it."""
+    """The serializer of the value itself: with a time to live, a time stamp is stored beside it."""
     return snapshot.nested[-1] if _TTL in snapshot.class_name and snapshot.nested else snapshot
 
 
 def _resolved(old: SerializerSnapshot, new: SerializerSnapshot) -> Told:
-    """The answer on a whole: the worst of its parts'. Flink: ``CompositeTypeSerializerSnapshot``."""
+    """The answer for a composite: the worst of its parts. Flink: ``CompositeTypeSerializerSnapshot``."""
     if old == new:
         return Told.SAME
     if old.class_name != new.class_name or not (old.complete and new.complete):
@@ -117,7 +118,7 @@ def _is_kept(old: Mapping[str, object], new: Mapping[str, object]) -> bool:
 
 
 def _resolved_fields(old: SerializerSnapshot, new: SerializerSnapshot) -> Told:
-    """The answer on a POJO: fields may come and go, what stays has to be read, and the rest has to be as it was."""
+    """The answer for a POJO: fields may come and go, remaining ones have to be readable, everything else unchanged."""
     before, after = dict(old.details), dict(new.details)
     olds, news = before.pop("fields", None), after.pop("fields", None)
     if before != after or not isinstance(olds, tuple) or not isinstance(news, tuple):

@@ -1,4 +1,4 @@
-"""Whether two operators are the same one in two versions of a program. Ids cannot tell: they are what is in question."""
+"""Whether two operators are the same one in two versions of a program, judged without ids."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _NAME, _FUNCTION, _STATES, _KIND, _VALUES, _PLACE = 32, 24, 16, 8, 2, 1
 def own_name(operator: Operator) -> str | None:
     """The name that the program gave to the operator; None if it only has Flink's.
 
-    Of merged operators it is the first one's: what is melted into an operator does not make it another one.
+    For merged operators, that of the first: merging others into an operator does not change its identity.
     """
     name = operator.name.partition(", ")[0]
     if name in _DEFAULT_NAMES or name.startswith("_") or name == operator.detail.get("window_class"):
@@ -64,15 +64,14 @@ def own_name(operator: Operator) -> str | None:
 
 
 def own_code(operator: Operator) -> UserCode | None:
-    """The code that an operator of Java runs for the program: of a window, what folds records into it, else its function."""
+    """The program's code that a Java operator runs: for a window the function that folds records, else its function."""
     folds = (state.function for state in operator.states or () if state.built_in and state.function is not None)
     return next(folds, operator.function)
 
 
 def own_function(operator: Operator) -> str | None:
-    """The name of the operator's function or its class; None for what has no telling one.
-
-    Of Java's lambdas and classes without a name it is what their code does.
+    """The name of the operator's function or its class; None if there is no distinctive one. For Java lambdas and
+    anonymous classes, a digest of their code.
     """
     code = own_code(operator)
     if code is not None:
@@ -92,10 +91,8 @@ def state_names(operator: Operator) -> frozenset[tuple[str, StateKind]]:
 
 
 def similarity(old: Operator, new: Operator) -> int:
-    """How much speaks for the two being the same operator: name, function, states and kind, in this order of weight.
-
-    Where all this is equal, it is what the function was made with, then the key and the sources (of jobs in Java).
-    0 if they are of different families: then they are not.
+    """How similar two operators are: by name, function, states and kind, in this order of weight; if these are equal,
+    by the function's values, then the key and the sources (of jobs in Java). 0 if they are of different families.
     """
     if family(old) != family(new):
         return 0
@@ -117,7 +114,7 @@ def only_of_one_sort(score: int) -> bool:
 
 
 def same_values(old: Operator, new: Operator) -> bool | None:
-    """Whether two functions of one class hold the same values; None where that is not known."""
+    """Whether two functions of one class hold the same values; None if that is not known."""
     before, after = values_of(old), values_of(new)
     if before is None or after is None or own_function(old) is None or own_function(old) != own_function(new):
         return None
@@ -125,7 +122,7 @@ def same_values(old: Operator, new: Operator) -> bool | None:
 
 
 def values_of(operator: Operator) -> tuple[tuple[str, str], ...] | None:
-    """The plain values that the operator's function was made with, as digests; None where they are not known."""
+    """The plain values that the operator's function was made with, as digests; None if they are not known."""
     code = own_code(operator)
     if code is not None:
         return tuple((one.name, one.digest) for one in code.captured)
@@ -143,7 +140,7 @@ def _same_origins(old: Operator, new: Operator) -> bool:
 
 
 def _same_states(old: Operator, new: Operator) -> bool:
-    """Whether the two declare the same states. A savepoint has only those that were touched: one in common is enough."""
+    """Whether the two declare the same states. A savepoint has only states that were used, so one in common is enough."""
     before, after = state_names(old), state_names(new)
     return before == after or (recorded(old) and not before.isdisjoint(after))
 
@@ -154,7 +151,7 @@ def recorded(operator: Operator) -> bool:
 
 
 class Index:
-    """Operators by what tells them apart, so that a look-up does not have to go through all of them."""
+    """Operators indexed by their features, so that a look-up does not have to go through all of them."""
 
     def __init__(self, operators: Iterable[Operator]) -> None:
         self._groups: dict[tuple[object, ...], list[Operator]] = {}
@@ -163,11 +160,11 @@ class Index:
                 self._groups.setdefault(key, []).append(operator)
 
     def alike(self, operator: Operator) -> Iterator[list[Operator]]:
-        """Groups of operators that have something in common with ``operator``, the most telling first."""
+        """Groups of operators that share a feature with ``operator``, the most distinctive feature first."""
         return (self._groups[key] for key in _keys(operator) if key in self._groups)
 
     def of(self, key: tuple[object, ...]) -> list[Operator]:
-        """The operators that have this in common."""
+        """The operators with this feature."""
         return self._groups.get(key, _NONE)
 
 
@@ -175,7 +172,7 @@ _NUMBER = re.compile(r"\[\d+\]")
 _NONE: list[Operator] = []
 _BY_NAME = ("both", "name")
 _SIGNS = (*_BY_NAME, "described", "keyed", "function", "states", "nameless")
-"""What operators are found by, the most telling first."""
+"""The features by which operators are found, the most distinctive first."""
 
 
 def _keys(operator: Operator) -> list[tuple[object, ...]]:
@@ -211,11 +208,11 @@ def kept_names(old: Program, new: Program) -> frozenset[str]:
 def find_successors(
     lost: Iterable[Operator], fresh: Iterable[Operator], kept: frozenset[str] = frozenset()
 ) -> dict[str, Operator]:
-    """For operators of OLD whose state nobody takes, by id, the operator of NEW that does their work now.
+    """The operators of NEW that do the work of OLD's operators whose state no operator takes, by OLD's id.
 
-    A successor has a name, a function or all declared states in common with the one before; none serves twice, and what
-    tells more goes first. Of several equally good ones the first that is left is taken, in the order of the program.
-    ``kept`` are names that are still there: who has one is nobody else's successor, and has no other one.
+    A successor shares a name, a function or all declared states with the former operator; each is used once, and
+    stronger matches come first. Of several equally good ones the first unused is taken, in the order of the program.
+    ``kept`` are names that still exist: an operator with such a name is no successor of another one, and has none.
     """
     index = Index(fresh)
     taken: set[str] = set()

@@ -1,4 +1,4 @@
-"""How a pair's state is kept, which decides what the new declaration of a state makes of the old one's bytes.
+"""How a pair's state is stored, which decides how the new declaration of a state reads the old one's bytes.
 
 Operators in Python are kept in another way than those in Java, and in PyFlink's two modes in two ways; what was written
 to a store of this project is restored by its own rules.
@@ -31,7 +31,7 @@ class KindChange(Enum):
 
 
 def dialect_of(check: Check, pair: Pair) -> Dialect | None:
-    """The way in which the state of a pair is kept; None if it is not the same one on both sides."""
+    """The storage dialect of a pair's state; None if the sides differ."""
     if check.old.kept_by_store:
         return STORE
     if "python" not in pair.new.detail:
@@ -43,12 +43,12 @@ def dialect_of(check: Check, pair: Pair) -> Dialect | None:
 
 
 def _declared(operator: Operator) -> list[tuple[object, ...]]:
-    """What an operator says of its states: where that stays as it is, the mode makes no difference."""
+    """An operator's statements about its states: if they stay the same, the mode makes no difference."""
     return [(one.name, one.kind, one.scope, one.type, one.key_type, one.ttl) for one in operator.states or ()]
 
 
 def kind_change(old: State, new: State, dialect: Dialect) -> KindChange:
-    """How a state of another kind reads the old one's values.
+    """How a state of another kind reads the old values.
 
     In process mode PyFlink keeps all but maps as lists, of which the states of one value read the first element.
     """
@@ -62,7 +62,7 @@ def kind_change(old: State, new: State, dialect: Dialect) -> KindChange:
 
 
 def type_change(old: State, new: State, dialect: Dialect) -> Compatibility | None:
-    """Whether the new type reads what the old one wrote; None where one of them is not known, or kinds do not fit."""
+    """Whether the new type reads what the old one wrote; None if one of them is not known, or kinds do not fit."""
     if old.type is None or new.type is None:
         return None
     before, after = parse_type(old.type), parse_type(new.type)

@@ -1,4 +1,4 @@
-"""The groundwork that the rules about states share: pairing the states of two versions of an operator."""
+"""Shared code of the rules about states: pairing the states of two versions of an operator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class StateChange(Struct, frozen=True):
-    """Changes of the program's own states in one operator, and how they are kept.
+    """The changes of the program's own states in one operator, and how they are stored.
 
     ``renamed`` are states that another one follows: one of another name, or of the same name that belongs to subtasks and
     not to keys, or the other way round. ``moved`` are states that another operator of NEW declares now, which has none of
@@ -92,7 +92,7 @@ _Place = tuple[str, StateKind, StateScope, str | None]
 
 
 def _place(state: State) -> _Place:
-    """What a state that is taken out of one operator and put into another one keeps."""
+    """The properties of a state that stay when it moves from one operator to another."""
     return state.name, state.kind, state.scope, state.type
 
 
@@ -146,7 +146,7 @@ def kept_snapshots(pair: Pair) -> Iterator[tuple[State, SerializerSnapshot, Seri
 def retyped(change: StateChange) -> Iterator[tuple[State, State, Compatibility]]:
     """The states that are still read and whose type is another one, with what the new type makes of the old values.
 
-    None where Flink itself was asked.
+    None if Flink itself was asked.
     """
     if change.asked:
         return
@@ -161,7 +161,7 @@ def retyped(change: StateChange) -> Iterator[tuple[State, State, Compatibility]]
 
 
 def _told(old: State, new: State) -> Compatibility | None:
-    """What Flink's snapshots of two states' serializers tell; None where they tell nothing."""
+    """What Flink's snapshots of two states' serializers tell; None if they tell nothing."""
     if old.serializers is None or new.serializers is None:
         return None
     from compat.check import serializers

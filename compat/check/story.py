@@ -1,4 +1,4 @@
-"""The state mapping as a story: for each stateful operator of OLD, where its state goes, and why its id moved."""
+"""The state mapping in words: for each stateful operator of OLD, where its state goes, and why its id moved."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _ABOUT_STATES = frozenset({Family.SCALING, Family.STATES, Family.SETTINGS})
 
 
 def explained(report: Report) -> Report:
-    """The report with its story and what is different; as it is where NEW is no job at all."""
+    """The report with its story and the differences; unchanged if NEW is refused as a job."""
     if not report.new.operators:
         return report
     return replace(report, story=tell(report), difference=difference(report))
@@ -41,7 +41,7 @@ def tell(report: Report) -> tuple[Passage, ...]:
 
 
 def _successors(report: Report) -> dict[str, Operator]:
-    """The operator of NEW that does the work of one of OLD now, by OLD's id, where the state does not reach it."""
+    """The operators of NEW that do the work of OLD's operators whose state does not reach them, by OLD's id."""
     found = dict(map_state(report.old, report.new).successors)
     for finding in (*report.findings, *report.suppressed):
         ids = [fix.operator_id for fix in finding.fixes[:1] if fix.operator_id is not None]
@@ -63,9 +63,9 @@ def _passage(row: MappingRow, successor: Operator | None, problems: list[str], r
 def _where(row: MappingRow, successor: Operator | None) -> Iterator[str]:
     if row.new is None:
         if row.fate is Fate.LOST:
-            yield "The operator of this id takes other state, by its user hash, and passes this one over."
+            yield "The operator of this id takes other state, by its user hash, and ignores this one."
         elif successor is None:
-            yield "No operator of NEW has its id, and none was found that does its work now."
+            yield "No operator of NEW has its id, and no successor was found."
         else:
             yield f"No operator of NEW has its id. Its work is done by {_called(successor)} now."
     elif row.fate is Fate.WRONG_HANDS:
@@ -75,12 +75,12 @@ def _where(row: MappingRow, successor: Operator | None) -> Iterator[str]:
     else:
         assert row.old is not None
         found = _FOUND.get(row.by, f"by its {row.by}, {row.old.id}")
-        renamed = "" if row.new.name == row.old.name else " It has another name now, which moves no state."
+        renamed = "" if row.new.name == row.old.name else " It has another name now, which does not affect its state."
         yield f"Its state goes to {_called(row.new)}, found {found}.{renamed}"
 
 
 def _problems(report: Report) -> dict[str, list[str]]:
-    """The problems that findings tell of the states themselves, by the operator's id in OLD."""
+    """The problems of the states themselves, from the findings, by the operator's id in OLD."""
     of_the_job = [
         _problem(finding)
         for finding in report.findings

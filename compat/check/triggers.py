@@ -1,4 +1,4 @@
-"""What the triggers of windows keep for each window."""
+"""The states that window triggers keep for each window."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _IN_PYTHON: Mapping[str, frozenset[str]] = {
     **dict.fromkeys(("ContinuousEventTimeTrigger", "ContinuousProcessingTimeTrigger"), frozenset({"fire-time"})),
     **dict.fromkeys(("EventTimeTrigger", "ProcessingTimeTrigger", "NeverTrigger"), frozenset()),
 }
-"""By class, what PyFlink's triggers keep; a purging one, or one of the program's own, may keep anything."""
+"""The states of PyFlink's triggers, by class; a purging trigger, or one of the program, may keep anything."""
 
 
 def may_be_a_triggers(state: State, *, in_python: bool) -> bool:
@@ -31,11 +31,11 @@ def is_in_python(operator: Operator) -> bool:
 
 
 def names_in(operator: Operator, *, in_python: bool) -> frozenset[str]:
-    """The states of triggers that an operator's plan or savepoint lists; a savepoint does not tell whether Python wrote it."""
+    """The trigger states that an operator's plan or savepoint lists; a savepoint does not show whether Python wrote it."""
     listed = {state.name for state in operator.states or () if may_be_a_triggers(state, in_python=in_python)}
     return OF_TRIGGERS & listed
 
 
 def names_in_python(operator: Operator) -> frozenset[str] | None:
-    """The states that the trigger of an operator in Python keeps; None for one that is not known here."""
+    """The trigger states of a Python operator; None for an unknown trigger."""
     return _IN_PYTHON.get(str(operator.detail.get("trigger"))) if is_in_python(operator) else None

@@ -11,7 +11,7 @@ from compat.loader.failure import Failure
 
 
 class Unchecked(StrEnum):
-    """Why nothing was compared where nothing had to be; the value is the word of summaries."""
+    """The reasons why nothing had to be compared; the value is the word in summaries."""
 
     NEW = "new"
     NO_JOB = "no job"
@@ -23,7 +23,7 @@ class Unchecked(StrEnum):
 class Undecided(Struct, frozen=True, kw_only=True):
     """The outcome of a check in which nothing was compared. ``failures`` holds at least one, which says why.
 
-    ``unchecked`` is set where nothing had to be compared: such an outcome does not fail a check.
+    ``unchecked`` is set if nothing had to be compared: such an outcome does not fail a check.
     """
 
     failures: tuple[Failure, ...]

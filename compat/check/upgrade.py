@@ -1,4 +1,4 @@
-"""The groundwork of the rules about a way from Flink 1 to Flink 2: who wrote OLD's state, and what Kryo wrote of it."""
+"""Shared code of the rules about an upgrade from Flink 1 to Flink 2: who wrote OLD's state, and what Kryo wrote of it."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ REMOVED = {
     "FlinkKafkaConsumer": "KafkaSource, which starts at the group's committed offsets",
     "FlinkKafkaProducer": "KafkaSink",
 }
-"""The sources and sinks that Flink 2 has not, with what is there in their place."""
+"""The sources and sinks that Flink 2 removed, with their replacements."""
 
 
 def is_removed(operator: Operator) -> bool:
-    """Whether an operator is a source or a sink that Flink 2 has not."""
+    """Whether an operator is a source or a sink that Flink 2 removed."""
     return str(operator.detail.get("class")) in REMOVED
 
 
 def version_of_old(check: Check) -> tuple[int, int] | None:
-    """The version that wrote OLD's state; a savepoint's format tells it roughly, where nobody says more.
+    """The version that wrote OLD's state; a savepoint's format gives it roughly, if it is not given.
 
-    A job with sources or sinks that Flink 2 lacks has not run on it: whoever said so guessed.
+    A job with sources or sinks that Flink 2 removed cannot have run on it, whatever version was given.
     """
     told = version_of(check.old.flink)
     if told is not None and told >= (2, 0) and any(map(is_removed, check.old.operators)):

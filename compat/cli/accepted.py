@@ -1,4 +1,6 @@
-"""``compat registry accept``, ``accepted`` and ``withdraw``: findings that admins let pass, and taking that back."""
+"""``compat registry accept``, ``accepted`` and ``withdraw``: accept findings, list the accepted ones, and withdraw
+acceptance.
+"""
 
 from __future__ import annotations
 
@@ -19,13 +21,13 @@ UNDECIDED = 2
 @click.argument("fingerprints", metavar="FINGERPRINT...", nargs=-1, required=True)
 @click.option("--job", required=True, metavar="NAME", help="The job.")
 @click.option("--version", "number", type=click.IntRange(1), help="The version (default: the newest).")
-@click.option("--reason", required=True, help="Why they may pass; the registry keeps it.")
+@click.option("--reason", required=True, help="Why they are accepted; the registry keeps it.")
 @server_options(required=True)
 def accept(fingerprints: tuple[str, ...], **options: Any) -> None:
-    """Let findings of a version pass, against the version that runs. It takes an admin's token.
+    """Accept findings of a version, as compared with the version that runs. Needs an admin's token.
 
-    FINGERPRINT is the one that a report in JSON and the page of a check tell. Another version, or another version that runs, is
-    judged anew. Exit codes: 0 all of them pass from now on, 2 they do not.
+    FINGERPRINT is in the JSON report and on the page of the check. Once either version changes, findings need accepting
+    again. Exit codes: 0 all are accepted, 2 they are not.
 
     Example: compat registry accept --job word_count 'CMP103|count words' --reason "the counts may start anew"
     """
@@ -58,7 +60,7 @@ def accept(fingerprints: tuple[str, ...], **options: Any) -> None:
 @click.option("--job", required=True, metavar="NAME", help="The job.")
 @server_options(required=True)
 def accepted(**options: Any) -> None:
-    """The findings of a job that admins let pass, newest first: why, by whom, between which plans.
+    """List the accepted findings of a job, newest first: why, by whom, between which plans.
 
     Example: compat registry accepted --server http://127.0.0.1:8642 --job word_count
     """
@@ -77,13 +79,13 @@ def accepted(**options: Any) -> None:
 @click.command("withdraw")
 @click.argument("fingerprint")
 @click.option("--job", required=True, metavar="NAME", help="The job.")
-@click.option("--reason", required=True, help="Why it may not pass any more; the registry keeps it.")
+@click.option("--reason", required=True, help="Why it is withdrawn; the registry keeps it.")
 @server_options(required=True)
 def withdraw(fingerprint: str, **options: Any) -> None:
-    """Let a finding of a job pass no more. It takes an admin's token.
+    """Withdraw the acceptance of a finding. Needs an admin's token.
 
-    FINGERPRINT is the one that 'compat registry accepted' tells. Checks and promotions are decided from now on as if
-    nobody had accepted it; what was promoted meanwhile stays.
+    FINGERPRINT is listed by 'compat registry accepted'. From now on, checks and promotions count the finding again;
+    versions promoted meanwhile stay.
 
     Example: compat registry withdraw --job word_count 'CMP103|count words' --reason "the state is needed after all"
     """

@@ -1,6 +1,6 @@
-"""``compat check --against REF FILE…``: each job against what it was at a revision, as hooks and actions need it.
+"""``compat check --against REF FILE…``: checks each job against its version at a git revision, for hooks and actions.
 
-No job is passed over in silence: one that is not compared is an outcome too, and fails the check unless nothing had to be
+No job is skipped silently: a job that is not compared is an outcome too, and fails the check unless nothing had to be
 compared.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class ProjectJobs:
-    """The jobs of a project in the working tree with its root at ``top``, and how they are held against a revision."""
+    """The jobs of a project whose working tree has its root at ``top``, and how they are compared with a revision."""
 
     def __init__(self, command: CheckCommand, reference: str, top: str) -> None:
         self._command = command
@@ -43,7 +43,7 @@ class ProjectJobs:
         self._top = top
 
     def found(self) -> list[str]:
-        """The jobs that the settings name, or those that are found where they name none."""
+        """The jobs that the settings name, or those found where the settings name none."""
         try:
             named = self._settings.job_files()
         except SettingsError as error:
@@ -53,7 +53,7 @@ class ProjectJobs:
         return list(dict.fromkeys([*named, *map(self._shown, Sources(self._top).jobs())]))
 
     def loading(self, paths: Sequence[Path]) -> list[str]:
-        """Those that load one of these files, as they did when they were built last, or as their imports say."""
+        """The jobs that load one of these files, as recorded at their last build, or else by their imports."""
         changed = {self.from_top(str(path)) for path in paths}
         concerns, sources = Concerns(self._top), Sources(self._top)
         named = self._settings.jobs is not None
@@ -66,7 +66,7 @@ class ProjectJobs:
         ]
 
     def against(self, file: str, comparison: Callable[[str, str], Comparison]) -> Comparison:
-        """The check of a job; it is started as the settings say, where the command line says nothing."""
+        """The check of a job; settings fill in what the command line leaves out."""
         one = comparison(f"{PREFIX}{self._reference}:{os.path.relpath(file)}", file)
         one = replace(one, load=replace(one.load, watched=self._top))
         entry = self._settings.entry(file)
@@ -96,9 +96,9 @@ class ProjectJobs:
 
 
 class Against(ProjectJobs):
-    """The jobs that a command names, or its project has, and what they were at the revision.
+    """The jobs that a command names, or that its project has, and their versions at the revision.
 
-    Raises a usage error for a revision or a folder that git does not know, and for a file that is nowhere.
+    Raises a usage error for a revision or a folder that git does not know, and for a file that exists on neither side.
     """
 
     def __init__(self, command: CheckCommand) -> None:
@@ -120,7 +120,7 @@ class Against(ProjectJobs):
         self.passed: list[Undecided] = []
 
     def comparisons(self, comparison: Callable[[str, str], Comparison]) -> list[Comparison]:
-        """The checks to make; :attr:`passed` has an outcome for each job that is none of them."""
+        """The checks to make; :attr:`passed` has an outcome for each job that is not checked."""
         files = [file for file in self._files() if not self._is_left_out(file)]
         if self._unborn:
             told = ((file, f"{file} is new: there is no commit yet.") for file in files)
@@ -144,7 +144,7 @@ class Against(ProjectJobs):
         return found
 
     def remember(self, comparisons: Sequence[Comparison], results: Sequence[Outcomes]) -> None:
-        """Keep what the jobs looked at, for the next check of a change."""
+        """Remember which files the jobs looked at, for the next check of a change."""
         if not self._top:
             return
         concerns = Concerns(self._top)
@@ -154,7 +154,7 @@ class Against(ProjectJobs):
         concerns.keep()
 
     def _files(self) -> list[str]:
-        """The files that are meant, patterns expanded, here and at the revision."""
+        """The named files, patterns expanded, here and at the revision."""
         if self._command.changed:
             return self._of_project()
         files: list[str] = []
@@ -180,7 +180,7 @@ class Against(ProjectJobs):
         return files
 
     def _is_left_out(self, file: str) -> bool:
-        """Whether a job is left out by name; the report names it then."""
+        """Whether a job is left out by name; the report then names it."""
         path = os.path.relpath(file)
         entry = self._settings.entry(file)
         if path not in {os.path.relpath(one) for one in self._command.skips} and (entry is None or entry.check):
@@ -190,7 +190,7 @@ class Against(ProjectJobs):
         return True
 
     def _removed(self, files: Iterable[str]) -> Iterator[Undecided]:
-        """The jobs of the revision that are gone, other than those that were renamed to a file that is checked."""
+        """The jobs of the revision that are gone, except those renamed to a file that is checked."""
         assert self._changes is not None
         now = {self.from_top(file) for file in files}
         moved = {before: name for name, before in self._changes.renamed.items()}
@@ -204,7 +204,7 @@ class Against(ProjectJobs):
                 yield self._gone(shown, to and os.path.relpath(os.path.join(self._top, to)))
 
     def _was_job(self, path: str) -> bool:
-        """Whether a file of the revision was one of the jobs that are checked."""
+        """Whether a file at the revision was one of the checked jobs."""
         text = text_at(self._reference, path) if path.endswith(".py") else b""
         if path.endswith(".py") and not is_program(text):
             return False
@@ -221,7 +221,9 @@ class Against(ProjectJobs):
         return any(match(path) for match in matches)
 
     def _former_settings(self) -> list[Settings]:
-        """The settings as they were at the revision: a job that they named is one, whoever names it today."""
+        """The settings as they were at the revision: a job that they named is still a job, whether or not today's
+        settings name it.
+        """
         if self._settings.path is None:
             return []
         try:
@@ -231,7 +233,7 @@ class Against(ProjectJobs):
             return []
 
     def _concerned(self, files: Sequence[str]) -> list[str]:
-        """The jobs that the change concerns; of the others it is told how many there are."""
+        """The jobs that the change concerns; the others are reported as a count."""
         assert self._changes is not None
         changed = {self.from_top(file) for file in self._command.files} or self._changes.paths
         concerns = Concerns(self._top)
@@ -249,11 +251,11 @@ class Against(ProjectJobs):
                 kept.append(file)
             else:
                 others.append(file)
-        self._pass_over(others, Unchecked.NOT_CONCERNED, "looks at no file that changed")
+        self._pass_over(others, Unchecked.NOT_CONCERNED, "uses no file that changed")
         return kept
 
     def _not_named(self, files: Sequence[str]) -> None:
-        """Tell of the jobs below the settings' folder that these do not name: nobody looks at them."""
+        """Report the jobs below the settings' folder that the settings do not name: they are not checked."""
         folder = self.from_top(str(self._settings.folder))
         below = "" if folder == "." else f"{folder}/"
         known = {self.from_top(file) for file in files}
@@ -262,7 +264,7 @@ class Against(ProjectJobs):
         self._pass_over(shown, Unchecked.NOT_NAMED, "is not among the jobs that the settings name")
 
     def _pass_over(self, files: Sequence[str], unchecked: Unchecked, why: str) -> None:
-        """Tell in one outcome that files are not checked, if there are any."""
+        """Report files that are not checked in one outcome, if there are any."""
         if files:
             told = (Failure(rule=Undecidable.NOT_CHECKED, message=f"{file} {why}.", name=file) for file in files)
             self.passed.append(Undecided(failures=tuple(told), unchecked=unchecked))

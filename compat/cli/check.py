@@ -62,7 +62,7 @@ _GROUPS = {
     "Reports": ("outputs", "verbose", "explain", "fix", "diff"),
     "Gate": ("fail_on", "allow_unknown", "baseline", "write_baseline", "rollback", "rehearse"),
 }
-"""The options that most need, as the help has them."""
+"""The most needed options, in the order of the help."""
 
 
 @click.command("check", cls=Grouped, groups=_GROUPS)
@@ -79,22 +79,26 @@ _GROUPS = {
     help=f"A report, to a file or to standard output; repeatable. Formats: {', '.join(FORMAT_NAMES)} (default: text).",
 )
 @click.option("--format", "form", metavar="FORMAT", shell_complete=report_formats, help="The same as --output FORMAT.")
-@click.option("-v", "--verbose", is_flag=True, help="Tell all: source lines, reasons, ids, the table of states.")
+@click.option("-v", "--verbose", is_flag=True, help="Show everything: source lines, reasons, ids, the table of states.")
 @color_option
-@click.option("--fail-on", type=click.Choice(["error", "warning"]), help="Exit with 1 from this level on.")
-@click.option("--allow-unknown", is_flag=True, default=None, help="Let open questions pass.")
+@click.option(
+    "--fail-on", type=click.Choice(["error", "warning"]), help="Exit with 1 for findings of this level or worse."
+)
+@click.option("--allow-unknown", is_flag=True, default=None, help="Do not fail on open questions.")
 @click.option("--baseline", type=click.Path(path_type=Path), help="Ignore the findings in this file.")
-@click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline instead.")
+@click.option("--write-baseline", is_flag=True, help="Write all findings to the baseline instead of reporting them.")
 @click.option(
     "--write-recipe",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write what becomes of state that NEW cannot restore, for compat migrate.",
+    help="Write a recipe for the state that NEW cannot restore, for compat migrate.",
 )
 @click.option("--also", "others", multiple=True, metavar="OLD2", help="A further OLD; repeatable.")
 @click.option("--rollback", is_flag=True, help="Also check whether OLD can restore what NEW writes.")
-@click.option("--explain", is_flag=True, help="Tell all, and where each state goes and why, and what is different.")
-@click.option("--fix", is_flag=True, help="Write the fixes that are safe into NEW, show them, and check again.")
+@click.option(
+    "--explain", is_flag=True, help="Show everything, with where each state goes and why, and what is different."
+)
+@click.option("--fix", is_flag=True, help="Write the safe fixes into NEW, show them, and check again.")
 @click.option("--diff", is_flag=True, help="With --fix: show what would be written, and write nothing.")
 @click.option(
     "--try-restore",
@@ -102,17 +106,17 @@ _GROUPS = {
     cls=Spelled,
     former=["--dry-run"],
     is_flag=True,
-    help="Restore the snapshot OLD into NEW too, into a table that is thrown away.",
+    help="Also restore the snapshot OLD into NEW, into a temporary table.",
 )
 @rehearsal_options
 @click.option("--against", metavar="REF", help="Check each file given against the same file at a git revision.")
 @click.option(
     "--changed",
     is_flag=True,
-    help="Only the project's jobs that look at a file which differs from the revision (default: HEAD), or at a FILE.",
+    help="Check only the project's jobs that use a file changed since the revision (default: HEAD), or a FILE.",
 )
 @click.option(
-    "--skip", "skips", multiple=True, metavar="FILE", help="A job that is not checked, and may be gone. Repeatable."
+    "--skip", "skips", multiple=True, metavar="FILE", help="Do not check this job; it may be deleted. Repeatable."
 )
 @click.option("--args", help="Arguments of both programs.")
 @click.option("--old-args", help="Arguments of the program OLD (default: --args).")
@@ -120,7 +124,7 @@ _GROUPS = {
 @click.option("--job", metavar="NAME", help="With --server: the job's name in the registry.")
 @click.option("--job-number", "job_number", metavar="N", help="Which job of programs that submit several, from 0.")
 @click.option(
-    "--pairs", type=click.Path(exists=True, dir_okay=False), help='Lines {"old": …, "new": …}; a report a line.'
+    "--pairs", type=click.Path(exists=True, dir_okay=False), help='Lines {"old": …, "new": …}; one report per line.'
 )
 @savepoint_options
 @running_options
@@ -147,7 +151,7 @@ def check(context: click.Context, /, **_: Any) -> None:
 
 
 def _checked(command: CheckCommand, context: click.Context) -> int:
-    """Check in the mode that is asked for; the exit code. Raises usage errors and BaselineError."""
+    """Check in the chosen mode and give the exit code. Raises usage errors and BaselineError."""
     match command.mode:
         case Mode.SERVER:
             return _gated(command)
@@ -164,7 +168,7 @@ def _checked(command: CheckCommand, context: click.Context) -> int:
 
 
 def _compared(command: CheckCommand) -> list[Outcomes]:
-    """Check NEW against each OLD, with all that is asked for besides."""
+    """Check NEW against each OLD, with all further options of the check."""
     olds, new = (command.files[0], *command.others), command.files[1]
     if command.dry_run:
         for old in olds:
@@ -222,12 +226,12 @@ def _results(comparisons: list[Comparison], new: str, command: CheckCommand) -> 
 
 
 def _aside(command: CheckCommand) -> bool:
-    """Whether standard output is for a report that programs read."""
+    """Whether standard output carries a report for programs."""
     return any(output.path is None and output.format != "text" for output in command.outputs)
 
 
 def _explained(results: list[Outcomes], command: CheckCommand) -> list[Outcomes]:
-    """The results, with a story each where that is asked for."""
+    """The results, each with its explanation if that was asked for."""
     if not command.explain:
         return results
     from compat.check.story import explained
@@ -239,7 +243,8 @@ def _explained(results: list[Outcomes], command: CheckCommand) -> list[Outcomes]
 
 
 def _gated(command: CheckCommand) -> int:
-    """Check against what a new version of a job in a registry has to restore, and record it there; the exit code."""
+    """Check against the versions that a new version of a job in a registry has to restore, and record the "
+    "check; the exit code."""
     from compat.cli import gate
     from compat.cli.remote import ServerError, origin, server_of
 
@@ -269,7 +274,7 @@ def _gated(command: CheckCommand) -> int:
 def _of_savepoint(
     server: Server, savepoint: str, new: str, command: CheckCommand, origin: Mapping[str, str | None]
 ) -> int:
-    """Have the server check NEW against the savepoint of the job's mode; the exit code. Raises ServerError."""
+    """Have the server check NEW against the savepoint that the job's mode names; the exit code. Raises ServerError."""
     from compat.cli import gate
     from compat.cli.push import compiled
 
@@ -287,7 +292,7 @@ def _of_savepoint(
 
 
 def _against(command: CheckCommand) -> list[Outcomes]:
-    """Check files against what they were at a revision."""
+    """Check files against their versions at a revision."""
     from compat.cli.against import Against
 
     against = Against(command)
@@ -332,7 +337,7 @@ def _comparison(old: str, new: str, command: CheckCommand) -> Comparison:
 
 
 def _both_ways(comparisons: list[Comparison], command: CheckCommand) -> list[Comparison]:
-    """The comparisons and, where that is asked for, whether each OLD can restore what NEW writes."""
+    """The comparisons and, if asked for, whether each OLD can restore what NEW writes."""
     return comparisons + [one.reversed() for one in comparisons] if command.rollback else comparisons
 
 
@@ -377,7 +382,7 @@ _STORED = ("savepoint", "snapshot")
 
 
 def _recipes(outcomes: Sequence[Report | Undecided], formats: Collection[str]) -> tuple[OfferedRecipe | None, ...]:
-    """The recipe for each outcome. A page has room for all, JSON has those for state that is there."""
+    """The recipe for each outcome: a page shows all, JSON those for existing state."""
     wanted = [
         isinstance(one, Report) and ("html" in formats or ("json" in formats and one.old.kind in _STORED))
         for one in outcomes
@@ -391,7 +396,7 @@ def _recipes(outcomes: Sequence[Report | Undecided], formats: Collection[str]) -
 
 
 def _write_baseline(results: list[Outcomes], path: Path, *, of_jobs: bool) -> int:
-    """Write what was found; of several jobs of a project, with the job that it is of."""
+    """Write the findings to the baseline; with several jobs of a project, each with its job."""
     from compat.check import baseline
 
     outcomes = [one for result in results for one in result.outcomes]
@@ -411,7 +416,7 @@ def _write_baseline(results: list[Outcomes], path: Path, *, of_jobs: bool) -> in
 
 
 def _write_recipe(results: list[Outcomes], path: Path, command: CheckCommand) -> None:
-    """Write the recipe of the one job that was checked; where none was decided, or several were, say that there is none."""
+    """Write the recipe of the one checked job; say that there is none if no check was decided or several jobs were checked."""
     from compat.cli.recipes import write_recipe
     from compat.migration.proposing import command as moving
     from compat.migration.proposing import perhaps, propose, written
@@ -444,7 +449,7 @@ def _pairs(command: CheckCommand) -> int:
 
 
 def _of_pair(comparison: Comparison, jvms: WarmJvms) -> Outcomes:
-    """The outcome of a pair; one that nobody foresaw is a record too, so that those behind it are checked."""
+    """The outcome of a pair; an unforeseen error becomes a record too, so that later pairs are still checked."""
     try:
         return compare(comparison, jvms=jvms)
     except BaselineError:

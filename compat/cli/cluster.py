@@ -36,7 +36,7 @@ _DIR = click.option(
 
 @click.group("cluster")
 def cluster() -> None:
-    """A cluster of its own: jobs run in it with or without the command that submitted them.
+    """Run a cluster whose jobs go on after the command that submitted them has ended.
 
     Example: compat cluster start --slots 4
     """
@@ -48,7 +48,7 @@ def cluster() -> None:
 @click.option("--slots", type=click.IntRange(1), help="Slots of all jobs together (default: as many as processors).")
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8081, show_default=True, help="0 takes a free one.")
-@click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="A name the cluster goes by; repeatable.")
+@click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="A host name of the cluster; repeatable.")
 @click.option("--database", metavar="URL", help="Where jobs and tokens are registered (default: a file in --dir).")
 @click.option(
     "--registry",
@@ -70,7 +70,11 @@ def cluster() -> None:
 @click.option("--https", is_flag=True, help="A proxy in front of it speaks HTTPS: cookies are for HTTPS only.")
 @click.option("--standby", is_flag=True, help="Wait until no other dispatcher leads the cluster.")
 @click.option(
-    "--lease", type=click.FloatRange(1), default=10.0, show_default=True, help="Seconds that a silent one still leads."
+    "--lease",
+    type=click.FloatRange(1),
+    default=10.0,
+    show_default=True,
+    help="Seconds that a silent dispatcher still leads.",
 )
 @click.option(
     "--heartbeat-timeout",
@@ -81,17 +85,18 @@ def cluster() -> None:
 )
 @click.option("--max-body", type=click.IntRange(1024), default=512 * 1024 * 1024, show_default=True, help="Bytes.")
 def start(folder: str, host: str, port: int, hosts: tuple[str, ...], **options: Any) -> None:
-    """Start the dispatcher; it runs until it is interrupted, and then ends the cluster.
+    """Start the dispatcher, which runs until it is interrupted and then ends the cluster.
 
-    When it is killed, jobs go on, and the next start takes them over. On this machine's own address anybody who can reach it
-    may run programs; elsewhere, only who has a token with the role deploy. With --registry, a job has to be one that the
-    registry lets replace what runs; for that, the cluster needs a token of the registry's with the role push.
+    If it is killed, its jobs go on, and the next start takes them over. On a loopback address anybody who can reach it
+    may run programs; on any other address, only holders of a token with the role deploy. With --registry, the registry
+    has to allow each job to replace the version that runs; for that, the cluster needs a registry token with the role
+    push.
 
     Example: compat cluster start --slots 4 --port 8081
     """
     local = host in ("127.0.0.1", "::1", "localhost")
     if not local and not hosts:
-        raise click.UsageError("Say by which name others call this cluster: --allowed-host NAME.")
+        raise click.UsageError("Give the host name that others use for this cluster: --allowed-host NAME.")
     if not local and options["anonymous"]:
         raise click.UsageError(
             "Whoever reaches a cluster runs programs on it: elsewhere than on this machine's own address it takes tokens."
@@ -218,7 +223,7 @@ def _serve(
 
 
 def _terminated(dispatcher: Dispatcher) -> None:
-    """End as the server has, which passes on what it was ended by; one that lost its place says so."""
+    """End with the signal that ended the server; a dispatcher that lost the lead says so."""
     if dispatcher.lost.is_set():
         click.echo("Another dispatcher leads this cluster now: this one gave no sign of life for too long.", err=True)
         sys.exit(LED)
@@ -228,12 +233,12 @@ def _terminated(dispatcher: Dispatcher) -> None:
 
 @cluster.command("stop")
 @_DIR
-@click.option("--database", metavar="URL", help="As it was given to compat cluster start.")
-@click.option("--keep-jobs", is_flag=True, help="End the dispatcher alone: the next one takes over what runs.")
+@click.option("--database", metavar="URL", help="The --database given to compat cluster start.")
+@click.option("--keep-jobs", is_flag=True, help="End only the dispatcher: the next one takes over its jobs.")
 def stop(folder: str, database: str | None, keep_jobs: bool) -> None:
-    """End the cluster, also where its dispatcher was killed. Its jobs go on when it is started again.
+    """End the cluster, even if its dispatcher was killed. Its jobs go on when it is started again.
 
-    With --keep-jobs they go on at once, and so does Spark: so a cluster gets a dispatcher of a newer version.
+    With --keep-jobs, jobs and Spark keep running: use it to replace the dispatcher by a newer version.
 
     Example: compat cluster stop
     """

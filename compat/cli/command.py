@@ -39,16 +39,17 @@ if TYPE_CHECKING:
 
 MOST_JOBS = 99_999
 EXPLAINING = frozenset({"text", "json", "markdown"})
-"""The formats that have room for a story."""
+"""The formats that show explanations."""
 
 
 class CheckCommand(Struct, frozen=True, kw_only=True):
     """A call of ``compat check``: its mode, its inputs and its options.
 
-    ``files`` are the programs and snapshots that were named, in order, ``typed`` is what of the command line the next commands
-    repeat, ``moving`` how one of them moves state. ``asked`` are the options of how clusters of Flink are asked. ``settings``
-    are the project's with those of the command line over them, ``load`` and ``load_old`` how the programs are loaded; ``loads``
-    tells this of NEW and OLD of a job of the project, of which the settings may say more. ``job`` is the number of a job,
+    ``files`` are the named programs and snapshots, in order, ``typed`` is the part of the command line that the next
+    commands repeat, ``moving`` the command that moves state. ``asked`` are the access options of Flink clusters.
+    ``settings`` are the project's, overridden by the command line; ``load`` and ``load_old`` are the load options of
+    the programs; ``loads`` gives those of NEW and OLD for one job of the project, whose settings may override them.
+    ``job`` is the number of a job,
     ``job_name`` its name in a registry.
     """
 
@@ -113,7 +114,7 @@ class CheckCommand(Struct, frozen=True, kw_only=True):
 
 
 def command_of(context: click.Context) -> CheckCommand:
-    """The record of a command line. Raises usage errors for what cannot be, or would have no effect."""
+    """The record of a command line. Raises usage errors for options that are invalid or would have no effect."""
     complete(context)
     _run_by_resource(context)
     mode = mode_of(context)
@@ -121,7 +122,7 @@ def command_of(context: click.Context) -> CheckCommand:
     files = tuple(path for path in (given["old"], given["new"], *given["more"]) if path is not None)
     by_name = mode is Mode.SERVER
     if by_name and not given["job"]:
-        raise click.UsageError("Say which job of the registry: --job NAME.")
+        raise click.UsageError("Name the job in the registry: --job NAME.")
     # Before there was --job-number, --job was the number where no server was asked.
     number = _number(given["job_number"], "--job-number")
     number = _number(given["job"], "--job") if number is None and not by_name else number
@@ -163,9 +164,9 @@ def command_of(context: click.Context) -> CheckCommand:
 
 
 def _run_by_resource(context: click.Context) -> None:
-    """Have a NEW that is a resource of Flink's operator stand for the program that it runs, as it runs it.
+    """Replace a NEW that is a resource of Flink's operator by the program that it runs, with the resource's options.
 
-    Raises a usage error for a resource that runs none, or one that is not here.
+    Raises a usage error for a resource without a program, or whose program is not on this machine.
     """
     from compat.deployment.programs import YAML, NoProgram, program_of
 
@@ -174,7 +175,7 @@ def _run_by_resource(context: click.Context) -> None:
     if resource is None or not resource.endswith(YAML):
         return
     if given["deployment"] is not None:
-        raise click.UsageError(f"--deployment has no effect: {resource} says already how NEW is deployed.")
+        raise click.UsageError(f"--deployment has no effect: {resource} already says how NEW is deployed.")
     deployment = parse_deployment(resource, "NEW")
     assert deployment is not None
     try:
@@ -191,15 +192,15 @@ def _run_by_resource(context: click.Context) -> None:
 
 
 _ONCE = frozenset({"fix", "diff", "verbose", "explain", "color", "outputs", "form", "write_baseline", "write_recipe"})
-"""The options of ``compat check`` that are about this call alone, by their parameters' names: they are not repeated."""
+"""The options of ``compat check``, by parameter name, that concern only this call: they are not repeated."""
 
 
 _TAKE_FIX = (Mode.COMPARE, Mode.SERVER, Mode.AGAINST)
-"""The ways of which the next command can be one with ``--fix``."""
+"""The modes whose next command can have ``--fix``."""
 
 
 def _typed(context: click.Context, mode: Mode, files: tuple[str, ...], moving: Moving) -> Typed:
-    """What of a command line the next commands repeat."""
+    """The part of a command line that the next commands repeat."""
     quoted = [shlex.quote(file) for file in files]
     given = context.params
     pushed = None
@@ -224,7 +225,7 @@ def _typed(context: click.Context, mode: Mode, files: tuple[str, ...], moving: M
 
 
 def _moving(context: click.Context) -> Moving:
-    """How the next command moves state: by the recipe that this one writes, with what it says of NEW."""
+    """How the next command moves state: by the recipe that this command writes, with its options for NEW."""
     from compat.cli.migrate import migrate
     from compat.cli.run import run
 
@@ -247,7 +248,7 @@ def _moving(context: click.Context) -> Moving:
 
 
 def _free(name: str, suffix: str = "") -> str:
-    """A name in this folder that nothing has yet."""
+    """A file name that is unused in this folder."""
     numbered = (f"{name}{'' if number == 1 else f'-{number}'}{suffix}" for number in count(1))
     return next(one for one in numbered if not os.path.lexists(one))
 
@@ -274,22 +275,23 @@ def _reports(given: dict[str, Any]) -> Iterator[str]:
     yield from given["outputs"]
     if given["form"] is not None:
         if "=" in given["form"]:
-            raise ValueError(f"{given['form']!r} is no format alone: a file goes with --output FORMAT=PATH")
+            raise ValueError(f"{given['form']!r} is not a format; to write to a file, use --output FORMAT=PATH")
         yield given["form"]
 
 
 def _number(job: str | None, option: str) -> int | None:
     if job is not None and not job.isdecimal():
-        raise click.BadParameter(f"{job!r} is no number; names of jobs go with --server.", param_hint=f"'{option}'")
+        raise click.BadParameter(f"{job!r} is not a number; job names need --server.", param_hint=f"'{option}'")
     if job is not None and len(job) > len(str(MOST_JOBS)):
-        raise click.BadParameter(f"no program submits more than {MOST_JOBS} jobs.", param_hint=f"'{option}'")
+        raise click.BadParameter(f"a program submits at most {MOST_JOBS} jobs.", param_hint=f"'{option}'")
     return None if job is None else int(job)
 
 
 def _settings(
     near: str | None, given: dict[str, Any], deployment: Deployment | None, job: str | None = None
 ) -> Settings:
-    """The settings that hold for a file, with those of a job, a deployment and the command line over them, in this order."""
+    """The settings that hold for a file, overridden by those of a job, of a deployment and of the command "
+    "line, in this order."""
     deployed = {} if deployment is None else deployment.options
     try:
         found = configuration.find(Path.cwd(), *([Path(near)] if near and not near.startswith("git:") else []))

@@ -1,4 +1,4 @@
-"""``compat job savepoint convert``: a savepoint of Flink's as one of jobs on Spark."""
+"""``compat job savepoint convert``: converts a savepoint of Flink for jobs on Spark."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _REFUSED = 2
     required=True,
     type=click.Path(exists=True, dir_okay=False),
     metavar="PROGRAM",
-    help="The program that goes on from it: the savepoint does not say of which types PyFlink's states are.",
+    help="The program that continues from it: it declares the types of PyFlink's states, which the savepoint does not record.",
 )
 @left_behind("allow_non_restored")
 @job_number
@@ -31,12 +31,12 @@ _REFUSED = 2
 @click.option("--args", "arguments", help="Arguments of the program.")
 @found_around
 def convert(savepoint: str, out: str, program: str, **options: Any) -> None:
-    """Make a savepoint of jobs on Spark, in a new folder OUT, of one that Flink wrote.
+    """Convert a savepoint that Flink wrote to one for jobs on Spark, in a new folder OUT.
 
-    The program runs up to where its job would start. After the check that every restore has, states are read by the types that
-    it declares, and the positions of its sources are taken over. If a state cannot be read, it is named, and nothing is
-    written.
-    Values that PyFlink pickled are made anew with the program's classes: convert only savepoints that you trust.
+    The program runs up to where its job would start. After the check that precedes every restore, states are read with
+    the types that the program declares, and the positions of its sources are taken over. A state that cannot be read is
+    named, and nothing is written.
+    Values that PyFlink pickled are unpickled with the program's classes: convert only savepoints that you trust.
 
     Exit codes: 0 written, 2 refused or not readable.
 

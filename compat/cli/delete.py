@@ -1,4 +1,4 @@
-"""``compat registry delete``: a version of a job, or the whole job, leaves the registry."""
+"""``compat registry delete``: deletes a version of a job, or the whole job."""
 
 from __future__ import annotations
 
@@ -18,22 +18,25 @@ CONFLICT = 409
 
 @click.command("delete")
 @click.option("--job", required=True, metavar="NAME", help="The job.")
-@click.option("--version", "number", type=click.IntRange(1), help="The version that goes.")
-@click.option("--whole-job", is_flag=True, help="The job goes, with its versions, checks and promotions.")
-@click.option("--even-promoted", is_flag=True, help="Also what runs, or ran and may be rolled back to.")
-@click.option("--reason", required=True, help="Why it goes; the registry keeps it.")
+@click.option("--version", "number", type=click.IntRange(1), help="The version to delete.")
+@click.option("--whole-job", is_flag=True, help="Delete the job, with its versions, checks and promotions.")
+@click.option(
+    "--even-promoted", is_flag=True, help="Also delete a version that runs, or that ran and may be rolled back to."
+)
+@click.option("--reason", required=True, help="Why it is deleted; the registry keeps it.")
 @server_options(required=True)
 def delete(**options: Any) -> None:
-    """Delete a version of a job, or the whole job. It takes an admin's token.
+    """Delete a version of a job, or the whole job. Needs an admin's token.
 
-    Numbers are not given again, and the audit log stays. Once the version that runs is deleted, the next promotion is checked
-    against nothing. Exit codes: 0 deleted, 1 it runs or ran and that was not said, 2 it could not be asked.
+    Version numbers are not reused, and the audit log stays. Once the running version is deleted, the next promotion is
+    not checked. Exit codes: 0 deleted, 1 it runs or ran and --even-promoted is missing, 2 the server could not be
+    asked.
 
     Example: compat registry delete --job word_count --version 3 --reason "pushed by mistake"
     """
     server = server_of(options["server"], options["token_file"])
     if options["whole_job"] == (options["number"] is not None):
-        raise click.UsageError("Name the version (--version), or say --whole-job: one of the two.")
+        raise click.UsageError("Name the version (--version), or give --whole-job: one of the two.")
     sent = {"version": options["number"], "whole_job": options["whole_job"], "reason": options["reason"]}
     try:
         gone = server.post(

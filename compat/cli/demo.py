@@ -1,4 +1,4 @@
-"""``compat demo``: the whole story, told by the commands themselves."""
+"""``compat demo``: shows the main commands on two versions of a job."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 def demo(folder: str, java: bool) -> None:
     """Check two versions of a job, run the first to a savepoint, restore the second from it.
 
-    Works in FOLDER, which gets the programs to go on with.
+    Works in FOLDER, where the programs stay for further trials.
 
     Example: compat demo
     """

@@ -30,7 +30,7 @@ FAILED, REFUSED, INTERRUPTED = 1, 2, 130
 
 
 def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> float:
-    """The seconds of a duration as Flink writes it, or of a number. A usage error for what is none."""
+    """The seconds of a duration in Flink's notation, or of a number. Raises a usage error for anything else."""
     from compat.compiler.configuration import parse_duration
     from compat.compiler.errors import ProgramError
 
@@ -42,13 +42,13 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
 
 @click.command("deploy")
 @click.argument("program", type=click.Path(exists=True, dir_okay=False))
-@click.option("--job", required=True, metavar="NAME", help="The job to upgrade; it is started where it does not run.")
+@click.option("--job", required=True, metavar="NAME", help="The job to upgrade; it is started if it does not run.")
 @cluster_options
 @click.option(
     "--registry",
     metavar="URL",
     envvar="COMPAT_REGISTRY",
-    help="A service (see compat serve) that decides and is told, where the cluster has none of its own.",
+    help="A service (see compat serve) that allows and records the version, if the cluster has none of its own.",
 )
 @click.option(
     "--registry-token-file",
@@ -61,17 +61,21 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
     show_default=True,
     metavar="TIME",
     callback=_seconds,
-    help="How long the new version has to run: if it fails before, the old one starts again.",
+    help="How long the new version is watched: if it fails in this time, the old one starts again.",
 )
 @click.option(
-    "-s", "--fromSavepoint", "savepoint", metavar="PATH", help="The snapshot that a job which does not run starts from."
+    "-s",
+    "--fromSavepoint",
+    "savepoint",
+    metavar="PATH",
+    help="The snapshot to start from, for a job that does not run.",
 )
 @click.option(
     "--recipe",
     metavar="FILE",
-    help="What becomes of the old job's state before the new one starts from it: from compat check --write-recipe FILE.",
+    help="A recipe that migrates the old job's state before the new one starts: from compat check --write-recipe FILE.",
 )
-@click.option("--fresh", is_flag=True, help="Begin without state, even if there was some.")
+@click.option("--fresh", is_flag=True, help="Start without state, even if the job had some.")
 @left_behind("allow_non_restored")
 @click.option("--allow-unknown", is_flag=True, help="Go on if it is unknown whether the state can be restored.")
 @click.option("-p", "--parallelism", type=click.IntRange(1), help="The parallelism, if the program sets none.")
@@ -86,11 +90,11 @@ def _seconds(context: click.Context, parameter: click.Parameter, value: str) -> 
 def deploy(program: str, **options: Any) -> None:
     """Upgrade a job that runs on a cluster to PROGRAM: check, savepoint and stop, start from there, watch, promote.
 
-    What the check or the registry refuses changes nothing. If the new version fails while it is watched, the old one goes on
-    from the same savepoint. The cluster does all that by itself: what happens to this command changes nothing, and the same
-    command again follows what is under way. The id of the job that runs then is printed.
+    If the check or the registry refuses, nothing is changed. If the new version fails while it is watched, the old one
+    goes on from the same savepoint. The cluster does this by itself: the deployment goes on if this command ends, and
+    the same command again follows it. Prints the id of the job that runs afterwards.
 
-    Exit codes: 0 the new version runs, 1 it does not, or the registry was not told, 2 refused before anything was changed.
+    Exit codes: 0 the new version runs, 1 it does not, or the registry did not record it, 2 refused before anything was changed.
 
     Example: compat deploy --job word_count job.py --cluster http://127.0.0.1:8081
     """
@@ -155,14 +159,14 @@ def _wanted(program: str, options: dict[str, Any]) -> Wanted:
 
 
 def _command(program: str) -> str:
-    """The command line, to be repeated."""
+    """The command line, for repeating it."""
     context = click.get_current_context()
     options = written_options(context, {str(one.name) for one in context.command.params})
     return " ".join(["compat deploy", *options, shlex.quote(program)])
 
 
 def _deploy(wanted: Wanted, as_json: bool) -> int:
-    """Do it, and print the result; gives the exit code."""
+    """Deploy, print the result, and give the exit code."""
     from compat.cluster.gate import GateClosed
     from compat.compiler.errors import ProgramError
     from compat.execution.deployment import FollowingLost, deploy
@@ -177,19 +181,19 @@ def _deploy(wanted: Wanted, as_json: bool) -> int:
     try:
         result = deploy(wanted, say)
     except FollowingLost as error:
-        say(f"{error}\nWhat was begun goes on at the cluster, and the same command follows it.")
+        say(f"{error}\nThe deployment goes on in the cluster, and the same command follows it.")
         return FAILED
     except Refused as error:
         return _refused(wanted, "\n".join(filter(None, (error.detail, str(error)))), as_json)
     except (GateClosed, ServerError, ProgramError, StoreError) as error:
         return _refused(wanted, str(error), as_json)
     except KeyboardInterrupt:
-        say("Interrupted: what was begun goes on at the cluster, and the same command follows it.")
+        say("Interrupted: the deployment goes on in the cluster, and the same command follows it.")
         return INTERRUPTED
     except Exception as error:
         return _refused(wanted, own_traceback(error), as_json)
     if result.unpromoted:
-        say(f"The registry was not told: {result.unpromoted}\nThe same command again tells it.")
+        say(f"The registry did not record it: {result.unpromoted}\nRepeat the same command to record it.")
     if as_json:
         click.echo(msgspec.json.encode(_told(wanted, result)))
     elif result.deployment is None:

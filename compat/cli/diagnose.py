@@ -23,26 +23,30 @@ FOUND, UNREADABLE = 1, 2
 @click.command("diagnose")
 @click.argument("log", default="-", shell_complete=paths)
 @click.option(
-    "--savepoint", metavar="PATH", help="The savepoint or checkpoint that was restored: names operators and states."
+    "--savepoint",
+    metavar="PATH",
+    help="The savepoint or checkpoint that was restored, for the names of operators and states.",
 )
-@click.option("--names", metavar="OLD", help="The program that wrote the state, or a table of uids: names operators.")
+@click.option(
+    "--names", metavar="OLD", help="The program that wrote the state, or a table of uids, for the names of operators."
+)
 @click.option(
     "--server",
     metavar="URL",
     envvar="COMPAT_SERVER",
-    help="A registry that knows the job: names operators, with --job.",
+    help="A registry that knows the job, for the names of operators; needs --job.",
 )
 @click.option("--job", metavar="NAME", help="With --server: the job's name in the registry.")
 @click.option("--token-file", metavar="FILE", help="With --server: a file with the token.")
 @click.option("--new", metavar="NEW", help="The new program, for the commands that are printed.")
 @click.option("--job-number", metavar="N", type=int, help="Which job of a program that submits several, from 0.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Five lines, or data.")
-@click.option("-v", "--verbose", is_flag=True, help="Add what Flink said.")
+@click.option("-v", "--verbose", is_flag=True, help="Add Flink's own messages.")
 @loading
 def diagnose(log: str, form: str, new: str | None, verbose: bool, **options: Any) -> None:
-    """Find out why Flink did not restore a job: from LOG, an exception or a whole log of Flink, or from standard input.
+    """Find out why Flink did not restore a job, from LOG (an exception or a whole log of Flink) or standard input.
 
-    Whatever else is in the log is passed over. Lines may be JSON, or have the time or the pod's name in front.
+    Other lines of the log are skipped. Lines may be JSON, or begin with the time or the pod's name.
 
     Exit codes: 0 no restore failed, 1 a restore failed, 2 the log could not be read.
 
@@ -63,7 +67,7 @@ def diagnose(log: str, form: str, new: str | None, verbose: bool, **options: Any
         click.echo(f"{shown}: cannot be read: {getattr(error, 'strerror', None) or error}.", err=True)
         sys.exit(UNREADABLE)
     if not found.lines:
-        click.echo(f"{shown}: there is nothing in it. Look where the log comes from.", err=True)
+        click.echo(f"{shown}: the log is empty. Check the command that writes it.", err=True)
         sys.exit(UNREADABLE)
     if (savepoint := options["savepoint"]) is not None:  # the log has the path that it has on the cluster
         found = replace(found, failures=tuple(replace(one, savepoint=savepoint) for one in found.failures))
@@ -75,14 +79,14 @@ def diagnose(log: str, form: str, new: str | None, verbose: bool, **options: Any
 
 
 def _operators(options: dict[str, Any]) -> Operators:
-    """What the options tell of the job's operators; ends the command where it cannot be read."""
+    """The names of the job's operators, from the options; ends the command if they cannot be read."""
     from compat.cli.inspect import read
     from compat.diagnosis.known import Operators
     from compat.loader.inputs import InputError
 
     asked = click.get_current_context().get_parameter_source("server") is ParameterSource.COMMANDLINE
     if (asked and options["job"] is None) or (options["job"] is not None and options["server"] is None):
-        raise click.UsageError("A registry is asked with --server URL and --job NAME.")
+        raise click.UsageError("--server URL and --job NAME go together.")
     described = {} if options["savepoint"] is None else read(options["savepoint"])
     try:
         return Operators(_names(options), described, options["names"])

@@ -1,4 +1,4 @@
-"""``compat check SNAPSHOT NEW --dry-run``: what the command line adds to the restore."""
+"""``compat check SNAPSHOT NEW --dry-run``: the command line of the dry run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from compat.loader.inputs import InputError, opened, pyfiles_of
 
 
 def require_snapshot(old: str) -> None:
-    """Refuse what is no snapshot of a job on Spark. Raises a usage error."""
+    """Refuse anything but a snapshot of a job on Spark. Raises a usage error."""
     try:
         from compat.compiler.spark.driver.restore import find_snapshot
         from compat.state.delta.errors import StoreError
@@ -28,7 +28,7 @@ def require_snapshot(old: str) -> None:
 
 
 def require_program(new: str) -> None:
-    """Refuse a NEW that no program makes: there would be nothing to restore into. Raises a usage error."""
+    """Refuse a NEW that is not a program: there would be nothing to restore into. Raises a usage error."""
     with suppress(InputError), opened(new) as given:
         if given.kind != "program":
             raise click.UsageError(f"--dry-run restores into a program, and {new} is a {given.kind}.")
@@ -37,7 +37,7 @@ def require_program(new: str) -> None:
 def restored(result: Outcomes, comparison: Comparison) -> Outcomes:
     """The result with a note of each operator's state that was restored; undecided if the restore itself failed.
 
-    What the check refuses is not restored.
+    Nothing is restored if the check refuses.
     """
     from compat.execution.dry_run import DryRun, DryRunFailed, dry_run
 

@@ -95,7 +95,7 @@ def _program(
     names: str | None = None,
     new: Program | None = None,
 ) -> Program:
-    """The job behind an argument. A savepoint, which only OLD can be, gets its names from ``new`` and ``names``."""
+    """The job behind an argument. A savepoint is allowed only as OLD; its names come from ``new`` and ``names``."""
     with opened(argument, arguments) as given:
         if given.kind is InputKind.SAVEPOINT and new is not None:
             told = read_names(names, settings, job, arguments)
@@ -103,7 +103,7 @@ def _program(
             return program if told.program is None else _called_as_by(told.program, program)
         plans = load(given, settings)
     if names is not None:
-        raise click.UsageError("--names names the operators of a savepoint, and OLD is none.")
+        raise click.UsageError("--names names the operators of a savepoint, and OLD is not one.")
     if job is None and len(plans) > 1:
         raise click.UsageError(f"{argument} submits {len(plans)} jobs: say which with --job-number N, counted from 0.")
     job = job or 0
@@ -117,14 +117,14 @@ def _program(
 
 
 def _called_as_by(writer: Program, savepoint: Program) -> Program:
-    """A savepoint whose operators have the names of the program that wrote it: those are what its user knows."""
+    """A savepoint with the operator names of the program that wrote it: those are the names that its user knows."""
     known = writer.by_id
     called = (replace(one, name=known[one.id].name) if one.id in known else one for one in savepoint.operators)
     return replace(savepoint, operators=tuple(called))
 
 
 def _find(program: Program, wanted: str) -> Operator:
-    """The operator that is meant: by its uid, name or id; else the one that is alike but for case and marks, or begins so.
+    """The wanted operator: by its uid, name or id; else the one that matches apart from case and marks, or begins with it.
 
     The name of one that others were merged into is the part that is its own. Raises a usage error that names the nearest.
     """

@@ -1,7 +1,7 @@
-"""What a command says when something went wrong that it did not foresee.
+"""The messages of commands for unforeseen errors.
 
-The exit code is 2 then, never 1, which means findings: nothing was decided. What the user's machine refuses is told as such;
-everything else is a mistake of ours, and says so.
+The exit code is 2 (nothing was decided), never 1, which means findings. Refusals of the user's machine are reported as
+such; everything else is reported as a bug of compat.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from compat.escaping import visible
 
 UNDECIDED = 2
 INTERRUPTED = 130
-"""As a shell says of a command that Ctrl-C ended."""
+"""The exit code that a shell gives a command ended by Ctrl-C."""
 
 TRACEBACK = "COMPAT_TRACEBACK"
-"""The variable of the environment that asks for the traceback of a mistake of ours."""
+"""The environment variable that asks for the traceback of a bug of compat."""
 
 _MOST = 500
 
 
 @contextmanager
 def told() -> Iterator[None]:
-    """Turn what goes wrong inside into one line on standard error and the exit code."""
+    """Turn an unforeseen error into one line on standard error and the exit code."""
     try:
         yield
     except (click.ClickException, click.exceptions.Exit, click.Abort, SystemExit):
@@ -41,7 +41,7 @@ def told() -> Iterator[None]:
 
 
 def sentence(error: Exception) -> str:
-    """What to say of an exception that nobody foresaw."""
+    """The message for an unforeseen exception."""
     match error:
         case OSError(errno=errno.EPIPE):
             return ""  # whoever read our output left
@@ -53,13 +53,13 @@ def sentence(error: Exception) -> str:
         case _:
             said = _clipped(f"{type(error).__name__}: {_text(error)}")
             return (
-                f"This is a mistake of compat, not yours: {said} ({_place(error)}). Nothing was decided. "
+                f"This is a bug of compat, not a mistake of yours: {said} ({_place(error)}). Nothing was decided. "
                 f"Please report it, with what {TRACEBACK}=1 prints."
             )
 
 
 def _place(error: Exception) -> str:
-    """The innermost line of ours where it happened."""
+    """The innermost line of compat's code where it happened."""
     from compat.compiler.own_code import is_our_file, told_name
 
     frames = traceback.extract_tb(error.__traceback__)

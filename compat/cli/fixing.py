@@ -1,4 +1,4 @@
-"""``compat check --fix``: what the command line adds to the repair."""
+"""``compat check --fix``: the command line of the repair."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def require_source(new: str) -> None:
-    """Refuse to write into what is no file of the working tree, or no source. Raises a usage error."""
+    """Refuse to write into a NEW that is no file of the working tree, or not the job's source. Raises a usage error."""
     if new.startswith("git:"):
         raise click.UsageError(f"--fix writes into NEW, and {new} is a file at a revision: name the file itself.")
     with suppress(InputError), opened(new) as given:
@@ -27,7 +27,7 @@ def require_source(new: str) -> None:
 
 
 def is_source(new: str) -> bool:
-    """Whether NEW is a file of the working tree that the job is written in."""
+    """Whether NEW is a file of the working tree that holds the job's source."""
     try:
         require_source(new)
     except click.UsageError:
@@ -44,14 +44,14 @@ def fixed(
     aside: bool,
     neighbours: Neighbours | None = None,
 ) -> list[Outcomes]:
-    """Repair NEW and check again; ``aside`` tells of it on stderr, where a report for programs goes to stdout."""
+    """Repair NEW and check again; with ``aside``, progress goes to stderr, as stdout carries a report for programs."""
     with _libcst():
         from compat.fix.repair import repair
     return repair(results, new, again, fails, lambda text: click.echo(text, nl=False, err=aside), neighbours)
 
 
 def previewed(results: list[Outcomes], new: str, fails: Callable[[Level], bool], *, aside: bool) -> None:
-    """Show what a repair of NEW would write first, and write nothing."""
+    """Show the edits that a repair of NEW would begin with, and write nothing."""
     with _libcst():
         from compat.fix.repair import preview
     preview(results, new, fails, lambda text: click.echo(text, nl=False, err=aside))

@@ -1,4 +1,4 @@
-"""``compat fsck``: whether what jobs on Spark keep is whole."""
+"""``compat fsck``: checks the stored state of jobs on Spark for damage."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ DAMAGED, UNREADABLE = 1, 2
 
 @click.command("fsck")
 @click.argument("path", type=click.Path())
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Output format.")
 def fsck(path: str, form: str) -> None:
-    """Read all that a store, a job or a savepoint of jobs on Spark has, and say what is damaged or gone.
+    """Read everything in a store, a job or a savepoint of jobs on Spark, and list damaged and missing files.
 
-    Every file of the state is read to its end and held against the digest that its name carries; the log against what the job
+    Every state file is read to its end and compared with the digest in its name; the log is compared with what the job
     has published. Nothing is changed. Exit codes: 0 whole, 1 damaged, 2 it could not be read.
 
     Example: compat fsck .compat

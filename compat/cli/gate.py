@@ -1,9 +1,10 @@
-"""``compat check --server URL --job NAME new.py``: a check against what runs, recorded where others see it.
+"""``compat check --server URL --job NAME new.py``: a check against the running version, recorded on the server.
 
-The program is compiled here, and OLD is the plan that the server keeps, or each of those that the job's mode names. The check
-is made twice: here, where the sources are, so that every option, format, comment and source line works as without a server; and
-there, whose verdict counts too. A finding that is ignored here (comments, settings, a baseline) goes to the server with its
-reason: from an admin it is accepted, and kept. Against a savepoint, which only the server can read, it is made there alone.
+The program is compiled here, and OLD is the plan that the server keeps, or each of those that the job's mode names. The
+check is made twice: here, where the sources are, so that every option, format, comment and source line works as without
+a server; and on the server, whose verdict counts too. A finding that is ignored here (comments, settings, a baseline)
+goes to the server with its reason: the server accepts and keeps it if an admin sends it. A check against a savepoint,
+which only the server can read, is made there alone.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ FOUND, UNDECIDED = 1, 2
 
 
 class Running(Struct, frozen=True):
-    """A version of a job that runs, or ran: what to call it, its number, and its plan as an input."""
+    """A version of a job that runs, or ran: its label, its number, and its plan as an input."""
 
     label: str
     number: int
@@ -42,7 +43,7 @@ class Running(Struct, frozen=True):
 
 
 def mode_of(server: Server, job: str) -> CompatibilityAnswer:
-    """What a new version of a job has to restore. Raises ServerError."""
+    """The state that a new version of a job has to restore. Raises ServerError."""
     try:
         return server.get(f"{job_path(job)}/compatibility", CompatibilityAnswer)
     except ServerError as error:
@@ -54,7 +55,7 @@ def mode_of(server: Server, job: str) -> CompatibilityAnswer:
 
 @contextmanager
 def restored(server: Server, job: str, mode: CompatibilityAnswer) -> Iterator[list[Running]]:
-    """The versions of a job whose state a new one has to restore, as long as the context lasts. Raises ServerError."""
+    """The versions of a job whose state a new one has to restore, valid while the context lasts. Raises ServerError."""
     numbers = mode.against or (server.get(f"{job_path(job)}/versions/current", VersionAnswer).number,)
     with TemporaryDirectory(prefix="compat-") as folder:
         found = []
@@ -70,7 +71,7 @@ def restored(server: Server, job: str, mode: CompatibilityAnswer) -> Iterator[li
 def restores_savepoint(
     server: Server, id: str, plan: Plan | Refused, label: str, origin: Mapping[str, str | None]
 ) -> int:
-    """Have the server check a plan against a savepoint that it knows, and print what it says; the exit code.
+    """Have the server check a plan against a savepoint that it knows, and print the answer; the exit code.
 
     Raises ServerError.
     """
@@ -94,11 +95,11 @@ def restores_savepoint(
 def record(
     server: Server, job: str, old: Running, comparison: Comparison, result: Outcomes, origin: Mapping[str, str | None]
 ) -> int:
-    """Have the server make and keep the check that was made here; the exit code if it finds more, 0 if not.
+    """Have the server repeat and keep the check that was made here; the exit code if it finds more, else 0.
 
     Raises ServerError.
 
-    Prints, on standard error, where the check is to be seen, and the server's verdict if it is another one.
+    Prints on standard error the address of the check's page, and the server's verdict if it differs.
     """
     worst = 0
     for outcome, (_, new_plan) in zip(result.outcomes, result.plans, strict=False):
@@ -116,7 +117,7 @@ def record(
 
 
 def _made(server: Server, request: dict[str, Any], options: dict[str, Any], passed: Sequence[Finding]) -> CheckedAnswer:
-    """The server's check. A finding that is ignored here passes there if the token is an admin's, or an admin accepted it."""
+    """The server's check. A finding ignored here passes there if the token is an admin's, or if an admin accepted it."""
     accept = [
         {"fingerprint": finding.fingerprint, "reason": finding.ignored}
         for finding in passed
@@ -124,8 +125,8 @@ def _made(server: Server, request: dict[str, Any], options: dict[str, Any], pass
     ]
     if len(accept) < len(passed):
         click.echo(
-            f"{len(passed) - len(accept)} findings are ignored here without a reason, and not there: "
-            "write it behind the comment, as in '# compat: ignore[CMP402] reason'.",
+            f"{len(passed) - len(accept)} findings are ignored here without a reason, so the server counts them: "
+            "write the reason behind the comment, as in '# compat: ignore[CMP402] reason'.",
             err=True,
         )
     try:
@@ -134,8 +135,8 @@ def _made(server: Server, request: dict[str, Any], options: dict[str, Any], pass
         if error.status != FORBIDDEN or not accept:
             raise
     click.echo(
-        f"{len(accept)} findings that are ignored here pass there only once an admin accepted them: "
-        "the same command with an admin's token does.",
+        f"{len(accept)} findings that are ignored here count on the server until an admin accepts them: "
+        "repeat this command with an admin's token.",
         err=True,
     )
     return server.post("/checks", {**request, "options": options}, CheckedAnswer)
@@ -145,7 +146,7 @@ def _tell(server: Server, answer: CheckedAnswer, outcome: Report) -> int:
     verdict = answer.report.verdict
     if verdict != outcome.verdict.value:
         version = visible(answer.report.tool.version)
-        click.echo(f"The server (compat {version}) says otherwise: {visible(answer.report.sentence)}", err=True)
+        click.echo(f"The server (compat {version}) disagrees: {visible(answer.report.sentence)}", err=True)
     _tell_record(server, answer)
     if verdict == outcome.verdict.value or answer.report.passed:
         return 0

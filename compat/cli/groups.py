@@ -1,4 +1,4 @@
-"""The commands by their groups: the module of each, and its name there."""
+"""The commands by group: the module of each, and its name there."""
 
 from __future__ import annotations
 
@@ -21,4 +21,4 @@ REGISTRY = {
     "token": ("compat.cli.tokens", "token"),
 }
 FORMER = {**JOB, **REGISTRY}
-"""What had no group before goes on working without it, and no help names it so."""
+"""Commands that were once outside of their group: they still work without it, but the help does not show that."""

@@ -1,4 +1,4 @@
-"""``compat inspect``: what is in a savepoint or checkpoint."""
+"""``compat inspect``: shows the contents of a savepoint or checkpoint."""
 
 from __future__ import annotations
 
@@ -22,19 +22,21 @@ UNREADABLE = 2
     "form",
     type=click.Choice(["text", "tree", "json"]),
     default="text",
-    help="A table, a tree with types, or data.",
+    help="Output format: a table, a tree with types, or JSON.",
 )
 @click.option(
-    "--names", metavar="OLD", help="The program that wrote the snapshot, or a table of uids: names the operators."
+    "--names",
+    metavar="OLD",
+    help="The program that wrote the snapshot, or a table of uids, for the names of operators.",
 )
 @click.option("--job-number", metavar="N", type=int, help="Which job of a program that submits several, from 0.")
 @access_options
 @loading
 def inspect(argument: str, form: str, **options: Any) -> None:
-    """The operators, states, key groups and sizes of a savepoint or checkpoint, of Flink or of a job on Spark.
+    """Show the operators, states, key groups and sizes of a savepoint or checkpoint, of Flink or of a job on Spark.
 
-    It may be the last one of a job that runs: flink:http://HOST:8081/NAME, k8s:NAMESPACE/NAME. Flink before 2.0 records no
-    names: --names has them.
+    For the latest snapshot of a running job, give flink:http://HOST:8081/NAME or k8s:NAMESPACE/NAME. Flink before 2.0
+    records no operator names: --names adds them.
 
     Exit codes: 0 read, 1 state files are missing, 2 it could not be read.
 
@@ -55,7 +57,7 @@ def inspect(argument: str, form: str, **options: Any) -> None:
 
 
 def _of_cluster(argument: str, options: dict[str, Any]) -> dict[str, Any] | None:
-    """The contents of the last snapshot of a job that runs; None for any other argument. Ends the command as below."""
+    """The contents of the latest snapshot of a running job; None for any other argument. Ends the command as `read` does."""
     from compat.loader.inputs import InputError
     from compat.savepoint.describe import named
 
@@ -73,7 +75,7 @@ def _of_cluster(argument: str, options: dict[str, Any]) -> dict[str, Any] | None
 
 
 def _named(found: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
-    """The contents with the names that the options tell; ends the command where these cannot be read."""
+    """The contents with operator names from the options; ends the command if these cannot be read."""
     from compat.loader.inputs import InputError
     from compat.savepoint.describe import named
     from compat.savepoint.load import read_names
@@ -86,7 +88,7 @@ def _named(found: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
 
 
 def read(snapshot: str) -> dict[str, Any]:
-    """The contents of a snapshot; ends the command where it cannot be read."""
+    """The contents of a snapshot; ends the command if it cannot be read."""
     from compat.loader.failure import Undecidable
     from compat.savepoint.describe import describe
     from compat.state.delta.errors import StoreError

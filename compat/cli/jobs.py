@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 FAILED, REFUSED = 1, 2
 _OVER = ("FINISHED", "CANCELED")
-"""States of jobs that nothing goes on with."""
+"""Final states of jobs: no job continues from one of them."""
 
 
 def _refusing(command: F) -> F:
-    """The command; it ends with the exit code of a refusal where its store cannot be read or written."""
+    """Runs the command, which ends with the exit code of a refusal if its store cannot be read or written."""
 
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> Any:
@@ -47,7 +47,9 @@ def _refusing(command: F) -> F:
 @click.command("list")
 @click.option("-a", "--all", "everything", is_flag=True, help="Also the jobs that have ended.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
-@click.option("--flink", "flink_url", metavar="URL", help="A cluster of Flink: its jobs, with their last snapshots.")
+@click.option(
+    "--flink", "flink_url", metavar="URL", help="List the jobs of this Flink cluster, with their latest snapshots."
+)
 @access_options
 @store_option
 @cluster_options
@@ -61,7 +63,7 @@ def list_jobs(
     token_file: str | None,
     **access: str | None,
 ) -> None:
-    """The jobs of a store or of a cluster: those that run, wait or were interrupted, or all.
+    """List the jobs of a store or of a cluster: those that run, wait or were interrupted, or all.
 
     Example: compat job list --all; compat job list --flink http://jobmanager:8081
     """
@@ -95,7 +97,7 @@ def list_jobs(
         click.echo(f"{started} : {entry.job_id} : {entry.name} ({state}, checkpoint {entry.epoch}{tasks})")
     if any(not alive and not entry.ended for entry, alive in entries):
         click.echo(
-            "Interrupted jobs go on when their program is run again; compat job cancel gives one up, compat job "
+            "Interrupted jobs go on when their program is run again; compat job cancel prevents that, compat job "
             "discard removes it."
         )
 
@@ -121,7 +123,7 @@ def _list_flink(url: str, access: Access, everything: bool, form: str) -> None:
 
 
 class _Savepoint(click.Group):
-    """The command that takes a savepoint of a job, unless the first word is that of another one."""
+    """The command that takes a savepoint of a job, unless the first word names another subcommand."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         asked = args and args[0] in (*self.commands, *ctx.help_option_names)
@@ -130,7 +132,7 @@ class _Savepoint(click.Group):
 
 @click.group("savepoint", cls=_Savepoint, invoke_without_command=False)
 def savepoint() -> None:
-    """Write a savepoint of a running job, or make one of Flink's savepoint.
+    """Write a savepoint of a running job, or convert one of Flink.
 
     Examples: compat job savepoint 6f2c; compat job savepoint convert savepoint-1a2b3c/ converted/ --program job.py
     """
@@ -143,9 +145,9 @@ def savepoint() -> None:
 @cluster_options
 @_refusing
 def take(job_id: str, path: str | None, store: str, cluster: str | None, token_file: str | None) -> None:
-    """Write a savepoint of a running job; its path is printed. The word take may be left out.
+    """Write a savepoint of a running job and print its path. The word take may be left out.
 
-    It gets a folder of its own in PATH, or in the program's folder for savepoints, or in the store.
+    The savepoint gets its own folder below PATH, else below the program's folder for savepoints, else in the store.
 
     Example: compat job savepoint 6f2c
     """
@@ -167,14 +169,14 @@ savepoint.add_command(convert)
     "path",
     metavar="PATH",
     callback=place,
-    help="The folder in which the savepoint gets a folder of its own.",
+    help="The folder below which the savepoint gets its own folder.",
 )
-@click.option("--drain", "-d", is_flag=True, help="Let all windows fire first: the job is not to go on.")
+@click.option("--drain", "-d", is_flag=True, help="Let all windows fire first, for a job that will not go on.")
 @store_option
 @cluster_options
 @_refusing
 def stop(job_id: str, path: str | None, drain: bool, store: str, cluster: str | None, token_file: str | None) -> None:
-    """Stop a job with a savepoint; its path is printed.
+    """Stop a job with a savepoint and print the savepoint's path.
 
     Example: compat job stop 6f2c
     """
@@ -197,7 +199,7 @@ def stop(job_id: str, path: str | None, drain: bool, store: str, cluster: str | 
 def cancel(job_id: str, store: str, cluster: str | None, token_file: str | None) -> None:
     """End a job without a savepoint; its last checkpoint stays.
 
-    One that was interrupted or failed does not go on any more: its program starts anew.
+    A job that was interrupted or failed cannot go on afterwards: its program starts again without state.
 
     Example: compat job cancel 6f2c
     """
@@ -242,7 +244,7 @@ def discard(job_id: str, store: str, cluster: str | None, token_file: str | None
 
 @contextmanager
 def _cluster(url: str, token_file: str | None) -> Iterator[Cluster]:
-    """A cluster to ask. Ends the process with what it refuses."""
+    """The cluster to ask. Ends the process if it refuses."""
     from compat.cli.remote import cluster_of
     from compat.cluster.client import Cluster, JobRefused
     from compat.transport import ServerError
@@ -278,12 +280,12 @@ def _tasks(counted: Mapping[str, int], failed: Iterable[str]) -> str:
 
 
 def _print_listed(jobs: Iterable[ListedJob]) -> None:
-    """Jobs as JSON, of one shape wherever they run."""
+    """Print jobs as JSON, in the same shape wherever they run."""
     click.echo(json.dumps(msgspec.to_builtins(list(jobs)), indent=2))
 
 
 def _ask(store: str, job_id: str, action: str, **arguments: Any) -> dict[str, Any]:
-    """The answer of a running job. Ends the process where there is none."""
+    """The answer of a running job. Ends the process if it does not answer."""
     jobs, entry = _job(store, job_id)
     if not jobs.alive(entry):
         if not entry.ended:
@@ -302,13 +304,13 @@ def _request(jobs: JobStore, entry: JobEntry, action: str, **arguments: Any) -> 
 
 
 def _job(store: str, job_id: str) -> tuple[JobStore, JobEntry]:
-    """A job by its id or the beginning of it. Ends the process where there is not exactly one."""
+    """A job by its id or a prefix of it. Ends the process unless exactly one matches."""
     from compat.compiler.spark.driver.store import JobStore
 
     jobs = JobStore(store)
     entry = jobs.read(job_id)
     if entry is None:
-        _end(f"There is no one job {job_id!r} in the store {store}. compat job list -a shows those there are.", REFUSED)
+        _end(f"There is no single job {job_id!r} in the store {store}. compat job list -a lists all jobs.", REFUSED)
     return jobs, entry
 
 

@@ -1,4 +1,4 @@
-"""The commands as pages for ``man``: a page each, in the macros of ``man(7)``."""
+"""The commands as pages for ``man``, one page each, in the macros of ``man(7)``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compat.cli.lazy import members_of
 
 
 def pages(root: click.Command, name: str) -> dict[str, str]:
-    """The pages of a command and of all below it, by the names of their files."""
+    """The pages of a command and of all commands below it, by file name."""
     return {f"{path.replace(' ', '-')}.1": _page(path, context) for path, context in _contexts(root, name, None)}
 
 
@@ -50,7 +50,7 @@ def _list(title: str, rows: list[tuple[str, str]]) -> str:
 
 
 def _description(text: str) -> str:
-    """Paragraphs; one that click is not to wrap keeps its lines."""
+    """Paragraphs; those that click is told not to wrap keep their lines."""
     paragraphs = re.split(r"\n\s*\n", dedent(text).strip())
     return "\n.PP\n".join(
         f".nf\n{_text(dedent(each.removeprefix(chr(8)).lstrip(chr(10))))}\n.fi"
@@ -66,6 +66,6 @@ def _also(context: click.Context) -> str:
 
 
 def _text(text: str) -> str:
-    """Text that holds no requests: backslashes, hyphens that are typed, and a dot or quote that begins a line."""
+    """Text without requests: escapes backslashes, typed hyphens, and a dot or quote at the beginning of a line."""
     escaped = text.replace("\\", "\\e").replace("-", "\\-")
     return re.sub(r"^(?=[.'])", r"\\&", escaped, flags=re.MULTILINE)

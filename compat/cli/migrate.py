@@ -1,4 +1,4 @@
-"""``compat migrate``: a savepoint whose state fits a new version."""
+"""``compat migrate``: writes a savepoint whose state fits a new version."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ if TYPE_CHECKING:
     "--recipe",
     required=True,
     metavar="FILE",
-    help="What becomes of the state, step by step: from compat check SAVEPOINT NEW --write-recipe FILE.",
+    help="The recipe, which says step by step how to migrate the state: from compat check SAVEPOINT NEW --write-recipe FILE.",
 )
 @rewriting_options
 @click.option(
     "--write-back",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write the recipe by which what NEW writes goes back to the program that wrote SAVEPOINT.",
+    help="Write a recipe for the way back: it migrates NEW's savepoints for the program that wrote SAVEPOINT.",
 )
 @click.option("--args", help="Arguments of the program NEW.")
-@click.option("--dry-run", is_flag=True, help="Do all of it, and keep nothing.")
-@click.option("--allow-unknown", is_flag=True, help="Keep OUT although the check of it has open questions.")
+@click.option("--dry-run", is_flag=True, help="Do everything, but keep nothing.")
+@click.option("--allow-unknown", is_flag=True, help="Keep OUT even if its check has open questions.")
 @click.option(
     "--rehearse-limit",
     "limit",
@@ -62,13 +62,13 @@ if TYPE_CHECKING:
 @loading
 @where_flink_of_old_is
 def migrate(savepoint: str, new: str, out: str, **options: Any) -> None:
-    """Write OUT: Flink's SAVEPOINT, with its state where NEW looks for it.
+    """Write OUT, a copy of Flink's SAVEPOINT whose state is where NEW looks for it.
 
     States are renamed, moved to other operators, or dropped by name; classes, fields and constants get the names that they have
-    now, and values are written as NEW writes them. OUT is read back, counted and checked against NEW before it is there; jars
-    and SQL restore it here. SAVEPOINT is never changed, and its files stay in use by OUT without --copy. Functions that the
-    recipe names run in processes of their own, and alone open what Python pickled. Of a SAVEPOINT on other storage (s3://…) all
-    files go along; OUT can be there, too.
+    now, and values are written as NEW writes them. Before OUT appears, it is read back, counted and checked against
+    NEW; for jars and SQL, it is also restored here. SAVEPOINT is never changed; without --copy, OUT refers to its
+    files. Functions that the recipe names run in separate processes, the only ones that unpickle Python values. From
+    other storage (s3://…), all files of SAVEPOINT are copied; OUT can be there, too.
 
     Exit codes: 0 written, 1 NEW would not restore all of it, 2 refused or undecided; nothing is written then.
 
@@ -87,7 +87,7 @@ def migrate(savepoint: str, new: str, out: str, **options: Any) -> None:
 
 
 def _migration(savepoint: str, new: str, out: str, options: dict[str, Any], jvms: WarmJvms) -> Migration:
-    """What the command line asks for. Raises RequestError, InputError and SavepointError."""
+    """The migration that the command line asks for. Raises RequestError, InputError and SavepointError."""
     from compat.migration.migrating import Migration
     from compat.migration.recipe import read_recipe
     from compat.savepoint.load import read_names
@@ -111,14 +111,14 @@ def _migration(savepoint: str, new: str, out: str, options: dict[str, Any], jvms
 
 
 def _program(names: str | None) -> str | None:
-    """The program that ``--names`` names; None where it is a table."""
+    """The program that ``--names`` gives; None if it gives a table."""
     from compat.savepoint.names import TABLES
 
     return None if names is None or names.endswith(TABLES) else names
 
 
 def _check(out: str, new: str, options: dict[str, Any]) -> Comparison:
-    """The check of OUT and NEW; what Flink builds is rehearsed."""
+    """The check of OUT and NEW; if Flink builds NEW, with a rehearsal."""
     from compat.comparison import Comparison
     from compat.loader.inputs import opened
 
@@ -136,7 +136,7 @@ def _check(out: str, new: str, options: dict[str, Any]) -> Comparison:
 
 
 def _write_back(path: Path, migration: Migration) -> None:
-    """Write the recipe that undoes the one that was carried out, and say what is in it and what is lost."""
+    """Write the recipe that undoes the migration, and print its contents and what is lost."""
     from compat.check.moving import Moving
     from compat.cli.recipes import write_recipe
     from compat.migration.going_back import inverse_of, written_back
@@ -160,7 +160,7 @@ def _code(done: Migrated) -> int:
 
 
 def _show(path: str, migration: Migration, done: Migrated, options: dict[str, Any]) -> None:
-    """Print what became of the state; where NEW does not take it, the report."""
+    """Print what happened to the state; if NEW does not restore OUT, the report."""
     out, new = migration.check.old, migration.check.new
     begun = f"{out} holds {path}" if done.kept else f"{out} would hold {path}"
     say(f"{begun} for {new}:")
@@ -183,7 +183,7 @@ def _show(path: str, migration: Migration, done: Migrated, options: dict[str, An
 
 
 def _starts(done: Migrated, definitions: tuple[str, ...]) -> tuple[str, ...]:
-    """The commands that start NEW from OUT, with the options of Flink that were given."""
+    """The commands that start NEW from OUT, with the given options of Flink."""
     from compat.check.findings import Report
     from compat.report.context import Typed
     from compat.report.following import start
@@ -193,7 +193,7 @@ def _starts(done: Migrated, definitions: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _states(done: Migrated) -> Iterator[str]:
-    """What became of each state that a step names."""
+    """What happened to each state that a step names."""
     transfer, labels = done.resolved.transfer, done.resolved.labels
     for key, target in transfer.states.items():
         entries = _entries(done, key)
@@ -231,7 +231,7 @@ def _counted(number: int) -> str:
 
 
 def _operators(done: Migrated) -> Iterator[str]:
-    """What became of each operator that a step names."""
+    """What happened to each operator that a step names."""
     transfer, labels = done.resolved.transfer, done.resolved.labels
     for id, new in transfer.ids.items():
         yield f"{labels[id]} -> {new.id}" + ("" if new.uid is None else f" (uid {new.uid!r})")
@@ -250,6 +250,6 @@ def _say_report(done: Migrated, color: str) -> None:
 def _say_why_not(done: Migrated, color: str) -> None:
     _say_report(done, color)
     for account in done.open:
-        state = "what it may keep besides" if account.state is None else f"state {account.state.name!r}"
+        state = "further states" if account.state is None else f"state {account.state.name!r}"
         say(f"The recipe has no step for the {state} of {account.old.name!r}: {account.fate.value}.")
     say("Nothing was written. Change the recipe, or NEW.")

@@ -1,4 +1,4 @@
-"""``compat registry mode``: what a new version of a job has to restore."""
+"""``compat registry mode``: sets the state that a new version of a job has to restore."""
 
 from __future__ import annotations
 
@@ -20,20 +20,18 @@ UNDECIDED = 2
 @click.command("mode")
 @click.argument("mode", type=click.Choice([mode.value for mode in Mode]), required=False)
 @click.option("--job", required=True, metavar="NAME", help="The job.")
-@click.option(
-    "--versions", type=click.IntRange(1, 20), help="With rollback: how many of the versions that were promoted last."
-)
+@click.option("--versions", type=click.IntRange(1, 20), help="With rollback: how many of the last promoted versions.")
 @click.option("--savepoint", metavar="ID", help="With savepoint: its id, as the service lists it.")
 @server_options(required=True)
 def mode(mode: str | None, **options: Any) -> None:
-    """Set what a new version of a job has to restore; without MODE, print it.
+    """Set the state that a new version of a job has to restore; without MODE, print it.
 
     \b
-    current    the state of the version that runs (so it is by default)
-    rollback   that of each of the last versions that were promoted: it may replace whichever one rolled back to
+    current    the state of the version that runs (the default)
+    rollback   the state of each of the last promoted versions, so that any of them can be rolled back to
     savepoint  a savepoint in a folder that the service watches
 
-    Checks with --server and promotions go by it, and the webhook by the first two. Setting it takes an admin's token.
+    Checks with --server and promotions follow the mode; the webhook follows the first two. Setting it needs an admin's token.
 
     Example: compat registry mode rollback --versions 3 --job word_count
     """

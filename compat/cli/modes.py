@@ -1,7 +1,8 @@
 """The ways to call ``compat check``, and which options go with which.
 
-An option that would have no effect is refused with a sentence that says what to do: a check that looks stricter than it was
-is worse than none. Options that ask for less (``--timeout``, ``--no-open``) are always fulfilled, and go with everything.
+An option without effect is refused with a sentence that says what to do: a check that looks stricter than it was is
+worse than none. Options that ask for less (``--timeout``, ``--no-open``) always have their effect, and go with
+everything.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from compat.loader.inputs import InputError, InputKind, is_running, opened
 
 
 class Mode(Enum):
-    """A way to say what is compared; the value is the parameter that chooses it."""
+    """A way to say what is compared; the value is the name of the parameter that chooses it."""
 
     COMPARE = None
     AGAINST = "against"
@@ -47,7 +48,7 @@ _REHEARSE = "a rehearsal restores a savepoint: compat check SAVEPOINT NEW --rehe
 _RECIPE = "a recipe is for one pair: compat check OLD NEW --write-recipe FILE"
 _FIX = "it repairs one NEW: compat check OLD NEW --fix"
 _ALSO = "further OLDs go with compat check OLD NEW --also OLD2"
-_NO_PROGRAM = "OLD is no program that is started here"
+_NO_PROGRAM = "OLD is not a program that is started here"
 _NAMES = "it gives names to a savepoint, and OLD is not one"
 
 _AGAINST = "it is about the jobs of a project: compat check --against REF FILE…"
@@ -69,7 +70,7 @@ _SERVED: Mapping[str, tuple[tuple[InputKind, ...], str]] = {
     "pyfiles": _PYTHON,
     "strict_imports": _PYTHON,
 }
-"""The options of how a job is built that serve some kinds of inputs only: which, and in words."""
+"""Options that change how a job is built but apply to some kinds of inputs only, with the kinds in words."""
 
 _OF_BOTH = ("exact", "strict_imports")
 _OF_OLD = ("old_args", *(f"old_{name}" for name in _SERVED if name not in _OF_BOTH))
@@ -97,7 +98,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
         "fix": _FIX,
         "diff": _FIX,
         "others": _ALSO,
-        "rollback": "a savepoint is no program to go back to; name OLD: compat check OLD NEW --rollback",
+        "rollback": "a savepoint is not a program to go back to; name OLD: compat check OLD NEW --rollback",
         **dict.fromkeys(_OF_OLD, _NO_PROGRAM),
     },
     Mode.PAIRS: _NOT_RECORDED
@@ -110,7 +111,7 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
         "dry_run": _DRY_RUN,
         "fix": _FIX,
         "diff": _FIX,
-        "others": "give each OLD a line of its own",
+        "others": "give each OLD its own line",
         "outputs": "it prints a JSON report a line",
         "form": "it prints a JSON report a line",
         "rollback": "give the pair a second line, with its sides exchanged",
@@ -130,12 +131,12 @@ REFUSED: Mapping[Mode, Mapping[str, str]] = {
         "write_baseline": "write it from a check of two programs: compat check OLD NEW --write-baseline --baseline FILE",
     },
 }
-"""Options without effect in a mode, by the parameter's name, and what to do instead."""
+"""Options without effect in a mode, by parameter name, and what to do instead."""
 
 _NOT_STARTED = frozenset(
     {InputKind.TOPOLOGY, InputKind.PLAN, InputKind.SAVEPOINT, InputKind.SQL, InputKind.COMPILED_PLAN}
 )
-_NOT_WRITTEN = "the findings go to the baseline, and no report is made: call it once more without --write-baseline"
+_NOT_WRITTEN = "the findings go to the baseline, and no report is made: run it again without --write-baseline"
 _WITH: Mapping[str, Mapping[str, str]] = {
     "write_baseline": {
         "outputs": _NOT_WRITTEN,
@@ -144,24 +145,24 @@ _WITH: Mapping[str, Mapping[str, str]] = {
         "allow_unknown": "all findings are written, of whatever level",
         "explain": _NOT_WRITTEN,
         "dry_run": _NOT_WRITTEN,
-        "write_recipe": "the findings go to the baseline, and no recipe is made: call it once more without --write-baseline",
+        "write_recipe": "the findings go to the baseline, and no recipe is made: run it again without --write-baseline",
     },
     "dry_run": {
-        "rollback": "OLD is a snapshot, which is no program to go back to: leave --rollback out",
-        "rehearse": "a dry run is of a job on Spark, a rehearsal of a savepoint that Flink wrote: use one of them",
+        "rollback": "OLD is a snapshot, not a program to go back to: leave out --rollback",
+        "rehearse": "a dry run is for jobs on Spark, a rehearsal for savepoints of Flink: use one of them",
     },
-    "rehearse": {"rollback": "OLD is a savepoint, which is no program to go back to: leave --rollback out"},
+    "rehearse": {"rollback": "OLD is a savepoint, not a program to go back to: leave out --rollback"},
 }
-"""Options without effect beside another one, by the parameters' names."""
+"""Options without effect together with another one, by parameter names."""
 
 _ONLY_WITH = (("limit", "rehearse", "how much --rehearse restores"), ("diff", "fix", "that --fix only shows its edits"))
-"""Options without effect unless another one is given, and what they say."""
+"""Options without effect unless another one is given, with what they change."""
 
 
 def mode_of(context: click.Context) -> Mode:
     """The mode that a command line asks for. Raises a usage error for an option that has no effect in it.
 
-    A server that is only named by the environment is asked where nothing else says what OLD is.
+    A server named only by the environment is asked if nothing else says what OLD is.
     """
     asked = [mode for mode in Mode if mode.value is not None and _chosen(context, mode.value)]
     values = context.params
@@ -188,7 +189,7 @@ def mode_of(context: click.Context) -> Mode:
 
 
 def require_programs(context: click.Context, olds: tuple[str, ...], new: str) -> None:
-    """Refuse what is only for programs or for savepoints, where there are none. Raises a usage error."""
+    """Refuse options that are only for programs, or only for savepoints, if there are none. Raises a usage error."""
     kinds = {_kind(old) for old in olds}
     for name in RUNNING_OPTIONS:
         if _given(context, name) and not any(map(is_running, olds)):
@@ -219,13 +220,15 @@ def require_programs(context: click.Context, olds: tuple[str, ...], new: str) ->
 
 
 def _named_by_program(context: click.Context) -> bool:
-    """True if --names is a program, which is loaded as OLD is."""
+    """True if --names is a program, which is loaded like OLD."""
     names = context.params["names"]
     return names is not None and _given(context, "names") and os.path.splitext(names)[1] not in (".txt", ".csv", ".tsv")
 
 
 def _require_rehearsal(olds: tuple[str, ...], new: str) -> None:
-    """Refuse to rehearse a snapshot that Flink did not write, or a program that it does not build. Raises a usage error."""
+    """Refuse to rehearse a snapshot that Flink did not write, or into a program that Flink does not build. Raises a
+    usage error.
+    """
     for old in olds:
         kind = _kind(old)
         if kind is not InputKind.SAVEPOINT:
@@ -238,7 +241,7 @@ def _require_rehearsal(olds: tuple[str, ...], new: str) -> None:
 
 
 def _kind(argument: str) -> InputKind | None:
-    """The kind of thing an argument names; None where that shows only when it is loaded."""
+    """The kind of input that an argument names; None if that shows only when it is loaded."""
     if is_running(argument):
         return InputKind.SAVEPOINT
     if argument.startswith("git:"):
@@ -272,16 +275,16 @@ def _require_arguments(mode: Mode, values: Mapping[str, Any]) -> None:
 
 
 def _chosen(context: click.Context, name: str) -> bool:
-    """Whether an option stands on the command line, or the project's settings have it."""
+    """Whether an option is on the command line or in the project's settings."""
     return _given(context, name) or from_settings(context, name)
 
 
 def _given(context: click.Context, name: str) -> bool:
-    """Whether an option stands on the command line."""
+    """Whether an option is on the command line."""
     return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def _flag(context: click.Context, name: str | None) -> str:
-    """How an option is spelled."""
+    """The spelling of an option."""
     (parameter,) = (one for one in context.command.params if one.name == name)
     return next((option for option in parameter.opts if option.startswith("--")), parameter.opts[0])

@@ -1,4 +1,4 @@
-"""The other jobs of a project that load what ``--fix`` edits: they are checked before and after."""
+"""The other jobs of a project that load a file which ``--fix`` edits: they are checked before and after."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from compat.loader.revisions import PREFIX, NoRevision, places, why_unknown
 def neighbours_of(
     new: str, command: CheckCommand, comparison: Callable[[str, str], Comparison]
 ) -> CheckedNeighbours | None:
-    """The other jobs of the project that NEW is in; None where there is no repository around it."""
+    """The other jobs of NEW's project; None outside of a repository."""
     with suppress(NoRevision):
         top, _, _ = places()
         if top and Path(os.path.realpath(new)).is_relative_to(os.path.realpath(top)):
@@ -33,7 +33,7 @@ def neighbours_of(
 
 
 class CheckedNeighbours:
-    """Checks of the other jobs against the revision, by their files."""
+    """Checks of the other jobs against the revision, by file."""
 
     def __init__(
         self, jobs: ProjectJobs, new: str, comparison: Callable[[str, str], Comparison], fails: Callable[[Level], bool]
@@ -46,7 +46,7 @@ class CheckedNeighbours:
         self._after: dict[str, Outcomes] = {}
 
     def look(self, paths: Sequence[Path]) -> None:
-        """Check those that load one of these files, before it is edited."""
+        """Check the jobs that load one of these files, before it is edited."""
         others = [
             job
             for job in self._jobs.loading(paths)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 IMPORTABLE = (".py", ".zip", ".egg", ".whl")
-"""The files that Python imports from."""
+"""The extensions of files that Python imports from."""
 
 
 flink_option = click.option(
@@ -51,7 +51,7 @@ def found_around(function: F) -> F:
             "pyfiles",
             multiple=True,
             metavar="PATHS",
-            help="Modules, folders and archives that programs in Python import from, with commas between. Repeatable.",
+            help="Modules, folders and archives that Python programs import from, comma-separated. Repeatable.",
         ),
     ):
         function = option(function)
@@ -59,14 +59,14 @@ def found_around(function: F) -> F:
 
 
 def _seconds(context: click.Context, parameter: click.Parameter, value: float | None) -> float | None:
-    """A time in seconds that an option gives. A usage error for what is none."""
+    """A time in seconds from an option. Raises a usage error for anything else."""
     if value is not None and not 0 < value <= MOST_SECONDS:
-        raise click.BadParameter(f"{value} is no number of seconds above 0, at most {MOST_SECONDS:,}.")
+        raise click.BadParameter(f"{value} is not a number of seconds above 0 and at most {MOST_SECONDS:,}.")
     return value
 
 
 def where_flink_of_old_is(function: F) -> F:
-    """The options for the Flink of OLD, where it is another one than that of NEW."""
+    """The options for the location of OLD's Flink, if it differs from NEW's."""
     for option in (
         click.option("--old-flink-version", metavar="VERSION", help="--flink-version for OLD."),
         click.option("--old-flink-home", metavar="DIR", help="--flink-home for OLD."),
@@ -77,17 +77,19 @@ def where_flink_of_old_is(function: F) -> F:
 
 
 def flink_of_old(options: Mapping[str, Any]) -> FlinkJars:
-    """Where the Flink of OLD is, by the options of :func:`where_flink_of_old_is`."""
+    """The location of OLD's Flink, from the options of :func:`where_flink_of_old_is`."""
     return FlinkJars(
         classpath=tuple(options["old_classpath"]), home=options["old_flink_home"], version=options["old_flink_version"]
     )
 
 
 def jars_of_old(function: F) -> F:
-    """The options for an OLD that another Flink builds than NEW."""
+    """The options for an OLD that is built by another Flink than NEW."""
     for option in (
         click.option(
-            "--old-flink", type=click.Choice(FLINK_VERSIONS), help="--flink for OLD (default: as NEW, or as it says)."
+            "--old-flink",
+            type=click.Choice(FLINK_VERSIONS),
+            help="--flink for OLD (default: that of NEW, or the one that OLD records).",
         ),
         click.option("--old-pyflink", metavar="PYTHON", help="--pyflink for OLD."),
         click.option("--old-main-class", metavar="CLASS", help="--main-class for OLD."),
@@ -102,16 +104,18 @@ def jars_of_old(function: F) -> F:
 
 
 def loading(function: F) -> F:
-    """The options of how programs are loaded: -D, --flink, --timeout, --no-open, and where modules and jars come from."""
+    """The load options of programs: -D, --flink, --timeout, --no-open, and where modules and jars come from."""
     for option in (
-        click.option("--main-class", metavar="CLASS", help="The class of a jar to run (default: its manifest's)."),
+        click.option("--main-class", metavar="CLASS", help="The class of a jar to run (default: from its manifest)."),
         click.option(
             "--runtime-properties",
             metavar="FILE",
             help="For jars and programs in Python: the application_properties.json that AWS's Managed Service for Apache Flink "
             "would give.",
         ),
-        click.option("--flink-version", metavar="VERSION", help="For jars and SQL: the Flink to fetch, such as 2.3.0."),
+        click.option(
+            "--flink-version", metavar="VERSION", help="For jars and SQL: the Flink version to download, such as 2.3.0."
+        ),
         click.option(
             "--flink-home", metavar="DIR", help="For jars and SQL: where Flink is installed (default: FLINK_HOME)."
         ),
@@ -125,16 +129,17 @@ def loading(function: F) -> F:
             "--connector",
             metavar="NAME[:RELEASE]",
             multiple=True,
-            help="For jars, SQL and the Table API: a connector or format that is fetched, such as kafka. Repeatable.",
+            help="For jars, SQL and the Table API: a connector or format to download, such as kafka. Repeatable.",
         ),
         click.option(
             "--pyflink",
             metavar="PYTHON",
-            help="For programs with the Table API: a Python, or its environment, that has PyFlink (default: COMPAT_PYFLINK, "
+            help="For programs with the Table API: a Python interpreter or environment that has PyFlink "
+            "(default: COMPAT_PYFLINK, "
             "the one of compat setup pyflink, or this one).",
         ),
         click.option(
-            "--exact", is_flag=True, default=None, help="Have PyFlink itself build DataStream programs too, as a proof."
+            "--exact", is_flag=True, default=None, help="Have PyFlink itself build DataStream programs too, as proof."
         ),
         found_around,
         click.option("--strict-imports", is_flag=True, default=None, help="Fail where a module is not installed."),
@@ -147,7 +152,11 @@ def loading(function: F) -> F:
         ),
         flink_option,
         click.option(
-            "-D", "definitions", multiple=True, metavar="KEY=VALUE", help="A Flink option, as the cluster gives."
+            "-D",
+            "definitions",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="A Flink option, as configured on the cluster.",
         ),
     ):
         function = option(function)
@@ -162,7 +171,7 @@ def deployments(function: F) -> F:
             "--deployment",
             metavar="FILE",
             help="How NEW is deployed: a FlinkDeployment or FlinkSessionJob, config.yaml or flink-conf.yaml; its options "
-            "count like -D, and what its upgrade puts at risk is told.",
+            "count like -D, and risks of its upgrade are reported.",
         ),
     ):
         function = option(function)
@@ -170,7 +179,7 @@ def deployments(function: F) -> F:
 
 
 def parse_deployment(path: str | None, option: str = "--deployment") -> Deployment | None:
-    """The deployment in a file. Raises a usage error for a file with none."""
+    """The deployment in a file. Raises a usage error for a file without one."""
     if path is None:
         return None
     from compat.deployment.files import DeploymentError, read_deployment
@@ -182,12 +191,12 @@ def parse_deployment(path: str | None, option: str = "--deployment") -> Deployme
 
 
 def paths(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Completion of an argument that can be a path, and other things that no shell knows."""
+    """Completion of an argument that can be a path, or something that the shell does not know."""
     return [CompletionItem(incomplete, type="file")]
 
 
 def report_formats(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Completion of a report's format."""
+    """Completion of a report format."""
     return [CompletionItem(name) for name in FORMAT_NAMES if name.startswith(incomplete)]
 
 
@@ -201,7 +210,7 @@ color_option = click.option(
 
 
 def colored(choice: str) -> bool:
-    """Whether standard output gets colours: as was chosen, else as the environment says, else on a terminal."""
+    """Whether standard output gets colours: as chosen, else as the environment says, else on a terminal."""
     if choice != "auto":
         return choice == "always"
     if os.environ.get("NO_COLOR"):
@@ -210,7 +219,7 @@ def colored(choice: str) -> bool:
 
 
 def local_path(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """The absolute path that an option or argument gives. A usage error for one that is not on this machine."""
+    """The absolute path that an option or argument gives. Raises a usage error for a path that is not on this machine."""
     from compat.state.stores.schemes import why_not_local, without_scheme
 
     if value is None:
@@ -222,8 +231,8 @@ def local_path(context: click.Context, parameter: click.Parameter, value: str | 
 
 
 def place(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    """The place that an option or argument gives: an absolute path, or an address on a storage that jobs can use. A usage error
-    for any other.
+    """The place that an option or argument gives: an absolute path, or an address on storage that jobs can use. Raises
+    a usage error for any other.
     """
     from compat.state.stores.schemes import is_remote, why_no_place, without_scheme
 
@@ -258,7 +267,7 @@ token_option = click.option(
     type=click.Path(exists=True, dir_okay=False),
     help="A file with the token (default: the variable COMPAT_TOKEN).",
 )
-"""The option for the token that a command shows to a server."""
+"""The option for the token that a command sends to a server."""
 
 
 def cluster_options(function: F) -> F:
@@ -293,14 +302,14 @@ def origin_options(function: F) -> F:
     """The options ``--commit`` and ``--author``."""
     for option in (
         click.option("--author", help="Who made the program (default: the author of git's last commit)."),
-        click.option("--commit", help="The commit that it is from (default: git's)."),
+        click.option("--commit", help="The commit of the program (default: from git)."),
     ):
         function = option(function)
     return function
 
 
 def parse_definitions(definitions: tuple[str, ...]) -> dict[str, str]:
-    """The options of ``-D key=value``. Raises a usage error for what is none."""
+    """The options of ``-D key=value``. Raises a usage error for any other form."""
     options = {}
     for definition in definitions:
         key, equals, value = definition.partition("=")
@@ -311,22 +320,22 @@ def parse_definitions(definitions: tuple[str, ...]) -> dict[str, str]:
 
 
 def parse_environment(given: Sequence[str], option: str = "--env") -> dict[str, str]:
-    """The variables of ``--env NAME=VALUE``. Raises a usage error for what is none."""
+    """The variables of ``--env NAME=VALUE``. Raises a usage error for any other form."""
     variables = {}
     for one in given:
         name, equals, value = one.partition("=")
         if not equals or not name:
-            raise click.BadParameter("it is of the form NAME=VALUE.", param_hint=f"'{option}'")
+            raise click.BadParameter("it has the form NAME=VALUE.", param_hint=f"'{option}'")
         variables[name] = value
     return variables
 
 
 def parse_pyfiles(given: Sequence[str], option: str = "--pyfiles") -> tuple[str, ...]:
-    """The paths of ``--pyfiles``, made absolute. Raises a usage error for what is nothing to import from."""
+    """The paths of ``--pyfiles``, made absolute. Raises a usage error for paths that Python cannot import from."""
     paths = [os.path.abspath(path) for one in given for path in one.split(",") if path]
     for path in paths:
         if not os.path.exists(path):
-            raise click.BadParameter(f"{path} is not there.", param_hint=f"'{option}'")
+            raise click.BadParameter(f"{path} does not exist.", param_hint=f"'{option}'")
         if os.path.isfile(path) and not path.endswith(IMPORTABLE):
             raise click.BadParameter(
                 f"{path} is neither a folder, nor a file of {', '.join(IMPORTABLE)}.", param_hint=f"'{option}'"
@@ -335,7 +344,7 @@ def parse_pyfiles(given: Sequence[str], option: str = "--pyfiles") -> tuple[str,
 
 
 class Surroundings(Struct, frozen=True, kw_only=True):
-    """What programs in Python find around them: where they import from besides, variables, and whether that must be all."""
+    """The environment of programs in Python: their import paths and variables, and whether missing modules are an error."""
 
     pyfiles: tuple[str, ...]
     environment: Mapping[str, str]
@@ -343,7 +352,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
 
 
 def project_settings(near: str | None = None) -> Settings:
-    """The settings of the project, looked for here and at ``near``, with those of the job there. Raises a usage error."""
+    """The settings of the project, looked up here and at ``near``, with those of the job there. Raises a usage error."""
     from compat.settings import SettingsError, find
 
     revision, path = (None, None) if near is None else revision_of(near)
@@ -355,7 +364,8 @@ def project_settings(near: str | None = None) -> Settings:
 
 
 def surroundings_of(options: Mapping[str, Any], near: str | None = None) -> Surroundings:
-    """What a command line says of it, over the settings of the project, which are looked for here and at ``near``."""
+    """The environment of programs from the command line, over the project's settings, which are looked up "
+    "here and at ``near``."""
     found = project_settings(near)
     strict = options.get("strict_imports")
     return Surroundings(
@@ -366,7 +376,7 @@ def surroundings_of(options: Mapping[str, Any], near: str | None = None) -> Surr
 
 
 def loading_settings(options: Mapping[str, Any]) -> Settings:
-    """How a command line with the options of :func:`loading` has programs loaded."""
+    """The settings from a command line with the options of :func:`loading`."""
     from compat.settings import Settings
 
     return Settings(
@@ -383,17 +393,17 @@ def loading_settings(options: Mapping[str, Any]) -> Settings:
 
 
 def load_options(options: Mapping[str, Any], near: str | None = None) -> LoadOptions:
-    """How to load programs, of a command with the options of :func:`loading`, over the settings for the job at ``near``."""
+    """The load options of a command with the options of :func:`loading`, over the settings for the job at ``near``."""
     return project_settings(near).under(loading_settings(options)).load_options()
 
 
 def arguments_for(job: str, given: str | None) -> tuple[str, ...]:
-    """The arguments of a program: those of the command line, else those that the settings have for it."""
+    """The arguments of a program: from the command line, else from the settings."""
     return split(project_settings(job).arguments(revision_of(job)[1]) if given is None else given)
 
 
 def jars(options: Mapping[str, Any], prefix: str = "") -> FlinkJars:
-    """Where Flink's classes come from by a command's options; those for OLD have the prefix ``old_``."""
+    """Where Flink's classes come from, by a command's options; those for OLD have the prefix ``old_``."""
     return FlinkJars(
         classpath=tuple(options[f"{prefix}classpath"]),
         connectors=tuple(options[f"{prefix}connector"]),
@@ -406,7 +416,7 @@ def jars(options: Mapping[str, Any], prefix: str = "") -> FlinkJars:
 
 
 def load_options_of_old(options: Mapping[str, Any], new: LoadOptions) -> LoadOptions:
-    """How OLD is loaded, of a command with the options of :func:`jars_of_old`: as NEW where nothing else is said."""
+    """The load options of OLD, for a command with the options of :func:`jars_of_old`; by default those of NEW."""
     return replace(
         new,
         flink=options["old_flink"] or new.flink,
@@ -428,7 +438,7 @@ def split(arguments: str | None) -> tuple[str, ...]:
 
 
 def written_options(context: click.Context, names: Container[str]) -> Iterator[str]:
-    """The options of a command line with one of these parameters' names, quoted for a shell."""
+    """The options on a command line that have one of these parameter names, quoted for a shell."""
     for parameter in context.command.params:
         name = parameter.name or ""
         if (

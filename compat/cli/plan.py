@@ -30,15 +30,15 @@ PAGE = "html="
 )
 @click.option("--layer", type=click.Choice(["stream", "job", "execution"]), help="Only this layer (text, dot, svg).")
 @click.option(
-    "-o", "--output", "path", metavar="[html=]FILE", help="Write the plan as JSON, or a page to look at, to this file."
+    "-o", "--output", "path", metavar="[html=]FILE", help="Write the plan to this file, as JSON or as an HTML page."
 )
 @click.option("--args", "arguments", help="Arguments of the program.")
 @job_number
 @loading
 def plan(jobs: tuple[str, ...], **options: Any) -> None:
-    """The four layers of a program: operators with their ids, chains, vertices, subtasks.
+    """Show the four layers of a program: operators with their ids, chains, vertices, subtasks.
 
-    Several programs, a folder of them, or a file with one topology a line (.jsonl, .jsonl.gz) give one plan a line.
+    Several programs, a folder of them, or a file with one topology a line (.jsonl, .jsonl.gz) give one plan per line.
 
     Example: compat plan job.py --format json
     """
@@ -46,7 +46,7 @@ def plan(jobs: tuple[str, ...], **options: Any) -> None:
     several = len(jobs) > 1 or jobs[0].endswith(LINES) or os.path.isdir(jobs[0])
     if several and (options["path"] or options["form"] not in ("text", "json")):
         raise click.UsageError(
-            "Several programs give one plan a line as JSON: leave --output away, and use --format json."
+            "Several programs give one plan per line as JSON: leave out --output, and use --format json."
         )
     if len(jobs) == 1 and jobs[0].endswith(LINES):
         sys.exit(_lines(jobs[0], settings))
@@ -84,7 +84,7 @@ def _one(job: str, settings: LoadOptions, options: dict[str, Any]) -> int:
 
 
 def _loaded(given: Input, settings: LoadOptions) -> tuple[Plan | Refused, ...]:
-    """The plans of a program; what is to be said of how they were made goes to standard error. Raises InputError."""
+    """The plans of a program; notes on how they were made go to standard error. Raises InputError."""
     notes: list[str] = []
     plans = load(given, settings, notes=notes)
     for note in notes:
@@ -93,7 +93,7 @@ def _loaded(given: Input, settings: LoadOptions) -> tuple[Plan | Refused, ...]:
 
 
 def _chosen(plans: tuple[Plan | Refused, ...], job: str, number: int | None) -> tuple[Plan | Refused, ...]:
-    """The plans, or the one that was asked for. Raises a usage error if there is none of that number."""
+    """The plans, or the requested one. Raises a usage error if there is none of that number."""
     if number is None:
         return plans
     if not 0 <= number < len(plans):
@@ -102,7 +102,7 @@ def _chosen(plans: tuple[Plan | Refused, ...], job: str, number: int | None) -> 
 
 
 def _page(job: str, settings: LoadOptions, options: dict[str, Any]) -> int:
-    """Write or print the page of a program; a refusal is a page too."""
+    """Write or print the page of a program; a refusal gets a page too."""
     from compat.report.html import render_plans
 
     path = (options["path"] or "").removeprefix(PAGE)
@@ -171,7 +171,7 @@ def _write(path: str, plans: tuple[Plan | Refused, ...], job: str) -> None:
 
 
 def _write_text(path: str, text: str) -> None:
-    """Write a file. Raises a usage error where that is not possible."""
+    """Write a file. Raises a usage error if that is not possible."""
     try:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
@@ -191,7 +191,7 @@ def _failed(error: InputError, form: str, settings: LoadOptions) -> int:
 
 
 def _mending(failure: Failure) -> str | None:
-    """The command that mends a failure, as a line; None where a person has something to fill in, or to write."""
+    """The command that mends a failure, as a line; None if a person has something to fill in, or to write."""
     if failure.command is not None:
         return f"Run: {failure.command}"
     if failure.option is None or '"$' in failure.option:
@@ -203,7 +203,7 @@ def _mending(failure: Failure) -> str | None:
 
 
 def _refused(error: InputError, settings: LoadOptions) -> Refused:
-    """An input that gives no plan, in the place of its plan."""
+    """The record of an input without a plan, in place of its plan."""
     failure = error.failure
     return Refused(
         flink=settings.flink,
@@ -242,7 +242,7 @@ def _many(files: list[str], options: dict[str, Any]) -> int:
 
 
 def _files(jobs: tuple[str, ...]) -> Iterator[str]:
-    """Files as they are, and the programs of folders in the order of their names."""
+    """Files as given, and the programs of folders in the order of their names."""
     for job in jobs:
         if not os.path.isdir(job):
             yield job

@@ -1,4 +1,4 @@
-"""What a project's settings say of ``compat check`` where the command line says less: its jobs, and their baseline."""
+"""The project's settings for ``compat check``, for what the command line leaves out: its jobs, and their baseline."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _MODES = ("savepoints", "pairs")
 
 
 def complete(context: click.Context) -> None:
-    """Fill in the jobs and the revision, as click would from a file of defaults. Raises a usage error.
+    """Fill in the jobs and the revision, as click does from a file of defaults. Raises a usage error.
 
-    Without files, the jobs of the settings are checked; a file alone, or these, against the revision of the settings.
+    Without files, the jobs of the settings are checked; these, or a single file, against the revision of the settings.
     """
     given = context.params
     if given["changed"]:
@@ -38,8 +38,8 @@ def complete(context: click.Context) -> None:
     if given["against"] is None:
         if found.against is None and jobs:
             raise click.UsageError(
-                f"{found.path} names jobs, and not what to hold them against: add --against REF, or there "
-                'baseline = "git:origin/main".'
+                f"{found.path} names jobs, but not the revision to compare them with: add --against REF, or set "
+                'baseline = "git:origin/main" there.'
             )
         _fill(context, against=found.against)
     if jobs:
@@ -47,7 +47,7 @@ def complete(context: click.Context) -> None:
 
 
 def _complete_changed(context: click.Context) -> None:
-    """Fill in what a change is held against: the revision of the settings, or the last commit."""
+    """Fill in the revision that a change is compared with: that of the settings, or the last commit."""
     if context.params["against"] is None:
         try:
             found = configuration.find(Path.cwd())

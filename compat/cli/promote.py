@@ -1,5 +1,5 @@
-"""``compat registry promote``: a version of a job becomes the one that runs, if it can restore the state of the one
-that does."""
+"""``compat registry promote``: makes a version of a job the one that runs, if it can restore the state of the one
+that runs now."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ CONFLICT = 409
 @click.command("promote")
 @click.option("--job", required=True, metavar="NAME", help="The job.")
 @click.option("--version", "number", type=click.IntRange(1), help="The version (default: the newest).")
-@click.option("--force", is_flag=True, help="In spite of the check; takes an admin's token and a reason.")
+@click.option("--force", is_flag=True, help="Promote in spite of the check; needs an admin's token and a reason.")
 @click.option("--reason", help="Why it is forced; the registry keeps it.")
 @click.option(
     "--recipe",
     metavar="FILE",
-    help="What becomes of the state before; a recipe that drops some takes an admin's token.",
+    help="A recipe that migrates the state first; one that drops state needs an admin's token.",
 )
 @server_options(required=True)
 def promote(**options: Any) -> None:
     """Make a version of a job the one that runs.
 
-    The server checks it against the version that runs now, unless it did so before. Exit codes: 0 promoted, 1 refused, 2
-    it could not be asked.
+    The server checks it against the version that runs now, unless it did so before. Exit codes: 0 promoted, 1 refused,
+    2 the server could not be asked.
 
     Example: compat registry promote --server http://127.0.0.1:8642 --job word_count
     """
@@ -59,7 +59,7 @@ def promote(**options: Any) -> None:
 
 
 def _refused(server: Server, error: ServerError) -> int:
-    """Print what stands against the promotion, a line a finding; the exit code."""
+    """Print the findings that prevent the promotion, one per line; the exit code."""
     try:
         refused = msgspec.convert(error.document, RefusedPromotion)
     except msgspec.ValidationError as wrong:

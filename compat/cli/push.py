@@ -1,4 +1,4 @@
-"""``compat registry push``: a program's plan, to the registry of a service."""
+"""``compat registry push``: sends a program's plan to the registry of a service."""
 
 from __future__ import annotations
 
@@ -34,20 +34,28 @@ UNDECIDED = 2
 
 @click.command("push")
 @click.argument("program", shell_complete=paths)
-@click.option("--job", required=True, metavar="NAME", help="The job that it is a version of; made if it is new.")
+@click.option(
+    "--job", required=True, metavar="NAME", help="The job that PROGRAM is a version of; created if it is new."
+)
 @click.option("--args", "arguments", help="Arguments of the program.")
 @click.option(
     "--image",
     metavar="NAME@sha256:…",
-    help="The container image that holds it, by which compat webhook knows it again.",
+    help="The container image with the program, by which compat webhook recognizes the version.",
 )
 @click.option(
     "--artifact-digest",
     metavar="sha256:…|FILE",
-    help="The artifact that holds it, such as a jar, or the file whose SHA-256 that is: compat webhook knows it again by the "
+    help="The digest of the artifact with the program, such as a jar, or the file itself: compat webhook "
+    "recognizes the version by the "
     "annotation stream-compat/digest.",
 )
-@click.option("--program", "whole", is_flag=True, help="Send the program, and have the service build it, if it does.")
+@click.option(
+    "--program",
+    "whole",
+    is_flag=True,
+    help="Send the program and have the service build it, if the service allows that.",
+)
 @server_options(required=True)
 @origin_options
 @loading
@@ -86,7 +94,7 @@ def push(program: str, **options: Any) -> None:
 
 
 def _asked(server: Server, job: str) -> str:
-    """What the version has to restore to be promoted, where that is more than the version that runs, or another state."""
+    """The state that the version has to restore before promotion, if that is not just the state of the running version."""
     try:
         mode = gate.mode_of(server, job)
     except ServerError:
@@ -95,7 +103,7 @@ def _asked(server: Server, job: str) -> str:
 
 
 def compiled(program: str, arguments: tuple[str, ...], settings: LoadOptions, job: str) -> Plan | Refused:
-    """The plan of a program, with the lines that it names. Raises InputError, and a usage error."""
+    """The plan of a program, with the source lines that it refers to. Raises InputError, and a usage error."""
     with opened(program, arguments) as given:
         notes: list[str] = []
         plans = load(given, settings, notes=notes)
@@ -104,7 +112,7 @@ def compiled(program: str, arguments: tuple[str, ...], settings: LoadOptions, jo
 
 
 def files_of(program: str, arguments: tuple[str, ...], settings: LoadOptions) -> dict[str, Any]:
-    """A program as a service takes it: the files of its project that it looks at when it is built here, and how it is started.
+    """A program as a service accepts it: the files of its project that it reads when it is built here, and how it is started.
 
     Raises InputError, and a usage error.
     """
@@ -119,7 +127,7 @@ def files_of(program: str, arguments: tuple[str, ...], settings: LoadOptions) ->
         loads = outcome.loads if isinstance(outcome, Loaded) else None
         if needs_pyflink(outcome, settings):
             raise click.UsageError(
-                f"A service does not build what PyFlink itself has to: push {program} without --program."
+                f"A service does not build programs that need PyFlink itself: push {program} without --program."
             )
         try:
             names = {
@@ -128,13 +136,17 @@ def files_of(program: str, arguments: tuple[str, ...], settings: LoadOptions) ->
             }
             files = {name: Path(root, name).read_text("utf-8") for name in sorted(names)}
         except (OSError, UnicodeDecodeError) as error:
-            raise click.UsageError(f"A file that {program} looks at is no text to send: {error}.") from error
+            raise click.UsageError(
+                f"A file that {program} looks at is not text, and cannot be sent: {error}."
+            ) from error
     options = {"arguments": arguments, "options": dict(settings.options), "flink": settings.flink}
     return {"program": place, "files": files, **options}
 
 
 def _is_sent(root: str, name: str) -> bool:
-    """Whether a file belongs to the program: what is installed, hidden or ours does not, nor what was only looked for."""
+    """Whether a file belongs to the program; installed and hidden files, compat's own, and files that were only looked
+    for do not.
+    """
     parts = name.split("/")
     foreign = any(part.startswith(".") or part in ("site-packages", "dist-packages") for part in parts)
     path = os.path.join(root, name)
@@ -142,7 +154,7 @@ def _is_sent(root: str, name: str) -> bool:
 
 
 def holder_of(image: str | None, artifact: str | None) -> str | None:
-    """What the registry knows a version by: an image, or the digest of an artifact, which may be that of a file.
+    """The key by which the registry knows a version: an image, or the digest of an artifact, which can be computed from a file.
 
     Raises a usage error.
     """
@@ -175,7 +187,7 @@ def plan_of_job(plans: tuple[Plan | Refused, ...], job: str, program: str) -> Pl
 
 
 def _say(notes: list[str]) -> None:
-    """Say how a plan was made."""
+    """Print how a plan was made."""
     for note in notes:
         click.echo(f"note: {note}", err=True)
 

@@ -1,4 +1,4 @@
-"""Recipes that commands write to files, and what they say of them."""
+"""The recipes that commands read and write, and the messages about them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from compat.savepoint.operators import RequestError
 
 
 def recipe_of(options: Mapping[str, Any]) -> Recipe | None:
-    """The recipe that ``--recipe`` names, for the state that ``-s`` does. Raises a usage error."""
+    """The recipe of ``--recipe``, for the state given by ``-s``. Raises a usage error."""
     if options["recipe"] is None:
         return None
     if options["savepoint"] is None:
-        raise click.UsageError("--recipe has no effect without -s: it says what becomes of that state.")
+        raise click.UsageError("--recipe has no effect without -s: it migrates the state given by -s.")
     return given_recipe(options["recipe"])
 
 
 def given_recipe(path: str) -> Recipe:
-    """The recipe in the file that ``--recipe`` names. Raises a usage error."""
+    """The recipe in the file given by ``--recipe``. Raises a usage error."""
     try:
         return read_recipe(path)
     except RequestError as error:
@@ -31,7 +31,7 @@ def given_recipe(path: str) -> Recipe:
 
 
 def write_recipe(path: Path, text: str, proposals: Sequence[Proposal]) -> str:
-    """Write a recipe to a file that is not there yet; gives what is in it. Raises a usage error."""
+    """Write a recipe to a new file, and give its contents in words. Raises a usage error."""
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)

@@ -1,4 +1,4 @@
-"""``compat registry``: the versions of jobs, all that a registry holds as one file and back, and what was decided in it."""
+"""``compat registry``: the commands for versions of jobs, for export and import of a registry, and for its audit log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from compat.escaping import visible
 
 @click.group("registry", cls=Lazy, members=REGISTRY)
 def registry() -> None:
-    """The versions of jobs that a service knows: push and promote them, back them up, and see what was decided.
+    """Manage the versions of jobs that a service knows: push and promote them, back them up, and see the audit log.
 
     Example: compat registry push --job word_count job.py
     """
@@ -24,7 +24,7 @@ def registry() -> None:
 @click.argument("file", type=click.Path(dir_okay=False))
 @DATABASE
 def export(file: str, database: str) -> None:
-    """Write all that the registry holds to FILE, while it is used; a file of that name is replaced by a whole one.
+    """Write everything in the registry to FILE, while it is in use; an existing FILE is replaced once the new one is complete.
 
     The file holds hashes of tokens, and only its owner may read it.
 
@@ -43,9 +43,9 @@ def export(file: str, database: str) -> None:
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
 @DATABASE
 def import_file(file: str, database: str) -> None:
-    """Fill an empty registry from FILE, which is read and checked to its end first.
+    """Fill an empty registry from FILE, which is first read and checked to its end.
 
-    The database may be of another kind than the one that was exported.
+    The database may be of another kind than the exported one.
 
     Example: compat registry import registry.compat.gz --database sqlite:///restored.db
     """
@@ -58,11 +58,13 @@ def import_file(file: str, database: str) -> None:
 
 
 @registry.command("audit")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="So many entries.")
+@click.option(
+    "--limit", type=click.IntRange(1, 100_000), default=100, show_default=True, help="The most entries to print."
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @DATABASE
 def audit(limit: int, form: str, database: str) -> None:
-    """What was decided and by whom, newest first: promotions, forced ones, accepted findings, tokens, imports.
+    """Show the audit log, newest first: promotions, forced promotions, accepted findings, tokens, imports, and by whom.
 
     Example: compat registry audit --limit 20
     """

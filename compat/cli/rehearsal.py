@@ -1,4 +1,4 @@
-"""Options of ``compat check`` for a rehearsal: whether OLD's real state is restored into NEW, and how much of it."""
+"""The options of ``compat check`` for a rehearsal: whether OLD's real state is restored into NEW, and how much of it."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def rehearsal_options(function: F) -> F:
 
 
 def limit_of(rehearse: bool, text: str | None) -> Limit | None:
-    """How much a command line wants restored: None for no rehearsal. Raises a usage error for what is no amount."""
+    """How much state a command line wants restored: None for no rehearsal. Raises a usage error for an invalid amount."""
     if not rehearse:
         return None
     found = _LIMIT.fullmatch((text or DEFAULT_LIMIT).strip())
     unit = None if found is None else _UNITS[(found[2] or "").upper().replace("IB", "B")]
     if found is None or float(found[1]) <= 0 or (unit is None and "." in found[1]):
         raise click.BadParameter(
-            f"{text!r} is no size such as 1GB, and no number of entries.", param_hint="'--rehearse-limit'"
+            f"{text!r} is neither a size such as 1GB nor a number of entries.", param_hint="'--rehearse-limit'"
         )
     return Limit(entries=int(found[1])) if unit is None else Limit(size=max(1, int(float(found[1]) * unit)))

@@ -1,4 +1,4 @@
-"""``compat remap``: a savepoint under other operator ids."""
+"""``compat remap``: writes a savepoint with other operator ids."""
 
 from __future__ import annotations
 
@@ -25,37 +25,38 @@ if TYPE_CHECKING:
     "--from-check",
     type=click.Path(exists=True, dir_okay=False),
     metavar="REPORT",
-    help="The map for each operator whose state finds nobody: from compat check SAVEPOINT NEW --output json=REPORT.",
+    help="Map each operator whose state no operator of NEW takes, by this report: from compat check SAVEPOINT "
+    "NEW --output json=REPORT.",
 )
 @rewriting_options
 @click.option(
-    "--location", metavar="URI", help="The savepoint's folder as Flink reaches it, where that is not its path here."
+    "--location", metavar="URI", help="The savepoint's folder as Flink reaches it, if that is not its path here."
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be mapped, and write nothing.")
 @loading
 def remap(savepoint: str, out: str, **options: Any) -> None:
-    """Give operators of Flink's SAVEPOINT other ids: writes a new folder OUT.
+    """Write SAVEPOINT, a savepoint of Flink, to a new folder OUT with other operator ids.
 
-    For programs that cannot be changed: sinks that refuse set_uid_hash, connectors with random uids, jobs of others. All
-    changes are made at once, so two operators can change places, and a sink's committers follow its uid. Only ids are changed,
-    and state files stay where they are: keep SAVEPOINT as long as OUT is used, or give --copy.
+    For programs that cannot be changed: sinks that refuse set_uid_hash, connectors with random uids, other people's jobs. All
+    changes are made at once, so two operators can change places, and a sink's committers follow its uid. Only ids are
+    changed, and OUT refers to the state files of SAVEPOINT: keep it as long as OUT is used, or give --copy.
 
-    Exit codes: 0 written, 2 refused or not readable; nothing is written then, and never over something.
+    Exit codes: 0 written, 2 refused or not readable; then nothing is written. Existing files are never overwritten.
 
     Example: compat remap savepoint-1a2b3c/ savepoint-remapped/ --map cbc357ccb763df2852fee8c4fc7d55f2=counter
     """
     if not options["written"] and not options["from_check"]:
-        raise click.UsageError("Say which operators: --map OLD=NEW, or --from-check REPORT.")
+        raise click.UsageError("Name the operators: --map OLD=NEW, or --from-check REPORT.")
     if options["copy"] and options["location"] is not None:
-        raise click.UsageError("--location says where state files stay; with --copy they go along.")
+        raise click.UsageError("--location says where state files stay; with --copy they are copied.")
     if options["location"] is not None and not (options["location"].startswith("/") or ":/" in options["location"]):
-        raise click.UsageError(f"--location {options['location']!r} is no URI and no absolute path.")
+        raise click.UsageError(f"--location {options['location']!r} is neither a URI nor an absolute path.")
     with refusals():
         _remap(savepoint, out, options)
 
 
 def _remap(path: str, out: str, options: dict[str, Any]) -> None:
-    """Map, show, and write unless it is a dry run. Raises RequestError, InputError and SavepointError."""
+    """Map the ids, show them, and write unless it is a dry run. Raises RequestError, InputError and SavepointError."""
     from compat.savepoint.load import read_names
     from compat.savepoint.remap import moves, read_advice
     from compat.state.flink import Changes, read_draft, self_contained, with_references
@@ -83,7 +84,7 @@ def _show(
     *,
     dry_run: bool,
 ) -> None:
-    """Print what was mapped, what became of the state files, and what to run next."""
+    """Print the mapping, what happened to the state files, and what to run next."""
     all_operators = len(savepoint.operators)
     begun = f"{out} would hold" if dry_run else f"{out} holds"
     say(f"{begun} {path} with other ids for {len(changed)} of {all_operators} operators; all else is the same.")

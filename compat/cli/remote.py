@@ -1,4 +1,4 @@
-"""The servers that a command line names: the service, clusters."""
+"""The servers named by a command line: the service and clusters."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Server", "ServerError", "cluster_of", "job_path", "origin", "server_
 
 
 def job_path(job: str) -> str:
-    """The address of a job, below ``/api/v1``. Raises a usage error for what no job is called."""
+    """The address of a job, below ``/api/v1``. Raises a usage error for an invalid job name."""
     from compat.service import client
     from compat.service.untrusted import RefusedBody
 
@@ -26,18 +26,18 @@ def job_path(job: str) -> str:
 
 
 def server_of(url: str, token_file: str | None, option: str = "--server") -> Server:
-    """The server that the options name. Raises a usage error for what is no address or token."""
+    """The server that the options name. Raises a usage error for an invalid address or token."""
     return Server(_address(url, f"'{option}'"), _token(token_file))
 
 
 def cluster_of(url: str, token_file: str | None) -> Server:
-    """The address and token of the cluster that the options name. Raises a usage error for what is none."""
+    """The address and token of the cluster that the options name. Raises a usage error for an invalid address or token."""
     return Server(_address(url, "'--cluster'"), _token(token_file))
 
 
 def _address(url: str, option: str) -> str:
     if not is_address(url):
-        raise click.BadParameter(f"{url!r} is no address such as https://compat.example.org.", param_hint=option)
+        raise click.BadParameter(f"{url!r} is not an address such as https://compat.example.org.", param_hint=option)
     return url
 
 
@@ -51,12 +51,12 @@ def _token(token_file: str | None) -> str | None:
             raise click.UsageError(f"The token in {token_file} cannot be read: {error}.") from error
     token = (token or "").strip()
     if not (token.isascii() and token.isprintable()) or " " in token:
-        raise click.UsageError("The token holds characters that no token has.")
+        raise click.UsageError("The token contains characters that tokens do not have.")
     return token or None
 
 
 def origin(path: str, commit: str | None, author: str | None) -> dict[str, str | None]:
-    """Where a program is from: what was said, else what git says of its folder."""
+    """The origin of a program: as given, else as git says of its folder."""
     folder = os.path.dirname(os.path.abspath(path)) if os.path.exists(path) else os.getcwd()
     return {"commit": commit or _git(folder, "%H"), "author": author or _git(folder, "%an <%ae>")}
 

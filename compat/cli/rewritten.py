@@ -1,4 +1,4 @@
-"""What commands that write a savepoint anew have in common: options, what they say of its files, and how they refuse."""
+"""The common parts of commands that rewrite a savepoint: options, messages about its files, and refusals."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def rewriting_options(function: F) -> F:
 
 @contextmanager
 def refusals() -> Iterator[None]:
-    """Where what cannot be read, done or written ends the command with its reason."""
+    """End the command with the reason if something cannot be read, done or written."""
     from compat.loader.failure import Undecidable
     from compat.savepoint.operators import RequestError
     from compat.state.flink import NotWritten, SavepointError
@@ -55,7 +55,7 @@ def refusals() -> Iterator[None]:
 
 
 def say_files(made: Remapped, path: str, *, written: bool) -> None:
-    """Say which state files went along, or are still needed where they are."""
+    """Print which state files were copied, or are still needed where they are."""
     if made.copies:
         total = sum(copy.size for copy in made.copies)
         say(f"{len(made.copies)} state files {'were' if written else 'would be'} copied, {total:,} bytes.")
@@ -66,12 +66,12 @@ def say_files(made: Remapped, path: str, *, written: bool) -> None:
 
 
 def say(line: str) -> None:
-    """Print a line of which a terminal shows all."""
+    """Print a line that a terminal shows completely."""
     click.echo(no_command(visible(line)))
 
 
 def refuse(*lines: str) -> NoReturn:
-    """End the command for a reason."""
+    """End the command with a reason."""
     for line in lines:
         click.echo(no_command(visible(line)), err=True)
     sys.exit(REFUSED)

@@ -1,4 +1,4 @@
-"""``compat rules`` and ``compat rule``: the catalogue, and one rule of it."""
+"""``compat rules`` and ``compat rule``: the catalogue of rules, and one of its rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compat.check.catalogue import RULES, as_dict, find, similar
 from compat.check.rule import Rule
 
 FORMAT = click.option(
-    "--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="How to print."
+    "--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True, help="Output format."
 )
 
 
@@ -50,7 +50,7 @@ def rule(rule: str, output: str) -> None:
 
 
 def explanation(rule: Rule) -> str:
-    """All there is to say about a rule, as text of at most 100 columns."""
+    """The explanation of a rule, as text of at most 100 columns."""
     level = rule.level_text + (f" ({rule.when})" if rule.when else "")
     parts = [
         f"{click.style(rule.id, bold=True)} {click.style(rule.name, bold=True)}",

@@ -1,4 +1,4 @@
-"""``compat job run``: a program's jobs on Spark."""
+"""``compat job run``: runs a program's jobs on Spark."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _DETACHED = {"execution.attached": "false"}
 @click.option(
     "--recipe",
     metavar="FILE",
-    help="What becomes of the snapshot's state: from compat check SNAPSHOT JOB --write-recipe FILE.",
+    help="A recipe that migrates the snapshot's state: from compat check SNAPSHOT JOB --write-recipe FILE.",
 )
 @left_behind("allow_non_restored")
 @click.option(
@@ -68,9 +68,9 @@ _DETACHED = {"execution.attached": "false"}
     former=["--output"],
     type=click.Choice(["text", "json"]),
     default="text",
-    help="How to print.",
+    help="Output format.",
 )
-@click.option("--epochs", type=click.IntRange(1), help="Stop with a savepoint after so many epochs.")
+@click.option("--epochs", type=click.IntRange(1), help="Stop with a savepoint after this number of epochs.")
 @click.option(
     "--replicas",
     metavar="FOLDER",
@@ -80,14 +80,14 @@ _DETACHED = {"execution.attached": "false"}
 @click.option(
     "--fresh",
     is_flag=True,
-    help="Start anew: also what failed or was interrupted before, or a cluster's gate knows.",
+    help="Start without state, even a job that failed or was interrupted before, or that a cluster's gate knows.",
 )
 @click.option("--epoch-records", type=click.IntRange(1), help="The most records that a source gives in an epoch.")
 def run(job: str, **options: Any) -> None:
     """Run a program on Spark; its state is kept in Delta.
 
-    A job that failed or whose driver died goes on from its last checkpoint when the same command is given again.
-    With --cluster, the program is built here and its jobs run there, with or without this command.
+    If a job failed or its driver died, the same command continues it from its last checkpoint. With --cluster, the
+    program is built here and its jobs run in the cluster, even after this command ends.
     Exit codes: 0 finished or stopped as asked, 1 the job failed, 2 refused before it started.
 
     Example: compat job run job.py -s .compat/savepoints/savepoint-1a2b3c-…
@@ -159,6 +159,4 @@ def _refuse_with_a_cluster(options: dict[str, Any]) -> None:
         raise click.UsageError("--deploy-mode goes with a --master, not with --cluster.")
     for name in ("master", "replicas", "ship"):
         if options[name]:
-            raise click.UsageError(
-                f"--{name} goes with a run of its own, not with --cluster: it is the cluster's to say."
-            )
+            raise click.UsageError(f"--{name} cannot be combined with --cluster: the cluster decides it.")

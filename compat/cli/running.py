@@ -1,4 +1,4 @@
-"""Options for an OLD that is a job which runs: how its cluster is asked, and whether it takes a savepoint first."""
+"""The options for an OLD that is a running job: how its cluster is asked, and whether it takes a savepoint first."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 CLUSTERS_OWN = "default"
-"""Stands for the folder for savepoints that a cluster is configured with."""
+"""The default of ``--take-savepoint``: the folder for savepoints that the cluster is configured with."""
 
 
 def access_options(function: F) -> F:
-    """The options of how a cluster of Flink is asked."""
+    """The options for access to a cluster of Flink."""
     file = click.Path(exists=True, dir_okay=False)
     for option in (
         click.option(
@@ -37,13 +37,13 @@ def access_options(function: F) -> F:
             "--flink-ca",
             type=file,
             metavar="FILE",
-            help="The authorities that certificates of a cluster are trusted by.",
+            help="The certificate authorities to trust for a cluster.",
         ),
         click.option(
             "--flink-headers",
             type=file,
             metavar="FILE",
-            help="Headers for a cluster of Flink, one NAME: VALUE a line (default: the variable COMPAT_FLINK_HEADERS).",
+            help="Headers for a cluster of Flink, one NAME: VALUE per line (default: the variable COMPAT_FLINK_HEADERS).",
         ),
     ):
         function = option(function)
@@ -51,22 +51,22 @@ def access_options(function: F) -> F:
 
 
 def running_options(function: F) -> F:
-    """The same, and ``--take-savepoint``."""
+    """The access options, and ``--take-savepoint``."""
     taken = click.option(
         "--take-savepoint",
         "take_savepoint",
         metavar="DIR",
-        help=f"Have the job OLD of a cluster write a savepoint there first, and go on ({CLUSTERS_OWN}: its own folder).",
+        help=f"Have the running job OLD write a savepoint there first, and go on ({CLUSTERS_OWN}: its own folder).",
     )
     return taken(access_options(function))
 
 
 RUNNING_OPTIONS = ("take_savepoint", "flink_headers", "flink_ca", "flink_cert")
-"""The parameters of these options."""
+"""The parameter names of these options."""
 
 
 def access_of(options: Mapping[str, Any]) -> Access:
-    """How clusters are asked, by the options. Raises a usage error for a file of headers that is none."""
+    """The access to clusters, from the options. Raises a usage error for an invalid file of headers."""
     import os
 
     from compat.running.rest import Access, parse_headers, read_headers
@@ -83,7 +83,7 @@ def access_of(options: Mapping[str, Any]) -> Access:
 
 
 def asked_of(options: Mapping[str, Any]) -> Asked:
-    """How clusters are asked, and whether for a savepoint."""
+    """The access to clusters, and whether they are asked for a savepoint."""
     from compat.running.jobs import Asked
 
     folder = options.get("take_savepoint")
@@ -91,9 +91,9 @@ def asked_of(options: Mapping[str, Any]) -> Asked:
 
 
 def with_running(comparison: Comparison, options: Mapping[str, Any], folder: str) -> Comparison:
-    """The comparison with what the cluster tells of OLD, where that is a job of one. Raises InputError.
+    """The comparison, with the cluster's answers about OLD if OLD is a job of a cluster. Raises InputError.
 
-    The snapshot is copied into ``folder``, for a JVM that reads it when it may be gone.
+    The snapshot is copied into ``folder``, for a JVM that reads it after the original may be gone.
     """
     found = job_of_cluster(comparison.old, options, folder)
     if found is None:
@@ -114,7 +114,7 @@ def with_running(comparison: Comparison, options: Mapping[str, Any], folder: str
 
 @contextmanager
 def room_for_copies(olds: Sequence[str]) -> Iterator[str]:
-    """A folder for copies of the snapshots of jobs that run, as long as the context lasts; empty where there are none."""
+    """A temporary folder for copies of the snapshots of running jobs; empty if there are none."""
     if not any(map(is_running, olds)):
         yield ""
         return
@@ -125,9 +125,9 @@ def room_for_copies(olds: Sequence[str]) -> Iterator[str]:
 
 
 def job_of_cluster(argument: str, options: Mapping[str, Any], folder: str | None = None) -> OldJob | None:
-    """The job of a cluster that an argument names, with its last snapshot; None for any other argument. Raises InputError.
+    """The job of a cluster that an argument names, with its latest snapshot; None for any other argument. Raises InputError.
 
-    With ``folder`` there is a copy of the snapshot in it.
+    With ``folder``, the snapshot is copied into it.
     """
     if not is_running(argument):
         return None

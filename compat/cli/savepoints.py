@@ -25,7 +25,7 @@ def savepoint_options(function: F) -> F:
         click.option(
             "--names",
             metavar="FILE",
-            help="Where names, uids and types of a savepoint's operators come from: the program that wrote it, or a table "
+            help="The names, uids and types of a savepoint's operators: the program that wrote it, or a table "
             "of uids (.txt, .csv, .tsv).",
         ),
     ):
@@ -34,7 +34,7 @@ def savepoint_options(function: F) -> F:
 
 
 def check_all(comparison: Comparison, meanwhile: Callable[[], object]) -> list[Outcomes]:
-    """The outcomes for every savepoint below the folder that is OLD. Raises a usage error if there is none."""
+    """The outcomes for every savepoint below the folder given as OLD. Raises a usage error if there is none."""
     from compat.savepoint.folders import find_savepoints
 
     folder = comparison.old

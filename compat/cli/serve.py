@@ -28,26 +28,26 @@ DATABASE = click.option(
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8642, show_default=True, help="0 takes a free one.")
 @click.option("--folder", "folders", multiple=True, metavar="[JOB=]PATH", help="Where savepoints are; repeatable.")
-@click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="A name the server goes by; repeatable.")
+@click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="A host name of the server; repeatable.")
 @click.option(
     "--anonymous/--no-anonymous",
     default=None,
-    help="Whether anybody may look without a token (default: on this machine's own address only).",
+    help="Whether reading needs no token (default: only on a loopback address).",
 )
 @click.option("--https", is_flag=True, help="A proxy in front of it speaks HTTPS: cookies are for HTTPS only.")
-@click.option("--backup", metavar="FILE", help="Export the registry to this file now and then, see compat registry.")
+@click.option("--backup", metavar="FILE", help="Export the registry to this file regularly, see compat registry.")
 @click.option("--backup-interval", type=click.FloatRange(1), default=86_400.0, show_default=True, help="Seconds.")
 @click.option("--keep-versions", type=click.IntRange(1), help="Versions of each job that do not expire (default: 1).")
 @click.option(
     "--expire-versions",
     type=click.FloatRange(0),
     metavar="DAYS",
-    help="Delete older ones that were never promoted. Without both options, none are deleted.",
+    help="Delete versions older than this that were never promoted. Without both options, none are deleted.",
 )
 @click.option(
     "--allow-programs",
     is_flag=True,
-    help="Also build programs that are pushed with --program: confined, by Linux's Landlock and namespaces.",
+    help="Also build programs that are pushed with --program, confined by Linux's Landlock and namespaces.",
 )
 @click.option("--scan-interval", type=click.FloatRange(1), default=30.0, show_default=True, help="Seconds.")
 @click.option("--workers", type=click.IntRange(1), help="Processes for small checks (default: as many as processors).")
@@ -73,7 +73,7 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
     """
     local = host in ("127.0.0.1", "::1", "localhost")
     if not local and not options["hosts"]:
-        raise click.UsageError("Say by which name others call this server: --allowed-host NAME.")
+        raise click.UsageError("Give the host name that others use for this server: --allowed-host NAME.")
     with listening(host, port) as listener:
         service = service_modules()
         try:
@@ -113,12 +113,12 @@ def serve(database: str, host: str, port: int, folders: tuple[str, ...], **optio
 
 
 def _expiry(service: Any, keep: int | None, days: float | None) -> Any:
-    """The rule by which versions expire; None where nothing was said."""
+    """The rule by which versions expire; None if no option sets it."""
     return None if keep is None and days is None else service.registry.Rule(keep=keep or 1, days=days or 0.0)
 
 
 def listening(host: str, port: int, scheme: str = "http") -> socket.socket:
-    """Listen, and print the address. Clients that call before the service is ready wait instead of being turned away."""
+    """Listen, and print the address. Clients that call before the service is ready wait and are not turned away."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=2048)
@@ -131,7 +131,7 @@ def listening(host: str, port: int, scheme: str = "http") -> socket.socket:
 
 
 def opened_registry(database: str) -> Registry:
-    """The registry at a URL, brought up to date. Raises a usage error for what is none."""
+    """The registry at a URL, brought up to date. Raises a usage error for a URL without one."""
     service = service_modules()
     try:
         found: Registry = service.registry.Registry(service.database.Database(database))

@@ -1,4 +1,4 @@
-"""``compat setup``: what other commands need and this machine has not yet."""
+"""``compat setup``: installs what other commands need."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNDECIDED = 2
 
 @click.group("setup")
 def setup() -> None:
-    """Make what other commands need, once for this user.
+    """Install what other commands need, once for this user.
 
     Example: compat setup pyflink 1.20
     """
@@ -24,10 +24,10 @@ def setup() -> None:
 @click.argument("version", default=LATEST_FLINK)
 @click.option("--python", metavar="PYTHON", help="The Python to make it with (default: the newest that fits).")
 def pyflink(version: str, python: str | None) -> None:
-    """Make an environment with PyFlink VERSION (default: the latest known), for programs that only PyFlink builds.
+    """Create an environment with PyFlink VERSION (default: the latest known), for programs that only PyFlink builds.
 
-    Commands find it from then on, without --pyflink, for programs that are judged as this version of Flink. It takes some
-    minutes and 700 MB, in this user's cache.
+    From then on, commands use it without --pyflink for programs of this version of Flink. It takes some minutes, and
+    700 MB in this user's cache.
 
     Example: compat setup pyflink 1.20
     """
@@ -47,7 +47,7 @@ def pyflink(version: str, python: str | None) -> None:
 @setup.command("man")
 @click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path("~/.local/share/man/man1"))
 def man(folder: Path) -> None:
-    """Write the pages for man, one a command, into FOLDER (default: ~/.local/share/man/man1).
+    """Write the man pages, one per command, into FOLDER (default: ~/.local/share/man/man1).
 
     Example: compat setup man && man compat-check
     """

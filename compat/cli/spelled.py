@@ -1,4 +1,4 @@
-"""How options are spelled and grouped: former spellings that go on working, and a help in two lengths."""
+"""Spelling and grouping of options: former spellings that still work, and a help in two lengths."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Spelled(click.Option):
-    """An option that was spelled in other ways before: these go on working, and no help names them."""
+    """An option with former spellings, which still work but are not in the help."""
 
     def __init__(self, declarations: Sequence[str], *, former: Sequence[str] = (), **attributes: Any) -> None:
         super().__init__([*declarations, *former], **attributes)
@@ -36,11 +36,11 @@ job_number = click.option(
     type=int,
     help="Which job of a program that submits several, from 0.",
 )
-"""The option of commands that look at one job of a program."""
+"""The option of commands that take one job of a program."""
 
 
 def left_behind(name: str, default: bool | None = False) -> Callable[[F], F]:
-    """The option ``-n``, in Flink's spelling too."""
+    """The option ``-n``, also in Flink's spelling."""
     return click.option(
         "-n",
         "--allow-non-restored-state",
@@ -49,14 +49,14 @@ def left_behind(name: str, default: bool | None = False) -> Callable[[F], F]:
         former=["--allowNonRestoredState"],
         is_flag=True,
         default=default,
-        help="State may be left behind.",
+        help="Skip savepoint state that cannot be restored.",
     )
 
 
 class Grouped(click.Command):
-    """A command with many options: its help has them in groups, and leaves out those that few need.
+    """A command with many options: its help groups them, and leaves out those that few users need.
 
-    ``groups`` are titles with the names of parameters; ``--help-all`` shows what they do not name as well.
+    ``groups`` are titles with the names of parameters; ``--help-all`` also shows the parameters that are in no group.
     """
 
     def __init__(self, *arguments: Any, groups: Mapping[str, Iterable[str]], **attributes: Any) -> None:
@@ -74,7 +74,7 @@ class Grouped(click.Command):
         )
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options of the groups; all of them where that is asked for."""
+        """The options of the groups; with ``--help-all``, all of them."""
         records = {
             parameter.name: record
             for parameter in self.get_params(ctx)

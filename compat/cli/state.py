@@ -1,4 +1,4 @@
-"""``compat state``: what the operators of a job keep."""
+"""``compat state``: shows the state of a job's operators."""
 
 from __future__ import annotations
 
@@ -41,14 +41,12 @@ def _output(context: click.Context, parameter: click.Parameter, value: str | Non
 @click.argument("snapshot", metavar="JOB")
 @click.argument("operator", required=False)
 @click.option("--state", "state_name", metavar="NAME", help="Only the state of this name.")
-@click.option(
-    "--checkpoint", type=click.IntRange(1), metavar="N", help="The state as of a checkpoint that is retained."
-)
+@click.option("--checkpoint", type=click.IntRange(1), metavar="N", help="The state at this retained checkpoint.")
 @click.option(
     "--program",
     type=click.Path(exists=True, dir_okay=False),
     metavar="PROGRAM",
-    help="The program of a savepoint of PyFlink's: it tells of which types the states are.",
+    help="The program of a savepoint of PyFlink, which declares the types of the states.",
 )
 @click.option(
     "--sql", metavar="QUERY", help='A query: each state is a table, such as "OPERATOR"."STATE"; all are `entries`.'
@@ -57,7 +55,7 @@ def _output(context: click.Context, parameter: click.Parameter, value: str | Non
     "--on",
     type=click.Choice(["duckdb", "spark"]),
     default="duckdb",
-    help="What runs the query: Spark on this machine for tables that are larger than its memory, in Spark's SQL.",
+    help="The engine of the query: spark, on this machine and in Spark's SQL, is for tables larger than memory.",
 )
 @click.option(
     "--compare",
@@ -65,10 +63,10 @@ def _output(context: click.Context, parameter: click.Parameter, value: str | Non
     cls=Spelled,
     former=["--diff"],
     metavar="JOB",
-    help="Compare with another snapshot: what was added, removed and changed.",
+    help="Compare with another snapshot: show added, removed and changed entries.",
 )
 @click.option("--output", callback=_output, metavar="FORMAT=PATH", help="Write into a file: parquet, csv or jsonl.")
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text", help="Output format.")
 @click.option("--limit", type=click.IntRange(1), help="The most entries to print.")
 @store_option
 @cluster_options
@@ -88,7 +86,7 @@ def state(
     cluster: str | None,
     token_file: str | None,
 ) -> None:
-    """The state of a JOB-ID, a savepoint, or a savepoint of Flink. OPERATOR is a uid, a name or an id.
+    """Show the state of a JOB-ID, a savepoint, or a savepoint of Flink. OPERATOR is a uid, a name or an id.
 
     \b
     Examples:
@@ -111,7 +109,7 @@ def state(
     if cluster is not None and not os.path.exists(snapshot):
         if operator is None or any(each is not None for each in (state_name, checkpoint, sql, other, output)):
             raise click.UsageError(
-                "A cluster shows the state of one OPERATOR; for all else, name the cluster's --store."
+                "A cluster shows the state of one OPERATOR only; otherwise give the cluster's --store."
             )
         found = iter(_of_cluster(cluster, token_file, snapshot, operator, limit))
         _print_json(found) if form == "json" else _print_table(found, _COLUMNS[2:])
@@ -139,7 +137,7 @@ def state(
 
 @contextmanager
 def _queried(path: str, sql: str, checkpoint: int | None, on: str) -> Iterator[pa.RecordBatchReader]:
-    """The rows of a query, as they come. Of Spark's log nothing stays, unless Spark failed."""
+    """The rows of a query, as they come. Spark's log is removed, unless Spark failed."""
     from compat.tables import delta_session, query, query_on_spark
     from compat.tables.spark_sql import SparkFailed
 
@@ -172,9 +170,9 @@ def _path(job: str, store: str) -> str:
 
 @contextmanager
 def _typed(path: str, program: str | None) -> Iterator[str]:
-    """The path of a snapshot whose states have the types that a program declares: of Flink's, what it becomes on Spark.
+    """The path of a snapshot whose states have the types that a program declares: a savepoint of Flink is converted for Spark.
 
-    What the program has no operator for is not in it.
+    State without an operator in the program is left out.
     """
     if program is None:
         yield path
@@ -190,7 +188,7 @@ def _typed(path: str, program: str | None) -> Iterator[str]:
 
 @contextmanager
 def _refusing() -> Iterator[None]:
-    """Ends with exit code 2 and the reason where state cannot be read."""
+    """Ends with exit code 2 and the reason if state cannot be read."""
     try:
         yield
     except ModuleNotFoundError as error:
@@ -224,7 +222,7 @@ def _rows(reader: pa.RecordBatchReader) -> Iterator[dict[str, Any]]:
 
 
 def _write(reader: pa.RecordBatchReader, form: str, path: str) -> None:
-    """All rows into a file, batch by batch. A file of rows that could not all be read is removed."""
+    """Write all rows into a file, batch by batch. The file is removed if not all rows could be read."""
     from compat.tables.files import write
 
     try:
@@ -235,7 +233,7 @@ def _write(reader: pa.RecordBatchReader, form: str, path: str) -> None:
 
 
 def _of_cluster(url: str, token_file: str | None, job: str, operator: str, limit: int | None) -> list[dict[str, Any]]:
-    """The state of an operator of a job on a cluster. Ends the process with what that refuses."""
+    """The state of an operator of a job on a cluster. Ends the process if the cluster refuses."""
     from compat.cli.remote import cluster_of
     from compat.cluster.client import Cluster
     from compat.transport import ServerError
@@ -249,7 +247,7 @@ def _of_cluster(url: str, token_file: str | None, job: str, operator: str, limit
 
 
 def _print_json(rows: Iterator[dict[str, Any]]) -> None:
-    """One array, a row a line."""
+    """Print one array, a row a line."""
     separator = "["
     for row in rows:
         click.echo(separator + "\n  " + json.dumps(row, default=_plain, ensure_ascii=False), nl=False)

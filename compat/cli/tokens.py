@@ -15,9 +15,9 @@ _ROLE = click.Choice(["read", "push", "deploy", "admin"])
 
 
 def _end(context: click.Context, parameter: click.Parameter, value: str | None) -> float | None:
-    """A moment that is to come, in seconds since 1970: a length of time from now, or the end of a day in UTC.
+    """A future time in seconds since 1970, from a length of time from now, or as the end of a day in UTC.
 
-    A usage error for what is none.
+    Raises a usage error for anything else.
     """
     if value is None:
         return None
@@ -44,8 +44,8 @@ def _moment(text: str) -> float:
 
 @click.group("token")
 def token() -> None:
-    """Tokens for the service and for clusters: read looks, push records checks and versions, deploy runs jobs on clusters,
-    admin forces promotions.
+    """Manage tokens for the service and for clusters. Roles: read looks, push records checks and versions, deploy runs
+    jobs on clusters, admin forces promotions.
 
     Example: compat registry token create ci --role push
     """
@@ -53,30 +53,30 @@ def token() -> None:
 
 @token.command("create")
 @click.argument("name")
-@click.option("--role", type=_ROLE, default="push", show_default=True, help="What it may do.")
+@click.option("--role", type=_ROLE, default="push", show_default=True, help="What the token allows.")
 @click.option(
     "--job",
     "jobs",
     multiple=True,
     metavar="PATTERN",
-    help="The jobs that it may change, by name; * stands for anything. Repeatable; without it, all.",
+    help="The jobs that the token may change, by name; * matches anything. Repeatable (default: all).",
 )
 @click.option(
     "--expires",
     callback=_end,
     metavar="90d|DAY",
-    help="When it ends: so long from now, or with a day (UTC). Default: never.",
+    help="When the token ends: a length of time from now, or a day (UTC). Default: never.",
 )
 @DATABASE
 def create(name: str, role: str, jobs: tuple[str, ...], expires: float | None, database: str) -> None:
-    """Make a token and print it; it cannot be printed again. Its NAME stands in the audit log and on pages.
+    """Create a token and print it; it cannot be printed again. The audit log and pages show its NAME.
 
     Example: compat registry token create payments-ci --role push --job 'payments-*' --expires 90d
     """
     service = service_modules()
     if jobs and role == "deploy":
         raise click.UsageError(
-            "A token with the role deploy runs programs, which may do anything there: it cannot be bound to jobs."
+            "A token with the role deploy runs programs, which may do anything there: so it cannot be bound to jobs."
         )
     try:
         text = opened_registry(database).tokens.create(
@@ -93,7 +93,7 @@ def create(name: str, role: str, jobs: tuple[str, ...], expires: float | None, d
 @token.command("list")
 @DATABASE
 def list_tokens(database: str) -> None:
-    """The names and roles of all tokens, the jobs that they are bound to, and when they end."""
+    """List all tokens with their roles, the jobs that they are bound to, and when they end."""
     service = service_modules()
     for each in opened_registry(database).tokens.list():
         told = [each.name, each.role.name.lower()]

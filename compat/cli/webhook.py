@@ -1,4 +1,4 @@
-"""``compat webhook``: the gate in front of a Kubernetes cluster, as an admission webhook."""
+"""``compat webhook``: the admission webhook for a Kubernetes cluster."""
 
 from __future__ import annotations
 
@@ -13,10 +13,14 @@ from compat.cli.serve import DATABASE, listening, service_modules
 @DATABASE
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on; in a pod, 0.0.0.0.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8643, show_default=True, help="0 takes a free one.")
+@click.option("--tls-cert", "chain", required=True, metavar="FILE", help="The certificate and its chain, PEM.")
 @click.option(
-    "--tls-cert", "chain", required=True, metavar="FILE", help="The certificate and those that vouch for it, PEM."
+    "--tls-key",
+    "key",
+    required=True,
+    metavar="FILE",
+    help="The certificate's key. Both files are read again when they change.",
 )
-@click.option("--tls-key", "key", required=True, metavar="FILE", help="Its key. Both are read again when they change.")
 @click.option(
     "--fail",
     type=click.Choice(["open", "closed"]),
@@ -32,10 +36,10 @@ from compat.cli.serve import DATABASE, listening, service_modules
     help="Seconds; fewer than the timeoutSeconds of the webhook's configuration.",
 )
 def webhook(database: str, host: str, port: int, chain: str, key: str, fail: str, database_timeout: float) -> None:
-    """Answer Kubernetes whether a FlinkDeployment or FlinkSessionJob may be as it is asked to be, by the registry.
+    """Serve an admission webhook: Kubernetes accepts a FlinkDeployment or FlinkSessionJob only if the registry allows it.
 
-    A version is known by the annotations stream-compat/job and stream-compat/version, or by its image's digest, as
-    'compat registry push --image' named it. Nothing is checked or run here: it takes milliseconds. deploy/kubernetes
+    A version is identified by the annotations stream-compat/job and stream-compat/version, or by its image's digest,
+    given to 'compat registry push --image'. Nothing is checked or run here: it takes milliseconds. deploy/kubernetes
     has the manifests.
 
     Example: compat webhook --host 0.0.0.0 --tls-cert /tls/tls.crt --tls-key /tls/tls.key

@@ -1,4 +1,4 @@
-"""The cluster over HTTP: Flink's REST API where it has what is asked for. Flink: ``DispatcherRestEndpoint``."""
+"""The cluster over HTTP, as Flink's REST API where that has the function. Flink: ``DispatcherRestEndpoint``."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class StopTrigger(msgspec.Struct, frozen=True, kw_only=True):
 def create_app(
     dispatcher: Dispatcher, settings: ServiceSettings, registry: Registry, anonymous: Role = Role.NONE
 ) -> Starlette:
-    """The application of a cluster that is led already. ``anonymous`` is the role of whoever sends no token."""
+    """The application of a cluster that has a leader. ``anonymous`` is the role of senders without a token."""
     observer = Observer(dispatcher.folder, dispatcher.jobs, dispatcher.capacity.room)
     access = Middleware(AccessControl, settings=settings, registry=registry, anonymous=anonymous, forms=FORMS)
     app = Starlette(

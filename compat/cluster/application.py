@@ -1,6 +1,6 @@
-"""The driver of one job in a cluster of others: a process of the job's own Spark application, which nobody has to wait for.
+"""The driver of one job in a foreign cluster: a process of the job's own Spark application, for which nobody has to wait.
 
-Spark starts it where its master finds room, with the environment and the submission that travelled. When it dies, YARN starts
+Spark starts it where its master finds room, with the environment and the submission sent along. When it dies, YARN starts
 another one, which goes on from the job's last checkpoint. Flink: ``ApplicationClusterEntryPoint``.
 """
 
@@ -24,7 +24,7 @@ SUBMISSION = "submission"
 
 
 class ApplicationFolder(ClusterFolder):
-    """The folder of the application's driver, which goes away with it: what is to stay is in the store."""
+    """The folder of the application's driver, which is removed with it: lasting data is in the store."""
 
     def __init__(self, path: str, store: str, master: str) -> None:
         super().__init__(path)
@@ -47,7 +47,7 @@ class ApplicationFolder(ClusterFolder):
 
 
 def attempt_of(container: str) -> int:
-    """Which attempt to run the application this is, as YARN tells it in the names of containers; 1 elsewhere.
+    """The number of this attempt to run the application, from YARN's container name; 1 elsewhere.
 
     >>> attempt_of("container_e17_1410901177871_0001_02_000001")
     2
@@ -57,7 +57,7 @@ def attempt_of(container: str) -> int:
 
 
 def main(job_id: str, store: str, master: str) -> int:
-    """Run the job of this application; gives the exit code: 0 only where the job has not failed, whichever attempt it was."""
+    """Run the job of this application; gives the exit code: 0 unless the job has failed, in any attempt."""
     place = ApplicationFolder(os.getcwd(), store, master)
     code = JobProcess(place, Assigned(job_id, attempt_of(os.environ.get("CONTAINER_ID", ""))), "").run()
     entry = place.store.entry(job_id)

@@ -1,7 +1,7 @@
-"""Jobs as Spark applications of their own, whose drivers run in a cluster of others. Flink: ``YarnClusterDescriptor``.
+"""Jobs as separate Spark applications, whose drivers run in a foreign cluster. Flink: ``YarnClusterDescriptor``.
 
-A job is built here, and its driver started there by ``spark-submit``. Where it is, and what becomes of it, is told by the
-store, which all machines see; savepoints, stops and cancellations reach it through the store, too.
+A job is built here, and its driver started there by ``spark-submit``. The store, which all machines see, records where
+it is and what happens to it; savepoints, stops and cancellations reach it through the store, too.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from compat.execution.snapshots import Plans
 from compat.state.stores.schemes import is_remote
 
 _LOOKS = 1.0
-"""Seconds between two looks at how a job is."""
+"""Seconds between two looks at a job's state."""
 _DRIVER = os.path.join(PACKAGE, "cluster", "application.py")
 _UPLOADS = "spark.kubernetes.file.upload.path"
 _SHOWN = 15
 
 
 class Application(Struct, frozen=True, kw_only=True):
-    """A job's application: its id, the store that all its machines see, Spark's settings and what Spark says to a file."""
+    """A job's application: its id, the store that all its machines see, Spark's settings and the file with Spark's output."""
 
     job: str
     name: str
@@ -59,7 +59,7 @@ class Application(Struct, frozen=True, kw_only=True):
 
 
 def refuse_no_cluster(master: str | None, store: str) -> None:
-    """Raise a ProgramError where no driver can run elsewhere: with this master, or from this store."""
+    """Raise a ProgramError if no driver can run elsewhere: with this master, or from this store."""
     if master is None or not in_containers(master):
         raise ProgramError(
             "--deploy-mode cluster has the driver run in a cluster, which takes --master yarn or k8s://URL: Spark's own "
@@ -73,7 +73,7 @@ def refuse_no_cluster(master: str | None, store: str) -> None:
 
 
 def command_of(application: Application, submission: str, *, attached: bool) -> list[str]:
-    """What is called to start an application. ``attached``, it ends when the application does."""
+    """The command that starts an application. ``attached``, it ends when the application does."""
     import pyspark
 
     settings = dict(application.settings)
@@ -101,11 +101,11 @@ class Applications:
 
     @property
     def logs(self) -> Path:
-        """Where Spark's part of a submission is written down."""
+        """The folder with Spark's output of a submission."""
         return self._store.logs
 
     def start(self, application: Application, submission: Submission, *, attached: bool) -> None:
-        """Start an application; where nobody waits for it, until the cluster has taken it. Raises Refused."""
+        """Start an application; if nobody waits for it, until the cluster has accepted it. Raises Refused."""
         Path(application.log).parent.mkdir(parents=True, exist_ok=True)
         environment = {name: text for name, text in os.environ.items() if name not in ("PYTHONPATH", "PYSPARK_PYTHON")}
         with tempfile.TemporaryDirectory(prefix="compat-submission-") as folder:
@@ -128,7 +128,7 @@ class Applications:
             raise Refused(_refusal(application), "")
 
     def find(self, job: str) -> JobSummary:
-        """How a job is."""
+        """The state of a job."""
         entry = self._store.entry(job)
         state = JobStatus.CREATED.value if entry is None else entry.status
         return JobSummary(jid=job, name="", state=state, start_time=-1, end_time=-1)
@@ -146,7 +146,7 @@ class Applications:
         self._asked(job, "cancel")
 
     def events(self, job: str) -> Iterator[tuple[Event, str]]:
-        """What happens to a job until it has ended, as the store tells it."""
+        """The events of a job until it has ended, as recorded in the store."""
         application, process = self._running[job]
         told: JobEntry | None = None
         began = time.monotonic()
@@ -176,7 +176,7 @@ class Applications:
 
 
 class ApplicationExecutor(ClusterExecutor):
-    """Compiles the jobs of a program here, and has each run as an application of its own."""
+    """Compiles the jobs of a program here, and runs each as a separate application."""
 
     def __init__(
         self,
@@ -198,7 +198,7 @@ class ApplicationExecutor(ClusterExecutor):
         self._detached, self._folders = detached, folders
 
     def refuse_options(self, made: PhysicalPlan) -> None:
-        """As Spark's are started for this job alone, its options are taken."""
+        """Refuses none: Spark's options are accepted, as Spark is started for this job only."""
         refuse_incomplete(made.options, self._master)
         if made.groups and self._master == YARN:
             refuse_lacking(made.groups, yarn_nodes())

@@ -1,4 +1,4 @@
-"""What many look at is made once for all of them. Flink: ``ExecutionGraphCache``, ``web.refresh-interval``."""
+"""Values that many readers share are computed once. Flink: ``ExecutionGraphCache``, ``web.refresh-interval``."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class _Slot(Generic[V]):
 
 
 class Recent(Generic[K, V]):
-    """Values that ``make`` gives for a key, each made at most once in so many seconds; ``most`` of them are held.
+    """Values that ``make`` gives for a key, each made at most once in this many seconds; ``most`` of them are held.
 
-    Who asks while one is made waits for that one. Safe to use from several threads.
+    Readers wait for a value that is being made. Safe to use from several threads.
     """
 
     def __init__(self, make: Callable[[K], V], seconds: float, most: int) -> None:
@@ -30,7 +30,7 @@ class Recent(Generic[K, V]):
         self._lock = threading.Lock()
 
     def get(self, key: K) -> V:
-        """The value of a key. Raises what ``make`` raises, which is not kept."""
+        """The value of a key. Raises the errors of ``make``, which are not kept."""
         with self._lock:
             slot = self._slots.setdefault(key, _Slot())
             self._slots.move_to_end(key)
@@ -42,6 +42,6 @@ class Recent(Generic[K, V]):
             return slot.made[1]
 
     def forget(self, key: K) -> None:
-        """Have a value made anew for the next who asks."""
+        """Have a value made again for the next reader."""
         with self._lock:
             self._slots.pop(key, None)

@@ -1,4 +1,4 @@
-"""A cluster as its users' programs and commands talk to it. Flink: ``RestClusterClient``, ``ClusterClientJobClientAdapter``."""
+"""A cluster as seen by its users' programs and commands. Flink: ``RestClusterClient``, ``ClusterClientJobClientAdapter``."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ T = TypeVar("T")
 Event = dict[str, Any]
 
 _PATIENCE = 60.0
-"""Seconds for which a dispatcher that does not answer is asked again: it may be started anew just now."""
+"""Seconds for which a dispatcher that does not answer is asked again, as it may just be restarting."""
 _POLL = 20.0
 _ASKING = 0.1
 
 
 class JobRefused(Exception):
-    """What was asked of a job has no good outcome; the message says why."""
+    """A request to a job had no good outcome; the message says why."""
 
 
 class JobSummary(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
@@ -51,7 +51,7 @@ class JobSummary(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
     @property
     def over(self) -> bool:
-        """True for one that has ended."""
+        """True for a job that has ended."""
         return self.end_time >= 0
 
 
@@ -99,14 +99,14 @@ class Portion(msgspec.Struct, frozen=True):
 
 
 class Cluster:
-    """A cluster at an address. Every call raises ServerError, where the cluster does not answer after ``patience`` seconds."""
+    """A cluster at an address. Every call raises ServerError if the cluster does not answer within ``patience`` seconds."""
 
     def __init__(self, url: str, token: str | None = None, patience: float = _PATIENCE) -> None:
         self.url = url.rstrip("/")
         self._token, self._patience = token, patience
 
     def submit(self, submission: Submission) -> str:
-        """Have a job run; gives its id. It is chosen here: a submission whose answer was lost may be sent again."""
+        """Have a job run; gives its id, which is chosen here: a submission whose answer was lost may be repeated."""
         job_id = uuid.uuid4().hex
         data = submission.encoded()
         return self._call(f"/jobs/{job_id}", _Submitted, "PUT", data, SUBMISSION).jobid
@@ -116,7 +116,7 @@ class Cluster:
         return self._call("/jobs/overview", _Jobs).jobs
 
     def entries(self) -> list[ListedJob]:
-        """The last jobs, the newest first, with all that is known of each, as those of a store are listed."""
+        """The last jobs, the newest first, with all details, like those of a store."""
         return self._call("/jobs/entries", _Entries).jobs
 
     def find(self, job: str) -> JobSummary:
@@ -124,15 +124,15 @@ class Cluster:
         return self._call(_path(job), JobSummary)
 
     def situation(self, job: str, called: str) -> SituationSummary:
-        """What there is of a job that is to be upgraded to one that its program calls so."""
+        """The situation of a job that will be upgraded to one with this name in its program."""
         return self._call(f"/situation?{urlencode({'job': job, 'called': called})}", SituationSummary)
 
     def deploy(self, id: str, request: DeploymentRequest) -> Begun:
-        """Begin a deployment under an id; one whose answer was lost may be asked for again."""
+        """Begin a deployment under an id; it may be repeated if the answer was lost."""
         return self._call(f"/deployments/{id}", Begun, "PUT", msgspec.msgpack.encode(request), DEPLOYMENT)
 
     def deployment(self, id: str) -> DeploymentSummary:
-        """How a deployment does."""
+        """The state of a deployment."""
         return self._call(f"/deployments/{id}", DeploymentSummary)
 
     def savepoint(self, job: str, path: str | None = None) -> str:
@@ -158,7 +158,7 @@ class Cluster:
         return self._call(f"{_path(job)}/state/{quote(operator, safe='')}{query}", list[dict[str, Any]])
 
     def events(self, job: str) -> Iterator[tuple[Event, str]]:
-        """What happens to a job from its start to its end, each with the job's status then."""
+        """The events of a job from its start to its end, each with the job's status then."""
         cursor = "0.0"
         while True:
             query = urlencode({"after": cursor, "wait": _POLL})
@@ -223,7 +223,7 @@ def _path(job: str) -> str:
 
 
 def value_of(event: Event) -> Any:
-    """The record that a program wants back."""
+    """The record in the form that the program expects."""
     from compat.state.serializers import load
 
     return load(b64decode(event["value"]))

@@ -1,4 +1,4 @@
-"""Where the jobs of a cluster write what all machines of the cluster have to see: its own defaults for Flink's options."""
+"""The places where a cluster's jobs write data that all machines have to see: its defaults for Flink's options."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from compat.state.stores.schemes import is_remote
 
 
 class Directories(Struct, frozen=True, kw_only=True):
-    """Where the ``checkpoints`` and ``savepoints`` of jobs go whose programs say nothing; empty for the cluster's folder."""
+    """The folders for the ``checkpoints`` and ``savepoints`` of jobs without their own; empty for the cluster's folder."""
 
     checkpoints: str = ""
     savepoints: str = ""
@@ -42,19 +42,19 @@ class Directories(Struct, frozen=True, kw_only=True):
         return name in DIRECTORIES
 
     def beside(self, options: Mapping[str, str]) -> dict[str, str]:
-        """A program's options, with these where it names none."""
+        """A program's options, completed by these."""
         mine = {} if checkpoint_directory(options) else {CHECKPOINT_DIRECTORY: self.checkpoints}
         mine |= {} if savepoint_directory(options) else {SAVEPOINT_DIRECTORY: self.savepoints}
         return {**options, **{name: folder for name, folder in mine.items() if folder}}
 
     def prove(self) -> None:
-        """Raise a StoreError where the storage for checkpoints is away, or cannot do what jobs need of it."""
+        """Raise a StoreError if the storage for checkpoints is unreachable, or lacks a needed feature."""
         if self.checkpoints:
             prove_conditional(place_of(self.checkpoints), "The directory for checkpoints")
 
 
 def refuse_unseen(directories: Directories, folder: Path, master: str) -> str | None:
-    """Raise a ProgramError where the machines of a master do not see what jobs write.
+    """Raise a ProgramError if the machines of a master do not see the files that jobs write.
 
     ``folder`` is the cluster's. Gives what is to be said where nobody can know: a standalone cluster's workers may be on this
     machine, too.

@@ -1,6 +1,6 @@
 """The dispatcher: takes jobs, gives them slots, starts what has died. Flink: ``Dispatcher``.
 
-What it knows is in the cluster's database and in the jobs' folders. It may be killed at any time: jobs and Spark go on
+Its knowledge is in the cluster's database and in the jobs' folders. It may be killed at any time: jobs and Spark go on
 without it, and the next one takes over what runs. One that was paused meanwhile changes nothing (see
 :mod:`compat.cluster.registry`).
 """
@@ -38,15 +38,15 @@ from compat.service.telemetry import log
 from compat.state.delta.errors import StoreError
 
 _SECONDS = 0.1
-"""Between two rounds, where nothing happens."""
+"""Seconds between two rounds if nothing happens."""
 _STARTING = 60.0
 """Seconds that a JobMaster has to become the driver of its job."""
 _STOPPING = 20.0
-"""Seconds in which a cluster's processes end that are asked to."""
+"""Seconds for a cluster's processes to end when asked to."""
 _FAREWELL = 1.0
-"""Seconds for which one that leads no more tells so whoever asks it for something."""
+"""Seconds for which a dispatcher that lost the lead still answers requests with that."""
 _TIDYING, _TIDYING_AGAIN = 1.0, 60.0
-"""Seconds between two looks for ended jobs that need not be kept, and until one that could not be removed is tried again."""
+"""Seconds between two searches for expired jobs, and before a failed removal is repeated."""
 
 
 class JobRuns(Exception):
@@ -94,7 +94,7 @@ class Dispatcher:
         self._thread.start()
 
     def submit(self, job_id: str, data: bytes, by: str) -> ClusterJob:
-        """Take a job; the same id again gives the job that it is.
+        """Accept a job; the same id again gives the same job.
 
         Raises SubmissionRefused, NotEnoughSlots, GateClosed, LeadershipLost.
         """
@@ -125,7 +125,7 @@ class Dispatcher:
         return self.jobs.get(job.id)
 
     def deploy(self, id: str, request: DeploymentRequest, by: str) -> Deployed:
-        """Begin an upgrade; the same id again gives what became of it.
+        """Begin an upgrade; the same id again gives its state.
 
         Raises SubmissionRefused, NotEnoughSlots, GateClosed, DeploymentRefused, LeadershipLost.
         """
@@ -145,7 +145,7 @@ class Dispatcher:
     def _taken(self, data: bytes) -> Submission:
         """A submission with what the cluster says today: its job keeps that, whatever the cluster is started with later.
 
-        Raises SubmissionRefused where the processes of this version could not load its functions.
+        Raises SubmissionRefused if the processes of this version could not load its functions.
         """
         submission = decoded(data)
         refuse_other(submission)
@@ -153,7 +153,7 @@ class Dispatcher:
         return msgspec.structs.replace(submission, directories=self.settings.directories, restarts=restarts)
 
     def ask(self, job_id: str, action: Action, path: str | None = None, drain: bool = False) -> str:
-        """Ask a job for something; gives the id of the request, whose outcome is in the registry."""
+        """Send a request to a job; gives the id of the request, whose outcome is in the registry."""
         id = self.jobs.ask(job_id, action, path, drain)
         self._wake.set()
         return id
@@ -171,9 +171,8 @@ class Dispatcher:
             self._remove(job, checkpoint=False)
 
     def close(self, *, stop_all: bool) -> int:
-        """Lead no more. With ``stop_all`` the cluster ends, and its jobs go on when it is started again; gives how many.
-
-        One whose place another has ends nothing.
+        """Give up the lead. With ``stop_all`` the cluster ends, and its jobs go on when it is started again; gives
+        their number. A dispatcher that was replaced ends nothing.
         """
         stop_all = stop_all and not self._led_by_another()
         self._closed.set()
@@ -187,7 +186,7 @@ class Dispatcher:
         return stop_processes(self.folder, self.jobs) if stop_all else 0
 
     def _led_by_another(self) -> bool:
-        """True where it is known, or seen now, that another one leads."""
+        """True if it is known, or seen now, that another one leads."""
         if not self.lost.is_set():
             with suppress(SQLAlchemyError):
                 if not self.jobs.leads:

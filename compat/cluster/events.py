@@ -1,4 +1,4 @@
-"""The events of a job, as its processes write them one after the other, and others read on from where they were.
+"""The events of a job, written by its processes one after the other, and read on from a cursor.
 
 An event is a line of JSON in a file, whose first field says what happened and whose last one, ``at``, when: in milliseconds
 since 1970. When a file is large, the next one is begun, and the one before the last removed.
@@ -47,7 +47,7 @@ class EventLog:
         self._lock = threading.Lock()
 
     def add(self, event: Event) -> None:
-        """Write an event. Of two processes, each line is one's."""
+        """Write an event; lines of two processes do not mix."""
         told = {**event, "at": int(time.time() * 1000)}
         line = (json.dumps(told, ensure_ascii=False, default=str) + "\n").encode("utf-8", "surrogatepass")
         with self._lock:
@@ -65,12 +65,12 @@ class EventLog:
                 os.close(file)
 
     def read(self, after: Cursor) -> tuple[list[Event], Cursor]:
-        """The events behind a cursor, a portion of them, and where the next ones are."""
+        """The events after a cursor, a portion of them, and the next cursor."""
         lines, cursor = self.lines(after)
         return [json.loads(line) for line in lines], cursor
 
     def lines(self, after: Cursor) -> tuple[list[bytes], Cursor]:
-        """The same as they are written: what nobody wants of them need not be parsed (:func:`kind_of`)."""
+        """The same as raw lines: unneeded ones need not be parsed (:func:`kind_of`)."""
         numbers = sorted(self._numbers())
         if not numbers:
             return [], after
@@ -95,6 +95,6 @@ class EventLog:
 
 
 def kind_of(line: bytes) -> str:
-    """What happened, as a line says it; nothing for a line that does not."""
+    """The kind of event in a line; nothing for any other line."""
     start = len(_BEGINNING)
     return line[start : line.find(b'"', start)].decode("ascii", "replace") if line.startswith(_BEGINNING) else ""

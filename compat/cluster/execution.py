@@ -41,7 +41,7 @@ Listener = Callable[[Event], None]
 
 
 class RemoteJob(JobClient):
-    """The client of a job on a cluster; the job does not need it. ``listener`` hears what happens while somebody waits."""
+    """The client of a job on a cluster; the job does not need it. ``listener`` gets the events while somebody waits."""
 
     def __init__(self, cluster: Cluster, job_id: str, listener: Listener) -> None:
         super().__init__(JobID(job_id))
@@ -58,7 +58,7 @@ class RemoteJob(JobClient):
 
     @property
     def over(self) -> bool:
-        """True once its end was heard of."""
+        """True once its end was reported."""
         return self._status is not None
 
     def wait(self) -> None:
@@ -161,8 +161,8 @@ class RemoteJob(JobClient):
 class ClusterExecutor:
     """Compiles the jobs of a program here, and has a cluster run them.
 
-    ``how`` are the fields of each :class:`~compat.cluster.submission.Submission` that the command line decides on; ``setup_of``
-    gives what prepares a process for the program's functions, with its modules, when a job is submitted.
+    ``how`` are the fields of each :class:`~compat.cluster.submission.Submission` that the command line decides on;
+    ``setup_of`` gives the setup of a process for the program's functions, with its modules, when a job is submitted.
     """
 
     ran_here = False
@@ -194,7 +194,7 @@ class ClusterExecutor:
         return self.cluster.submit(self.submission(job))
 
     def submission(self, job: Job) -> Submission:
-        """A job as it travels. Raises ProgramError."""
+        """The submission of a job. Raises ProgramError."""
         refuse_ignored(job)
         self._notes.tell(job, None)
         if self._flink is not None:
@@ -222,7 +222,7 @@ class ClusterExecutor:
         )
 
     def refuse_options(self, made: PhysicalPlan) -> None:
-        """Raise a ProgramError for options of Spark: it is up already."""
+        """Raise a ProgramError for options of Spark, which is running already."""
         given = sorted(name for name in made.options if name.startswith("spark."))
         if given:
             raise ProgramError(
@@ -238,7 +238,7 @@ class ClusterExecutor:
 
 
 def absolute(path: str | None) -> str | None:
-    """A path of this machine as any process of it finds it; one of a store elsewhere as it is. Raises StoreError."""
+    """An absolute path on this machine; the path of a store elsewhere unchanged. Raises StoreError."""
     return None if path is None else str(place_of(path, "The snapshot").absolute())
 
 

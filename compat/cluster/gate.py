@@ -1,7 +1,7 @@
-"""The gate of a cluster: it takes only what a registry lets replace what runs.
+"""The gate of a cluster: it accepts only versions that a registry allows to replace the running one.
 
-The registry is asked over HTTP, as anybody else asks it, and decides by its own rules (:mod:`compat.service.gate`). What it
-answers is a verdict and names, never anything that would be run. A registry that cannot be asked lets nothing pass.
+The registry is asked over HTTP, like by any client, and decides by its own rules (:mod:`compat.service.gate`). Its
+answers are verdicts and names, never anything to run. If it cannot be asked, nothing is accepted.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ STATELESS = (
 
 
 class GateClosed(Exception):
-    """The registry does not let a job pass; the message says why, and what to do."""
+    """The registry refuses a job; the message says why, and what to do."""
 
 
 class RegistryAway(GateClosed):
-    """The registry cannot be asked."""
+    """The registry cannot be reached."""
 
 
 class Candidate(Struct, frozen=True):
     """A version that asks to replace what runs of a job of the registry. ``plan`` is as ``compat registry push`` sends it.
 
     ``stateless`` is why it would start without the state of the job, where it would and nobody said that it may. ``recipe`` is
-    what becomes of that state before.
+    what happens to that state before.
     """
 
     job: str
@@ -66,11 +66,11 @@ class RegistryGate:
 
     @property
     def url(self) -> str:
-        """Where the registry is."""
+        """The registry's address."""
         return self._server.url
 
     def admit(self, submission: Submission, unfinished: Iterable[ClusterJob]) -> None:
-        """Let a job start that somebody submits by itself, which is one of its name in the registry."""
+        """Allow the start of a job submitted directly, if the registry has its name."""
         refuse_twin(submission.name, unfinished)
         stateless = (
             ""
@@ -81,7 +81,7 @@ class RegistryGate:
             self.check(Candidate.of(submission, submission.name, stateless))
 
     def check(self, candidate: Candidate) -> str:
-        """Have the registry check a candidate against what runs; gives what it says."""
+        """Have the registry check a candidate against the running version; gives the answer."""
         return self._decide(candidate, {"plan": Raw(candidate.plan), "label": candidate.program}, None)
 
     def register(self, candidate: Candidate, commit: str | None, author: str | None) -> int:
@@ -132,7 +132,7 @@ class RegistryGate:
         return answer.report.sentence
 
     def _running(self, job: str) -> int | None:
-        """The version that runs by the registry, None where none was promoted. Raises _UnknownToRegistry."""
+        """The version that runs by the registry, None if none was promoted. Raises _UnknownToRegistry."""
         try:
             found = self._server.get(self._path(job), JobAnswer)
         except ServerError as error:
@@ -171,7 +171,7 @@ class _UnknownToRegistry(GateClosed):
 
 
 def refuse_twin(name: str, unfinished: Iterable[ClusterJob]) -> None:
-    """Raise GateClosed where a job of that name runs: a second one is no replacement."""
+    """Raise GateClosed if a job of that name runs: a second one is not a replacement."""
     for job in unfinished:
         if job.name == name:
             raise GateClosed(f"{name} runs on this cluster already, as job {job.id}: {_deploy(name)} replaces it.")

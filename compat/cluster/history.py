@@ -1,4 +1,4 @@
-"""What has happened to a job, from its events: checkpoints, restarts, savepoints.
+"""The history of a job, from its events: checkpoints, restarts, savepoints.
 
 Flink: ``CheckpointStatsTracker``, ``ExceptionHistoryEntry``.
 
@@ -19,7 +19,7 @@ import msgspec
 from compat.cluster.events import Cursor, EventLog, kind_of
 
 MOST = 100
-"""Of each kind, the last so many are kept."""
+"""The number of entries of each kind that are kept."""
 CHARTED = 1000
 """Checkpoints, which are drawn, too."""
 MOST_PRINTED = 200
@@ -32,7 +32,7 @@ E = TypeVar("E")
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """An epoch that was committed, ``at`` a time in milliseconds since 1970, after so many ``seconds``.
+    """An epoch that was committed, ``at`` a time in milliseconds since 1970, after this many ``seconds``.
 
     ``changed`` are the entries of state that it wrote, ``added_bytes`` their files, ``state_bytes`` all files afterwards;
     ``watermark_lag`` is in milliseconds.
@@ -66,7 +66,7 @@ class SavepointWritten(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Restored(msgspec.Struct, frozen=True, kw_only=True):
-    """What a job was begun with."""
+    """The snapshot that a job started from."""
 
     path: str
     keys: int = 0
@@ -140,7 +140,7 @@ class HistoryReader:
         self._printed = _Kept(_printed, MOST_PRINTED)
 
     def read(self) -> History:
-        """The history as it is now. Raises OSError."""
+        """The present history. Raises OSError."""
         with self._lock:
             self._read_on()
             return History(

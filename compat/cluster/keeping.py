@@ -1,4 +1,4 @@
-"""The process that keeps a cluster's Spark: started where nobody keeps it, ended where it hangs."""
+"""The process that keeps a cluster's Spark: started if there is none, ended if it hangs."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from compat.compiler.spark.driver.masters import is_elsewhere
 from compat.service.telemetry import log
 
 _STARTS = 180.0
-"""Seconds that a Spark has to come up, at least."""
+"""The least seconds for Spark to come up."""
 _STARTS_ELSEWHERE = 900.0
 """The same where an environment is packed and sent first, and others give the machines."""
 
 
 @dataclass(slots=True)
 class Pulse:
-    """When something last gave a sign of life, by this process's clock: that of the machine may be set at any time."""
+    """The time of the last sign of life, by this process's clock, as the machine's clock may be changed at any time."""
 
     sign: float = 0.0
     heard: float = field(default_factory=time.monotonic)
@@ -40,7 +40,7 @@ class Pulse:
 
 
 class SparkKeeping:
-    """Has the Spark of a cluster kept by somebody. ``lead`` raises where another dispatcher leads the cluster by now."""
+    """Keeps a process for the cluster's Spark. ``lead`` raises if another dispatcher leads the cluster."""
 
     def __init__(self, folder: ClusterFolder, settings: ClusterSettings, lead: Callable[[], None]) -> None:
         self._folder, self._settings, self._lead = folder, settings, lead
@@ -53,7 +53,7 @@ class SparkKeeping:
             self._process.terminate()
 
     def look(self) -> None:
-        """Start a Spark where nobody keeps one, and end one that hangs."""
+        """Start a Spark process if there is none, and end one that hangs."""
         keeper = self._folder.spark.keeper
         if keeper:
             self._end_hanging(keeper)

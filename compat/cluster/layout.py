@@ -1,4 +1,4 @@
-"""Where a cluster keeps what it needs: one folder, with its database, its jobs and savepoints, and how to reach its Spark."""
+"""The folder of a cluster: its database, its jobs and savepoints, and the address of its Spark."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ class ClusterFolder:
 
     @property
     def logs(self) -> Path:
-        """Where processes write what they say."""
+        """The folder for the output of processes."""
         return self.path / "logs"
 
     @property
     def replicas(self) -> Path:
-        """Where jobs keep local state."""
+        """The folder for jobs' local state."""
         return self.path / "replicas"
 
     @property
     def replicas_of_tasks(self) -> str | None:
-        """The same as tasks are told it; None where each machine has a folder of its own for that."""
+        """The same as tasks are told it; None if each machine has a folder of its own for that."""
         return None if is_elsewhere(self.master) else str(self.replicas)
 
     def attached(self, pool: str) -> Spark:
@@ -58,11 +58,11 @@ class ClusterFolder:
         return EventLog(self.job(job_id))
 
     def log_of(self, job_id: str) -> Path:
-        """What a job's processes said."""
+        """The output of a job's processes."""
         return self.job(job_id) / "master.log"
 
     def keep(self, job_id: str, data: bytes) -> None:
-        """Keep a submission, whole and on the disk, before anybody knows of the job."""
+        """Store a submission completely on disk, before the job is visible."""
         folder = self.job(job_id)
         folder.mkdir(parents=True, exist_ok=True)
         fresh = folder / f"{_SUBMISSION}.new"
@@ -77,7 +77,7 @@ class ClusterFolder:
         self.keep(other, (self.job(job_id) / _SUBMISSION).read_bytes())
 
     def remove(self, job_id: str, *, checkpoint: bool) -> None:
-        """Remove what is kept of a job that has ended; its last ``checkpoint`` stays where asked. Raises StoreError."""
+        """Remove the files of an ended job; its last ``checkpoint`` stays if asked. Raises StoreError."""
         shutil.rmtree(self.replicas / job_id, ignore_errors=True)
         if checkpoint:
             self.store.reduce(job_id)
@@ -85,5 +85,5 @@ class ClusterFolder:
             self.store.discard(job_id)
 
     def submission(self, job_id: str) -> Submission:
-        """The submission that was kept. Raises OSError, SubmissionRefused."""
+        """The stored submission. Raises OSError, SubmissionRefused."""
         return decoded((self.job(job_id) / _SUBMISSION).read_bytes())

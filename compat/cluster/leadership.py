@@ -1,4 +1,4 @@
-"""Becoming the one dispatcher of a cluster: at once where the last one is dead, after its lease where it only seems so."""
+"""Becoming the only dispatcher of a cluster: at once if the last one is dead, after its lease if it only seems so."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SECONDS = 0.2
 
 
 class Led(Exception):
-    """Another dispatcher leads the cluster, and lives."""
+    """Another dispatcher leads the cluster, and is alive."""
 
     def __init__(self, leader: Leader) -> None:
         self.leader = leader
@@ -31,10 +31,10 @@ class Led(Exception):
 def become_leader(folder: ClusterFolder, jobs: Jobs, url: str, lease: float, *, wait: bool = False) -> Any:
     """Lead the cluster in a folder; gives what this process has to hold as long as it does.
 
-    A lock that the system lets go of tells that the last dispatcher is dead. One that holds it and gives no sign of life for
-    ``lease`` seconds has lost its place, too; where it stopped in the midst of a write to the database's file, nobody can write
-    until it is ended, and it is. Raises Led where it gives signs; with ``wait``, that is waited for without end. Raises
-    SQLAlchemyError where the database cannot be written for another reason.
+    A lock released by the system shows that the last dispatcher is dead. One that holds it without a sign of life for
+    ``lease`` seconds has lost its place, too; if it stopped during a write to the database's file, which blocks all
+    writers, it is ended. Raises Led if it is alive; with ``wait``, waits for its end. Raises
+    SQLAlchemyError if the database cannot be written for another reason.
     """
     end = time.monotonic() + 1.5 * lease
     while True:
@@ -75,7 +75,7 @@ def _has_open(pid: int, file: Path) -> bool:
 
 
 def dispatcher_process(folder: ClusterFolder) -> int | None:
-    """The process of the dispatcher that lives; None for none."""
+    """The process of the living dispatcher; None for none."""
     try:
         with open(folder.path / _LOCK) as file:
             try:
@@ -98,7 +98,7 @@ def _lock(folder: ClusterFolder) -> Any:
 
 
 def _replaced(folder: ClusterFolder) -> Any:
-    """A lock in the place of that which a dispatcher holds that lost its place."""
+    """A lock in place of that which a dispatcher holds that lost its place."""
     fresh = folder.path / f"{_LOCK}.{os.getpid()}"
     file = open(fresh, "a+")  # noqa: SIM115 - held on purpose
     fcntl.flock(file, fcntl.LOCK_EX)

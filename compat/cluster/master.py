@@ -1,4 +1,4 @@
-"""The process of one job: it takes up the job that it was assigned, where the last attempt left it, and runs it to its end."""
+"""The process of one job: takes up its assigned job where the last attempt left it, and runs it to its end."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from compat.compiler.spark.task.epochs import EpochRunner
 
 _SECONDS = 1.0
-"""Seconds between two looks whether the job hangs."""
+"""Seconds between two checks whether the job hangs."""
 _HANGS = "The job stood still for longer than an epoch may take (execution.checkpointing.timeout); its log says where."
 
 
@@ -88,7 +88,7 @@ class JobProcess:
         self._master: JobMaster | None = None
 
     def run(self) -> int:
-        """Run the job; gives the exit code: 0 for one that ended as asked or is another's by now."""
+        """Run the job; gives the exit code: 0 if it ended as asked or another process has it."""
         store, job_id, fence = self._folder.store, self._assigned.job_id, self._assigned.fence
         try:
             lock = store.lock(job_id, fence)
@@ -232,7 +232,7 @@ def _placed(job: Job, submission: Submission) -> Job:
 
 
 def end_event(entry: JobEntry) -> dict[str, Any]:
-    """The answer about a job that has ended, from its entry."""
+    """The event for a job that has ended, from its entry."""
     base = {"job_id": entry.job_id, "metrics": entry.metrics, "replicas": {}}
     if entry.status == JobStatus.FAILED.value:
         return {"event": "failed", "error": entry.message, **base}

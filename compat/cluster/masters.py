@@ -1,4 +1,4 @@
-"""The template that JobMasters are forked from, as the dispatcher uses it: started again when it died."""
+"""The template that JobMasters are forked from, as the dispatcher uses it: restarted when it dies."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compat.compiler.own_code import ROOT
 
 
 class Masters:
-    """Starts JobMasters, and hears how those that it started ended."""
+    """Starts JobMasters, and learns how they ended."""
 
     def __init__(self, folder: ClusterFolder, master: str) -> None:
         """``master`` is that of the cluster's Spark."""
@@ -27,13 +27,13 @@ class Masters:
         self._ended: dict[tuple[str, int], int] = {}
 
     def ready(self) -> None:
-        """Start the template unless it is there: it takes a second until it can fork."""
+        """Start the template unless it is running: it takes a second until it can fork."""
         with self._lock:
             if self._process is None or self._process.poll() is not None:
                 self._start()
 
     def start(self, job: str, fence: int, pool: int) -> None:
-        """Start an attempt to run a job. Raises OSError where the template has just died."""
+        """Start an attempt to run a job. Raises OSError if the template has just died."""
         self.ready()
         start = Start(folder=str(self._folder.path), master=self._master, job=job, fence=fence, pool=f"pool-{pool}")
         with self._lock:
@@ -44,23 +44,23 @@ class Masters:
             self._process.stdin.flush()
 
     def ended(self, job: str, fence: int) -> int | None:
-        """The code that an attempt ended with, where this dispatcher started it; it is told once."""
+        """The exit code of an attempt that this dispatcher started; reported once."""
         with self._lock:
             return self._ended.pop((job, fence), None)
 
     def waits_for(self, job: str, fence: int) -> bool:
-        """True for an attempt that the present template was told to start."""
+        """True for an attempt that was requested from the present template."""
         with self._lock:
             return (job, fence) in self._running
 
     def forget(self, job: str) -> None:
-        """A job has ended: how its attempts do is nobody's concern."""
+        """Forget an ended job: its attempts no longer matter."""
         with self._lock:
             self._running = {each for each in self._running if each[0] != job}
             self._ended = {each: code for each, code in self._ended.items() if each[0] != job}
 
     def replace(self) -> None:
-        """Have another template: this one does not start what it was told to. Attempts that it started go on."""
+        """Replace the template, which does not start what it was told to. Attempts that it started go on."""
         with self._lock:
             if self._process is not None:
                 self._process.kill()
@@ -68,7 +68,7 @@ class Masters:
             self._running.clear()
 
     def close(self) -> None:
-        """End the template; what it forked goes on."""
+        """End the template; its forks go on."""
         process = self._process
         if process is not None:
             assert process.stdin is not None
@@ -102,6 +102,6 @@ class Masters:
 
 
 def child_environment() -> dict[str, str]:
-    """The environment of a process of the cluster: it finds this package wherever it is started."""
+    """The environment of a process of the cluster, which finds this package wherever it is started."""
     given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(dict.fromkeys([*given, ROOT]))}

@@ -1,6 +1,6 @@
-"""What is to be seen of a cluster and its jobs, read from its records and files, and no more often than once a second.
+"""The visible state of a cluster and its jobs, read from records and files, at most once a second.
 
-Nothing is asked of a job's process, and however many look, they see what one look found.
+No job's process is asked, and all readers share one look.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ from compat.compiler.spark.operators.metrics import RECORDS_IN, RECORDS_OUT
 from compat.execution.narration import last_line
 
 SECONDS = 1.0
-"""How old what is shown may be."""
+"""The largest age of shown data."""
 MOST_REQUESTS = 10
 LAST_ENDED = 20
 LARGEST_LOG = 1024 * 1024
 """Bytes of a log that are read at once, from its end."""
 _MOST_SEEN = 32
-"""Jobs of which what was seen is kept in memory."""
+"""The number of jobs whose observed state is kept in memory."""
 _MOST_ENDED = 1000
-"""Jobs that have ended, of which only the entry is."""
+"""The number of ended jobs whose entry alone is kept."""
 _EXCEPTION = re.compile(r"([A-Za-z_][\w.]{0,200})(?:: |$)")
 
 
 class JobSeen(Struct, frozen=True, kw_only=True):
-    """A job with its entry in the store: how far it is, and how its tasks are; None before it began."""
+    """A job with its entry in the store: its progress, and the state of its tasks; None before it began."""
 
     job: ClusterJob
     entry: JobEntry | None
@@ -63,9 +63,9 @@ class ClusterSeen(Struct, frozen=True, kw_only=True):
 
 
 class Failure(Struct, frozen=True, kw_only=True):
-    """Something that a job failed with, ``at`` seconds since 1970: ``cause`` is a whole traceback where there is one.
+    """A failure of a job, ``at`` seconds since 1970: ``cause`` is a whole traceback if there is one.
 
-    ``delay`` are the seconds after which the job itself started again, None where its process was replaced, or the job ended.
+    ``delay`` are the seconds after which the job itself started again, None if its process was replaced, or the job ended.
     """
 
     at: float
@@ -76,20 +76,20 @@ class Failure(Struct, frozen=True, kw_only=True):
 
     @property
     def headline(self) -> str:
-        """The line that says what it was."""
+        """The line that names the failure."""
         return last_line(self.cause) or "no cause is known"
 
     @property
     def exception(self) -> str:
-        """The class of the exception; nothing where it was none."""
+        """The class of the exception; nothing if it was none."""
         match = _EXCEPTION.match(self.headline)
         return match[1] if match is not None else ""
 
 
 class VertexSeen(Struct, frozen=True, kw_only=True):
-    """A vertex: how its tasks are, what its operators measured, and the records that it read and wrote.
+    """A vertex: the state of its tasks, the metrics of its operators, and the records that it read and wrote.
 
-    A number is None where nothing is counted, as with the records that a sink writes.
+    A number is None if nothing is counted, as with the records that a sink writes.
     """
 
     status: VertexStatus
@@ -99,7 +99,8 @@ class VertexSeen(Struct, frozen=True, kw_only=True):
 
 
 class JobDetails(Struct, frozen=True, kw_only=True):
-    """All that is to be seen of a job. ``failures`` has the newest first, of all attempts; ``looked`` tells one look at the job
+    """All visible facts about a job. ``failures`` has the newest first, of all attempts; ``looked`` tells one look at
+    the job
     from another.
     """
 
@@ -117,7 +118,7 @@ class JobDetails(Struct, frozen=True, kw_only=True):
 
 
 class LogTail(Struct, frozen=True, kw_only=True):
-    """The end of a log: its text, and how many bytes before it are left out."""
+    """The end of a log: its text, and the number of bytes before it that are left out."""
 
     text: str
     before: int
@@ -165,7 +166,7 @@ class Observer:
         self._details.forget(id)
 
     def log(self, id: str, most: int = LARGEST_LOG) -> LogTail:
-        """The end of what a job's processes said, of at most so many bytes, from the beginning of a line on."""
+        """The end of what a job's processes said, of at most this many bytes, from the beginning of a line on."""
         return tail(self._folder.log_of(id), min(most, LARGEST_LOG))
 
     def _look_at_cluster(self, _: None) -> ClusterSeen:

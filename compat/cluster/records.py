@@ -38,7 +38,7 @@ class Room(Struct, frozen=True, kw_only=True):
         return Room(slots=self.slots - other.slots, cores=self.cores - other.cores, memory=self.memory - other.memory)
 
     def holds(self, other: Room) -> bool:
-        """True where the other one has its place in this one; of what it does not ask for there may be too little."""
+        """True if the other one has its place in this one; of what it does not ask for there may be too little."""
         return (
             other.slots <= self.slots
             and (other.cores == 0 or other.cores <= self.cores + ROUNDING)
@@ -87,7 +87,7 @@ class ClusterJob(Struct, frozen=True, kw_only=True):
 
 
 class FormerJob(Struct, frozen=True, kw_only=True):
-    """The last job of a name that had state, and is listed no more. ``state`` is where that is, None where it is gone."""
+    """The last job of a name that had state, and is listed no more. ``state`` is where that is, None if it is gone."""
 
     name: str
     job: str

@@ -174,7 +174,7 @@ class Jobs:
 
     @contextmanager
     def leading(self) -> Iterator[Connection]:
-        """A transaction of the leader's. Raises LeadershipLost where somebody else is."""
+        """A transaction of the leader's. Raises LeadershipLost if somebody else is."""
         with self._database.write() as connection:
             still = update(_leader).where(_leader.c.token == self._token).values(renewed_at=time.time())
             if connection.execute(still).rowcount != 1:

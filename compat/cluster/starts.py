@@ -11,7 +11,7 @@ from compat.compiler.errors import ProgramError
 from compat.compiler.spark.driver.restarts import RestartStrategy, names_strategy
 
 MOST_STARTS = 20
-"""A job whose options say nothing has failed after so many attempts in a row that end with an error soon after their start."""
+"""The number of attempts in a row that fail soon after their start, after which a job without options for it has failed."""
 _FIRST_WAIT, _LONGEST_WAIT = 0.25, 30.0
 """Seconds between two attempts to start what dies at once: those in front of the second, and the most."""
 _STABLE = 60.0
@@ -62,7 +62,7 @@ class Starts:
     backoff: Backoff = field(default_factory=Backoff)
 
     def died(self, lived: float) -> None:
-        """An attempt was ended from outside, or without Spark, after so many seconds."""
+        """An attempt was ended from outside, or without Spark, after this many seconds."""
         self.backoff.died(lived)
 
     def failed(self) -> bool:

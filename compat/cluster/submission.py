@@ -173,7 +173,7 @@ def packed(folder: Path) -> bytes:
 
 
 def setup_of(submission: Submission) -> Placed:
-    """What prepares a process for the job's functions. Raises SubmissionRefused where it cannot be loaded."""
+    """What prepares a process for the job's functions. Raises SubmissionRefused if it cannot be loaded."""
     try:
         setup = pickle.loads(submission.setup)
     except Exception as error:  # unpickling calls what it likes

@@ -21,15 +21,15 @@ from compat.deployment.resources import (
 from compat.state.safe_open import read_regular
 
 LARGEST = 10_000_000
-"""A file has at most so many bytes."""
+"""The largest size of a file, in bytes."""
 
 _BETWEEN_DOCUMENTS = re.compile(r"^---(?:[ \t].*)?$", re.MULTILINE)
 _LEGACY_NAME = "flink-conf.yaml"
-"""The file of Flink 1.x whose lines are ``key: value``, whatever YAML would make of the value."""
+"""Flink 1.x's file with lines ``key: value``, which are not parsed as YAML."""
 
 
 class DeploymentError(ValueError):
-    """A file that is no deployment; the message names it, and says what is wrong and what is expected."""
+    """A file that is not a deployment; the message names it, and says what is wrong and what is expected."""
 
 
 def read_deployment(path: Path) -> Deployment:

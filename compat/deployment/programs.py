@@ -1,4 +1,4 @@
-"""The program that a resource of Flink's operator runs, found on this machine: its path there is that of an image."""
+"""Finds the program of a resource of Flink's operator on this machine, as its path is that in an image."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from compat.deployment.resources import Deployment
 
 YAML = (".yaml", ".yml")
 _PYTHON_DRIVER = "org.apache.flink.client.python.PythonDriver"
-"""Flink's class that runs a program in Python, which is one of its arguments."""
+"""Flink's class that runs a Python program, which is one of its arguments."""
 _SCRIPT = ("-py", "--python")
 _BUILT = ("target", "build/libs", "usrlib", "src", ".")
-"""Where Maven, Gradle and people put what goes into an image."""
+"""The folders where Maven, Gradle and people put files for an image."""
 _LEVELS = 3
-"""So many folders up from the resource a project may begin."""
+"""The number of folders above the resource in which its project may begin."""
 
 
 class NoProgram(ValueError):
-    """The program of a resource is not on this machine; the message says which it is, and where it was looked for."""
+    """The program of a resource is not on this machine; the message says which one, and where it was searched."""
 
 
 class Runs(Struct, frozen=True, kw_only=True):
-    """What a resource runs: the file, and with which class and arguments."""
+    """The program of a resource: the file, its class and its arguments."""
 
     file: Path
     main_class: str | None
@@ -34,7 +34,7 @@ class Runs(Struct, frozen=True, kw_only=True):
 
 
 def program_of(deployment: Deployment, resource: Path) -> Runs:
-    """The program that a resource runs, by its name: beside the file of the resource, or where builds put it.
+    """The program of a resource, found by name: beside the file of the resource, or in build folders.
 
     Raises NoProgram."""
     job = deployment.job

@@ -21,17 +21,19 @@ BLUE_GREEN = "FlinkBlueGreenDeployment"
 KINDS = ("FlinkDeployment", "FlinkSessionJob", BLUE_GREEN)
 
 JOB, VERSION, DIGEST = "stream-compat/job", "stream-compat/version", "stream-compat/digest"
-"""Annotations, or labels, that say whose version a resource is, and which one: ``3``, or ``word_count@3``; and an annotation
-with the digest of what holds its program."""
+"""Annotations, or labels, with the job and version of a resource: ``3``, or ``word_count@3``; and an annotation with
+the digest of the artifact that holds its program."""
 
 STATE = "stream-compat/savepoint-digest"
-"""An annotation with the digest of the savepoint that a job is to start from, as ``compat migrate`` and ``inspect`` tell it."""
+"""An annotation with the digest of the savepoint that a job is to start from, as printed by ``compat migrate`` and
+``inspect``.
+"""
 
 _VERSION = re.compile(r"v(\d+)_(\d+)")
 
 
 class MalformedResource(ValueError):
-    """A resource that is not what it should be, or says what cannot be; the message says which."""
+    """A resource with a wrong shape or an impossible value; the message says which."""
 
 
 class Upgrade(StrEnum):
@@ -49,7 +51,7 @@ class Owner(Struct, frozen=True, kw_only=True):
 
 
 class Metadata(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What Kubernetes knows of a resource."""
+    """The metadata that Kubernetes adds to a resource."""
 
     name: str = ""
     labels: dict[str, str] | None = None
@@ -73,13 +75,13 @@ class JobSpec(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Pods(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How the pods of the JobManager or of TaskManagers differ from those of the template."""
+    """The differences of the pods of the JobManager or of TaskManagers from the template."""
 
     pod_template: dict[str, object] | None = None
 
 
 class Spec(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What a resource asks for (Flink's operator: ``FlinkDeploymentSpec``, ``FlinkSessionJobSpec``).
+    """The spec of a resource (Flink's operator: ``FlinkDeploymentSpec``, ``FlinkSessionJobSpec``).
 
     Of a FlinkBlueGreenDeployment, ``template`` holds what each of its two deployments asks for.
     """
@@ -95,14 +97,14 @@ class Spec(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Template(Struct, frozen=True, kw_only=True):
-    """What the deployments of a FlinkBlueGreenDeployment are made by."""
+    """The template for the deployments of a FlinkBlueGreenDeployment."""
 
     metadata: Metadata | None = None
     spec: Spec | None = None
 
 
 class Resource(Struct, frozen=True, kw_only=True, rename="camel"):
-    """A resource as it is written. One without a spec, such as the operator's own canaries, asks for nothing."""
+    """A resource as written. One without a spec, such as the operator's own canaries, requests nothing."""
 
     metadata: Metadata
     spec: Spec | None = None
@@ -111,16 +113,17 @@ class Resource(Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def asked(self) -> Spec:
-        """What a deployment is asked for, be it by a template."""
+        """The request for a deployment, also if it is in a template."""
         spec = self.spec or Spec()
         return spec if spec.template is None else spec.template.spec or Spec()
 
 
 class Deployment(Struct, frozen=True, kw_only=True):
-    """A deployment, as far as a job's state depends on it.
+    """The parts of a deployment that a job's state depends on.
 
-    ``upgrade`` is None where nothing says how upgrades are done. ``savepoint`` is what a first start restores from.
-    ``drops_state`` is whether state that nothing takes may be dropped, ``backend`` the state backend; None if it names none.
+    ``upgrade`` is None if nothing says how upgrades are done. ``savepoint`` is what a first start restores from.
+    ``drops_state`` is whether state without an operator may be dropped, ``backend`` the state backend; None if it names
+    none.
     ``settings`` are the options of Flink that it sets, by their present keys; ``flink`` is its version of Flink where that
     is one of those known here. ``job`` is what it runs.
     """
@@ -144,7 +147,7 @@ class Deployment(Struct, frozen=True, kw_only=True):
 
 
 def deployment_of(found: Resource) -> Deployment:
-    """What a resource says of state. Raises MalformedResource."""
+    """The facts about state in a resource. Raises MalformedResource."""
     spec = found.asked
     job = spec.job or JobSpec()
     try:
@@ -175,7 +178,7 @@ def configured(
     flink: str | None = None,
     job: JobSpec | None = None,
 ) -> Deployment:
-    """A deployment with a configuration of Flink, which decides what nothing else says."""
+    """A deployment completed by a configuration of Flink, which has the lowest priority."""
     ignored = settings.get(IGNORE_UNCLAIMED, "").strip().lower() == "true"
     return Deployment(
         name=name,

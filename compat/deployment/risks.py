@@ -1,4 +1,4 @@
-"""What the way of an upgrade puts at risk, whatever the check of the two versions says."""
+"""The risks of an upgrade mode, independent of the check of the two versions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SAVEPOINT_INSTEAD = "Upgrade with upgradeMode: savepoint."
 
 
 class Risk(Struct, frozen=True, kw_only=True):
-    """What a deployment says, what becomes of state by it, and what to do; ``lost`` where no state is restored at all."""
+    """A setting of a deployment, its effect on state, and what to do; ``lost`` if no state is restored at all."""
 
     says: str
     therefore: str
@@ -26,9 +26,10 @@ class Risk(Struct, frozen=True, kw_only=True):
 
 
 def risks(new: Deployment, old: Deployment | None, restored: str | None) -> Iterator[Risk]:
-    """What is at risk about where ``new`` gets its state: a savepoint that it names (``restored``), or what ``old`` leaves.
+    """The risks of the source of ``new``'s state: a savepoint that it names (``restored``), or the state of ``old``.
 
-    A deployment whose upgrades take the last state starts by the data of Flink's high availability, from the last checkpoint;
+    A deployment whose upgrades take the last state starts by the data of Flink's high availability, from the last
+    checkpoint;
     Flink takes that for the start of the same job and then never drops state (``CheckpointCoordinator``,
     ``restoreInitialCheckpointIfPresent``).
     """

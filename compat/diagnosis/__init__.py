@@ -1,1 +1,1 @@
-"""What went wrong when Flink restored a job: exceptions and logs, read with a catalogue of what Flink throws on the way."""
+"""Explains why Flink did not restore a job: reads exceptions and logs with a catalogue of what Flink throws at a restore."""

@@ -17,7 +17,7 @@ _RESTORING = re.compile(
     r"Could not restore (?:keyed|operator) state backend|BackendBuildingException|Error while getting state|"
     r"Failed when trying to restore|StateMigrationException|SimpleVersionedListState|Failed to deserialize value"
 )
-"""What outer exceptions say when state was being restored or asked for."""
+"""Messages of outer exceptions for state that was being restored or read."""
 _COORDINATOR = re.compile(
     r"Global failure triggered by OperatorCoordinator for '(?P<task>.*?)' \(operator (?P<operator>[0-9a-f]{32})\)"
 )
@@ -25,10 +25,10 @@ _NOT_THE_STATE = re.compile(
     r"Could not load the native \w+ library|No space left on device|OutOfMemoryError|CancelTaskException|"
     r"InterruptedException|ClosedByInterruptException|Insufficient number of network buffers"
 )
-"""Causes for which a restore fails though the state is fine."""
+"""Causes that make a restore fail although the state is fine."""
 _HASH = re.compile(r"@[0-9a-f]+|\(\d+/\d+\)|0x[0-9a-f]+")
 _NO_PATH = "Checkpoint Metadata"
-"""What Flink writes where it means to write the path, and forgets to."""
+"""The text that Flink writes by mistake in place of the path."""
 _LONGEST, _LONGEST_PASTED = 300, 4_000
 _MOST = 200
 _FEWEST_LINES = 50
@@ -37,7 +37,7 @@ _SHORT = ("old", "new", "now", "before")
 
 
 class Failure(Struct, frozen=True, kw_only=True):
-    """A restore that failed: the entry, what its text tells, and how often.
+    """A failed restore: its entry in the catalogue, the values from its text, and how often it occurred.
 
     ``values`` are the named groups of the entry's pattern and of the outer exceptions. ``root`` is the innermost exception,
     ``asked_at`` the line of the program that asked for the state, ``task`` and ``vertex`` are the log's. ``first`` and ``last``
@@ -58,7 +58,7 @@ class Failure(Struct, frozen=True, kw_only=True):
 
     @property
     def operator(self) -> str | None:
-        """The id of the operator; that of the chain's first one where only this is known."""
+        """The id of the operator; the id of the chain's first operator if only that is known."""
         return self.values.get("operator") or self.values.get("vertex") or self.vertex
 
     @property
@@ -68,7 +68,7 @@ class Failure(Struct, frozen=True, kw_only=True):
 
 
 class Diagnosis(Struct, frozen=True, kw_only=True):
-    """What is in a log: the failures of restores in the order in which they came, and how much else."""
+    """The contents of a log: the failed restores in the order of the log, and counts of everything else."""
 
     failures: tuple[Failure, ...]
     lines: int
@@ -120,7 +120,7 @@ def diagnose(lines: Iterable[Line]) -> Diagnosis:
 def failure_of(chain: Chain) -> Failure | None:
     """The failure of a restore that an exception is; None for any other exception.
 
-    The innermost cause that is in the catalogue tells; what any program throws tells only where nothing else does.
+    The innermost cause that is in the catalogue decides; exceptions that any program throws count only if nothing else decides.
     """
     if any(_NOT_THE_STATE.search(cause.text) for cause in chain.causes):
         return None
@@ -184,7 +184,7 @@ def _failure(chain: Chain, cause: Cause, entry: Entry, match: re.Match[str]) -> 
 
 
 def _key(failure: Failure) -> tuple[object, ...]:
-    """What is the same for the repetitions of a failure: all but its subtask, its time and the hashes of objects."""
+    """The key that repetitions of a failure share: everything but subtask, time and hashes of objects."""
     values = tuple(sorted((name, value) for name, value in failure.values.items() if name not in ("subtask", "group")))
     return failure.entry.name, values, failure.asked_at, _HASH.sub("", failure.said)
 

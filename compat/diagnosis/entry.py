@@ -1,4 +1,4 @@
-"""An entry of the catalogue: one exception that Flink throws on the way of a restore."""
+"""An entry of the catalogue: one exception that Flink throws during a restore."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from msgspec import Struct
 
 
 class Proof(Enum):
-    """What it takes besides the text to call an exception the failure of a restore."""
+    """The evidence, besides the text, for calling an exception a failed restore."""
 
     TEXT = "text"
-    """Nothing: Flink says this at a restore only."""
+    """None needed: Flink says this only at a restore."""
     NOT_ELSEWHERE = "not elsewhere"
-    """A stack trace, if there is one, begins in Flink's state: other code throws the same."""
+    """A stack trace, if there is one, has to begin in Flink's state code: other code throws the same."""
     RESTORE = "restore"
-    """An outer exception or the stack trace has to say that state was restored or read: any program throws the same."""
+    """An outer exception or the stack trace has to show that state was restored or read: any program throws the same."""
 
 
 class Entry(Struct, frozen=True, kw_only=True):
     """What an exception means, which rules of the check find its cause, and what to do.
 
     ``pattern`` is searched in ``Class: message``. Its named groups fill the braces of the texts, with those of the outer
-    exceptions and the ``savepoint`` of the log. ``title`` is the part of the text that people search for. ``now`` says what to
-    do, and ``command`` is the command for it; ``before`` is the command that would have told before the deployment.
+    exceptions and the ``savepoint`` of the log. ``title`` is the part of the text that people search for. ``now`` says
+    what to do, and ``command`` is the command for it; ``before`` is the command that would have found it before the
+    deployment.
     ``versions`` says where the text differs between versions of Flink. ``example`` is what Flink throws.
     """
 

@@ -17,7 +17,7 @@ _HEADER = re.compile(rf"(?<![\w.$])(?P<kind>{_CLASS})(?:: ?|$|(?= ?\n))")
 _SHORT_HEADER = re.compile(r"(?P<kind>[A-Z]\w*(?:Exception|Error))(?:: |$)")
 _CAUSED = re.compile(r"Caused by: ")
 _FRAME = re.compile(r"\s*at (?P<method>[\w.$/@<>+-]+)\((?P<place>[^)]*)\)")
-"""A line of a stack; what is copied from a page has often lost the space in front."""
+"""A line of a stack trace; copies from web pages have often lost the space in front."""
 _MORE = re.compile(r"\s*\.\.\. \d+ (?:more|common frames omitted)")
 _SUPPRESSED = re.compile(r"\s+(?:Suppressed|Caused by): ")
 _EVENT = re.compile(r"\W{0,2}(?:\d{4}[-/]\d\d[-/]\d\d|\d\d:\d\d:\d\d|(?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL)\b)")
@@ -34,7 +34,7 @@ _TRACEBACK = "Traceback (most recent call last)"
 _LONGEST_MESSAGE, _LONGEST_TRACEBACK = 20, 300
 _MOST_CAUSES, _MOST_SOURCES = 100, 64
 _LONGEST_LINE, _BEGIN, _END = 20_000, 6_000, 2_000
-"""Characters of a line that is looked at, and of a message: of a long one the begin, and the end, where Python says most."""
+"""The characters kept of a line and of a message: of long ones the beginning and the end, where Python says most."""
 
 _STATE_METHODS = frozenset(
     "initializeState restoreWriter restoreEnumerator restoreCommitter restoreFunctionState resetToCheckpoint readSnapshot "
@@ -66,7 +66,7 @@ _PYTHON_LIBRARIES = re.compile(
 
 
 class Origin(Enum):
-    """Where a stack trace begins, as far as it tells."""
+    """Where a stack trace begins, as far as it shows."""
 
     STATE = "state"
     PROGRAM = "program"
@@ -89,7 +89,7 @@ class Cause(Struct, frozen=True):
 
 
 class Chain(Struct, frozen=True):
-    """An exception and its causes, the outermost first, with what the log says around it."""
+    """An exception and its causes, the outermost first, with facts from the log lines around it."""
 
     causes: tuple[Cause, ...]
     time: str = ""
@@ -100,7 +100,7 @@ class Chain(Struct, frozen=True):
 
 @dataclass(slots=True)
 class _Open:
-    """A cause whose lines are still coming."""
+    """A cause whose lines are still being read."""
 
     kind: str
     lines: list[str]
@@ -109,7 +109,7 @@ class _Open:
     asked_at: str | None = None
 
     def frame(self, method: str, place: str) -> None:
-        """Take a line of the stack trace."""
+        """Read a line of the stack trace."""
         self.frames += 1
         if self.frames == 1:
             self.origin = Origin.UNTOLD
@@ -134,7 +134,7 @@ class _Open:
 
 
 def _origin_in_python(traceback: str) -> Origin:
-    """Whether the last functions that PyFlink called are of its state, below the last one of the program."""
+    """Whether the last functions that PyFlink called belong to its state code, after the last one of the program."""
     origin = Origin.UNTOLD
     for file in _PYTHON_FILE.finditer(traceback):
         if "state_impl" in file["path"]:
@@ -146,7 +146,7 @@ def _origin_in_python(traceback: str) -> Origin:
 
 @dataclass(slots=True)
 class _Source:
-    """One writer of lines: the exception that it is telling, and what it said before."""
+    """One writer of log lines: the exception that it is printing, and its earlier messages."""
 
     causes: list[Cause] = field(default_factory=list)
     open: _Open | None = None
@@ -158,7 +158,7 @@ class _Source:
     began: str = ""
 
     def take(self, line: Line) -> Iterator[Chain]:
-        """Take a line; gives the chain that it ends."""
+        """Read a line; gives the chain that it ends."""
         text = line.text[:_LONGEST_LINE]
         if self.open is not None:
             if self._continues(text):
@@ -178,7 +178,7 @@ class _Source:
             self.open = _Open(found["kind"], [whole[found.end() :]])
 
     def _event(self, text: str) -> None:
-        """Remember what an ordinary line says of time, task and savepoint."""
+        """Remember the time, task and savepoint that an ordinary line mentions."""
         if (time := _TIME.match(text)) is not None:
             self.time = time[1]
         self.task = self.vertex = None
@@ -191,7 +191,7 @@ class _Source:
             self.savepoint = savepoint["started"] or savepoint["restored"]
 
     def _continues(self, text: str) -> bool:
-        """Whether a line belongs to the exception that is open; takes it then."""
+        """Whether a line belongs to the open exception; if so, it is read."""
         assert self.open is not None
         if (frame := _FRAME.match(text)) is not None:
             if not self.suppressed:
@@ -227,7 +227,7 @@ class _Source:
         self.open = None
 
     def ended(self) -> Chain:
-        """The chain that was open, closed."""
+        """The open chain, closed."""
         self._close_cause()
         chain = Chain(tuple(self.causes), self.began, self.task, self.vertex, self.savepoint)
         self.causes, self.suppressed = [], False

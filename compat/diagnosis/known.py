@@ -1,4 +1,4 @@
-"""Names for the ids in exceptions: from the program that wrote the state, a table of uids, or the savepoint itself."""
+"""Names for the ids in exceptions, from the program that wrote the state, a table of uids, or the savepoint itself."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ _MOST_STATES = 3
 
 
 class KnownState(Struct, frozen=True):
-    """A state of an operator, and the short name of the class that wrote its values where a savepoint tells."""
+    """A state of an operator, and the short class name of its values' serializer if a savepoint records it."""
 
     name: str
     serializer: str | None = None
 
 
 class Operators(Struct, frozen=True):
-    """What is known of a job's operators; ``described`` is what ``compat inspect --format json`` prints of a savepoint, and
-    ``named_by`` the program or the table that the names are from."""
+    """The known operators of a job; ``described`` is the output of ``compat inspect --format json`` for a savepoint,
+    and ``named_by`` the program or the table with the names.
+    """
 
     names: Names = field(default_factory=Names)
     described: Mapping[str, Any] = field(default_factory=dict)
     named_by: str | None = None
 
     def label(self, id: str) -> str | None:
-        """The name of an operator, with its uid; None for one that is not known."""
+        """The name of an operator, with its uid; None for an unknown one."""
         recorded = self._recorded(id)
         name = self.names.name(id) or recorded.get("name")
         uid = self.names.uid(id) or recorded.get("uid")
@@ -38,7 +39,7 @@ class Operators(Struct, frozen=True):
         return repr(name) if uid in (None, name) else f"{name!r} (uid {uid})"
 
     def state_of(self, failure: Failure) -> str | None:
-        """The state that a failure is about, in words; None where it could be any, or none."""
+        """The state that a failure is about, in words; None if that is unknown or there is none."""
         named = failure.values.get("state")
         if named is not None:
             return f"state {named!r}"

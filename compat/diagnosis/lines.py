@@ -1,4 +1,4 @@
-"""The lines of a log, whatever carried it: time stamps and names in front, JSON around, a compressed file.
+"""The lines of a log, stripped of what carried them: time stamps and names in front, JSON around, compression.
 
 A log may be larger than memory and written by anyone: lines come one at a time, of a bounded length.
 """
@@ -15,15 +15,15 @@ from typing import BinaryIO, cast
 from msgspec import Struct
 
 LONGEST = 1_000_000
-"""Characters of a line; what is behind them is passed over."""
+"""The most characters of a line; the rest is skipped."""
 _GZIP = b"\x1f\x8b"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _DEEPEST = 50
 
 _FROM = re.compile(r"\[pod/[^\]\s]+\] |[\w.-]+ +\| ")
-"""As ``kubectl logs --prefix`` and ``docker compose logs`` say whose line it is."""
+"""The writer's name in front of a line, as ``kubectl logs --prefix`` and ``docker compose logs`` print it."""
 _CARRIED = re.compile(r"(?P<time>\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\S*) (?:std(?:out|err) [FP] )?")
-"""As ``kubectl logs --timestamps``, Docker and files of Kubernetes say when."""
+"""The time in front of a line, as ``kubectl logs --timestamps``, Docker and files of Kubernetes print it."""
 _ESCAPED = re.compile(r"\\n(?:\\t| +)at |\\nCaused by: ")
 _TRACE = re.compile(r"\n\s+at |\nCaused by: ")
 _TELLING = re.compile(r"\n|xception|rror|rowable|avepoint|\sat |switched from")
@@ -34,7 +34,7 @@ _TIME_KEYS = ("@timestamp", "timestamp", "time", "ts")
 
 
 class Line(Struct, frozen=True):
-    """A line of a log: whose it is, when it was carried, where that is said, and what the program wrote."""
+    """A line of a log: its writer and the time of transport, if given, and the text of the program."""
 
     text: str
     source: str = ""
@@ -42,7 +42,7 @@ class Line(Struct, frozen=True):
 
 
 def lines_of(file: BinaryIO) -> Iterator[Line]:
-    """The lines of a log in a file or a pipe. Raises OSError and EOFError for what cannot be read."""
+    """The lines of a log in a file or a pipe. Raises OSError and EOFError if it cannot be read."""
     start = file.peek(2)[:2] if isinstance(file, io.BufferedReader) else b""
     if start == _GZIP:
         file = cast(BinaryIO, gzip.GzipFile(fileobj=file))
@@ -59,7 +59,7 @@ def lines_of(file: BinaryIO) -> Iterator[Line]:
 
 
 def split(text: str) -> Iterator[Line]:
-    """What a program wrote in a line of a log: several lines where they were put into one."""
+    """The text that a program wrote in one line of a log: several lines if they were packed into one."""
     source = time = ""
     if (found := _FROM.match(text)) is not None:
         source, text = found[0].strip(" |"), text[found.end() :]
@@ -89,7 +89,7 @@ def split(text: str) -> Iterator[Line]:
 
 
 def _said(value: object, depth: int) -> Iterator[str]:
-    """The texts in a value of JSON; an exception that is an object becomes what Java prints of it."""
+    """The texts in a value of JSON; an exception in the form of an object becomes the text that Java prints."""
     if depth > _DEEPEST:
         return
     if isinstance(value, str):

@@ -59,7 +59,7 @@ def convert(wanted: Conversion, note: Callable[[str], None]) -> Restored:
 
 
 class _Converter:
-    """Takes the jobs of a program; in the place of running the wanted one, it restores into it and keeps what is restored."""
+    """Takes the jobs of a program; in place of running the wanted one, it restores into it and keeps what is restored."""
 
     def __init__(self, wanted: Conversion, note: Callable[[str], None]) -> None:
         self._wanted, self._note = wanted, note

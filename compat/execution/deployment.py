@@ -69,7 +69,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """How an upgrade ended. ``deployment`` is None where nothing was begun, ``unpromoted`` why the registry did not take it."""
+    """How an upgrade ended. ``deployment`` is None if nothing was begun, ``unpromoted`` why the registry did not take it."""
 
     deployment: DeploymentSummary | None
     sentence: str
@@ -77,12 +77,12 @@ class Result(Struct, frozen=True, kw_only=True):
 
     @property
     def done(self) -> bool:
-        """True where the new version runs, and everybody who is to know does."""
+        """True if the new version runs, and everybody who is to know does."""
         return not self.unpromoted and (self.deployment is None or self.deployment.step == "deployed")
 
 
 def deploy(wanted: Wanted, say: Say) -> Result:
-    """Upgrade a job. Raises Refused and GateClosed where nothing was begun, ServerError, and what the program raises.
+    """Upgrade a job. Raises Refused and GateClosed if nothing was begun, ServerError, and what the program raises.
 
     A deployment of the same program that is under way is followed; one of another program is waited for. Raises FollowingLost
     where the cluster goes away meanwhile.

@@ -31,7 +31,7 @@ class RestoredOperator(Struct, frozen=True, kw_only=True):
     """The outcome for the state of one operator of the snapshot.
 
     ``keys`` are the distinct keys it has state for, ``entries`` all values, list and map elements and timers; ``restored``
-    is how many entries the new table has under the operator's new id, None where nobody takes them; ``migrated`` how many
+    is how many entries the new table has under the operator's new id, None if nobody takes them; ``migrated`` how many
     of them were converted.
     """
 
@@ -69,9 +69,9 @@ class DryRun(Struct, frozen=True, kw_only=True):
 
 
 def dry_run(wanted: DryRun, timeout: float) -> list[list[RestoredOperator]]:
-    """Restore a snapshot into the wanted jobs; what became of the state in each of them, in order.
+    """Restore a snapshot into the wanted jobs; what happened to the state in each of them, in order.
 
-    ``timeout`` is in seconds, for the program. Raises DryRunFailed, also where entries are missing afterwards.
+    ``timeout`` is in seconds, for the program. Raises DryRunFailed, also if entries are missing afterwards.
     """
     with tempfile.TemporaryDirectory(prefix="compat-dry-run-") as folder:
         result = Path(folder, "result.json")
@@ -101,7 +101,7 @@ def dry_run(wanted: DryRun, timeout: float) -> list[list[RestoredOperator]]:
 
 
 def main(folder: str) -> None:
-    """The child: run the program that it reads of, restore each job it submits, and write what became of the state."""
+    """The child: run the program that it reads of, restore each job it submits, and write what happened to the state."""
     wanted = DryRun(**json.load(sys.stdin))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     result = Path(folder, "result.json")
@@ -129,7 +129,7 @@ def _restored(wanted: DryRun, folder: str) -> list[list[dict[str, Any]]]:
 
 
 class _Restorer:
-    """Takes the jobs of a program; in the place of running one, it restores the snapshot into it."""
+    """Takes the jobs of a program; in place of running one, it restores the snapshot into it."""
 
     def __init__(self, wanted: DryRun, folder: Path) -> None:
         self.jobs: list[list[RestoredOperator]] = []

@@ -24,7 +24,7 @@ _QUIET = 30.0
 
 
 class Narrator:
-    """Tells what happens to jobs. ``as_json`` prints an object a line on stdout, in the place of what the program prints."""
+    """Tells what happens to jobs. ``as_json`` prints an object a line on stdout, in place of what the program prints."""
 
     def __init__(self, *, as_json: bool = False, on_started: Callable[[Event], None] | None = None) -> None:
         self._json = as_json

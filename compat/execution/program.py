@@ -64,7 +64,7 @@ class Run(Struct, frozen=True, kw_only=True):
 
     @property
     def driver_elsewhere(self) -> bool:
-        """True where each job's driver runs in a cluster of others."""
+        """True if each job's driver runs in a cluster of others."""
         return self.deploy_mode == "cluster"
 
 
@@ -160,7 +160,7 @@ def _run_program(run: Run, narrator: Narrator, submitted: Callable[[str], None],
 
 
 def _archives_classes() -> bool:
-    """Have later runs start sooner; True where a process does that now."""
+    """Have later runs start sooner; True if a process does that now."""
     from compat.compiler.spark.driver.classes import make_later
 
     return make_later()

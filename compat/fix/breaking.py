@@ -1,7 +1,7 @@
-"""Breaking a statement that an added call made too long, in the way of formatters (black, ruff).
+"""Breaks a statement that an added call made too long, in the style of black and ruff.
 
-A chain of calls that is assigned gets a line a call, in parentheses; in any other, the arguments of the last call that
-begins within the line go to a line of their own.
+A chain of calls that is assigned gets one line per call, in parentheses; otherwise the arguments of the last call that
+begins within the line go to a separate line.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 import libcst as cst
 
 DEFAULT_WIDTH = 88
-"""The width of a line where a project says nothing: black's and ruff's."""
+"""The default line width: that of black and ruff."""
 
 _STEP = "    "
 _SETTINGS = (
@@ -25,7 +25,7 @@ _SETTINGS = (
 
 
 def width_of(path: Path) -> int:
-    """The width of lines that the project of a file has its formatter keep."""
+    """The line width that a file's project configures for its formatter."""
     for folder in path.resolve().parents:
         for name, keys in _SETTINGS:
             found = _table(folder / name)
@@ -49,9 +49,8 @@ def _table(path: Path) -> object:
 def broken(
     statement: cst.SimpleStatementLine, before: cst.SimpleStatementLine, indent: str, width: int
 ) -> cst.SimpleStatementLine:
-    """The statement on several lines, where an edit of ``before`` made its line too long; else as it is.
-
-    What was too long or on several lines before has a style that is not known here, and stays.
+    """The statement on several lines if an edit of ``before`` made its line too long, else unchanged. A statement that
+    was too long or on several lines before stays as it is, as its style is unknown.
     """
     text, old = _code(statement), _code(before)
     if "\n" in text or len(indent + text) <= width or len(indent + old) > width or len(statement.body) != 1:
@@ -68,7 +67,7 @@ def broken(
 
 
 def _code(statement: cst.SimpleStatementLine) -> str:
-    """A statement's own text, without the lines above and what follows it on its line."""
+    """A statement's own text, without the lines above it and anything that follows on its line."""
     bare = statement.with_changes(leading_lines=(), trailing_whitespace=cst.TrailingWhitespace())
     return cst.Module(body=[bare]).code.rstrip("\n")
 
@@ -91,7 +90,7 @@ def _chain(value: cst.Call) -> Iterator[cst.Call]:
 
 
 def _dots(value: cst.Call) -> Iterator[cst.Attribute]:
-    """The attributes of a chain that stand behind a call."""
+    """The attributes after which the calls of a chain come."""
     for call in _chain(value):
         if isinstance(call.func, cst.Attribute) and isinstance(call.func.value, cst.Call):
             yield call.func
@@ -104,7 +103,7 @@ def _newline(indent: str) -> cst.ParenthesizedWhitespace:
 
 
 def _fluent(value: cst.Call, indent: int, width: int) -> cst.Call:
-    """A line for each call behind another one, in parentheses."""
+    """The chain with one line per call, in parentheses."""
 
     def row(node: cst.BaseExpression) -> cst.BaseExpression:
         if isinstance(node, cst.Call):
@@ -126,7 +125,7 @@ def _fluent(value: cst.Call, indent: int, width: int) -> cst.Call:
 
 
 def _hanging(value: cst.Call, start: int, indent: int, width: int) -> cst.Call | None:
-    """The chain with the arguments of one call on a line of their own; None where that does not help."""
+    """The chain with the arguments of one call on a separate line; None if that does not help."""
     whole = _text(value)
     for call in _chain(value):
         head = len(_text(call.func)) + 1

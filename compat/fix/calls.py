@@ -1,4 +1,4 @@
-"""The calls of a program that make and set operators, found in its concrete syntax tree."""
+"""Finds the calls of a program that create and configure operators, in its concrete syntax tree."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ENVIRONMENT = "get_execution_environment"
 
 
 class Calls:
-    """A module's calls by where they end, and which setting belongs to which operator."""
+    """A module's calls by their end positions, and the operator that each setting belongs to."""
 
     def __init__(self, module: cst.Module) -> None:
         wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
@@ -37,7 +37,7 @@ class Calls:
         return self._parents[node]
 
     def settings_of(self, call: cst.Call, method: str) -> list[cst.Call]:
-        """The calls of ``method`` on what ``call`` gives: behind it, or on the variable that it is assigned to."""
+        """The calls of ``method`` on the result of ``call``: chained to it, or on the variable that it is assigned to."""
         found = []
         top = call
         for top in self._chain(call):
@@ -69,7 +69,7 @@ class Calls:
         ]
 
     def _chain(self, call: cst.Call) -> Iterator[cst.Call]:
-        """The call itself and the settings behind it, as far as they go."""
+        """The call itself and the settings chained to it."""
         yield call
         while True:
             attribute = self._parents[call]
@@ -109,7 +109,7 @@ class Calls:
 
 
 def method_of(call: cst.Call) -> str | None:
-    """The name of the method that is called, or None."""
+    """The name of the called method, or None."""
     return call.func.attr.value if isinstance(call.func, cst.Attribute) else None
 
 

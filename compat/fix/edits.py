@@ -1,4 +1,4 @@
-"""From the fixes of findings to edits of files, by place, and the fixes that are refused, with the reason."""
+"""From the fixes of findings to edits of files, by place, and the refused fixes with reasons."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class Refusal(Struct, frozen=True):
 
 @dataclass(slots=True)
 class Edits:
-    """All that a check asks for.
+    """All edits that a check asks for.
 
-    ``files`` holds, by file, the settings of the operator whose call ends at a place; ``environment`` those of the
+    ``files`` holds, by file, the settings for the operator whose call ends at a place; ``environment`` those for the
     environment, in the file of NEW itself. Settings are values in source text, by method, each with its fix.
     """
 
@@ -48,7 +48,8 @@ class Edits:
 def collect(checks: Iterable[tuple[int, Report, Iterable[Finding]]]) -> Edits:
     """The edits for some findings of each check of NEW, given with the number of the job in NEW.
 
-    An edit changes every operator that its line makes, in all jobs: so it is refused unless all of them need just that.
+    An edit changes every operator that its line creates, in all jobs, so it is refused unless all of them need exactly
+    that edit.
     """
     wanted: dict[tuple[str, End, str], list[_Asked]] = {}
     edits = Edits()
@@ -60,11 +61,11 @@ def collect(checks: Iterable[tuple[int, Report, Iterable[Finding]]]) -> Edits:
             if match is None:
                 continue
             if match["method"] not in SAFE:
-                edits.refused.append(Refusal(fix, f"{match['method']} changes how the job runs: yours to decide"))
+                edits.refused.append(Refusal(fix, f"{match['method']} changes how the job runs, so you have to decide"))
             elif match["env"]:
                 _set(edits, match["method"], match["value"], fix)
             elif fix.at is None or fix.at.end is None:
-                edits.refused.append(Refusal(fix, "where the call stands in the source is not known"))
+                edits.refused.append(Refusal(fix, "the place of the call in the source is not known"))
             else:
                 asked = _Asked(job, match["value"], fix)
                 wanted.setdefault((fix.at.file, fix.at.end, match["method"]), []).append(asked)
@@ -102,7 +103,7 @@ _Made = dict[tuple[int, str], Operator]
 
 
 def _operators_by_place(checks: Iterable[tuple[int, Report, object]]) -> dict[tuple[str, End], _Made]:
-    """The operators that each call of NEW makes."""
+    """The operators that each call of NEW creates."""
     made: dict[tuple[str, End], _Made] = {}
     for job, report, _ in checks:
         for operator in report.new.operators:
@@ -112,9 +113,8 @@ def _operators_by_place(checks: Iterable[tuple[int, Report, object]]) -> dict[tu
 
 
 def _ambiguous(made: _Made, asked: Sequence[_Asked]) -> str | None:
-    """Why a call cannot be given one value: it makes several operators, and they need different things.
-
-    One run of a call can make several operators, the parts of a sink; several of one kind come from several runs.
+    """Why a call cannot be given one value: it creates several operators that need different values. One run of a call
+    can create several operators, the parts of a sink; several operators of one kind come from several runs.
     """
     ids = {(one.job, one.fix.operator_id) for one in asked}
     kinds = {operator.kind for key, operator in made.items() if key in ids}

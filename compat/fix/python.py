@@ -1,6 +1,6 @@
-"""Writing settings into a Python program: one call more behind the call that makes an operator, or another argument.
+"""Writes settings into a Python program: one more call after the call that creates an operator, or another argument.
 
-The program is edited as a concrete syntax tree, so that all the rest keeps its bytes.
+The program is edited as a concrete syntax tree, so that the rest keeps its bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def rewrite(
 ) -> Rewritten:
     """The program with these settings: on the operators whose calls end at these places, and on the environment.
 
-    A line that becomes longer than ``width`` by that is broken.
+    A line that thereby becomes longer than ``width`` is broken.
     """
     every = [*calls.values(), environment]
     try:
@@ -54,7 +54,7 @@ def rewrite(
 
 
 class _Added(Struct, frozen=True):
-    """A call to put behind another one, with the white space before its dot."""
+    """A call to add after another one, with the white space before its dot."""
 
     method: str
     value: str
@@ -63,7 +63,7 @@ class _Added(Struct, frozen=True):
 
 @dataclass(slots=True)
 class _Changes:
-    """The changes of a tree. ``bare`` are calls whose comment moves: it stays on the line that it is about."""
+    """The changes of a tree. ``bare`` are calls whose comment moves, so that it stays on the line that it is about."""
 
     calls: Calls
     arguments: dict[cst.Call, str] = field(default_factory=dict)
@@ -73,8 +73,8 @@ class _Changes:
     def set(self, end: End, method: str, value: str, *, only_text: bool = False) -> None:
         """Give a setting to the operator of the call that ends there. Raises Unfit.
 
-        ``only_text`` is for a program that was refused before its job was whole: a computed argument is left alone, as it
-        may be another one for the next operator of that call.
+        ``only_text`` is for a program that was refused before its job was complete: a computed argument is left alone,
+        as it may differ for the next operator of that call.
         """
         call = self.calls.ending_at(end)
         if call is None:
@@ -82,7 +82,7 @@ class _Changes:
         self._set_once(self.calls.settings_of(call, method), method, value, call, only_text=only_text)
 
     def set_environment(self, method: str, value: str) -> None:
-        """Change a setting of the environment that the program makes. Raises Unfit."""
+        """Change a setting of the environment that the program creates. Raises Unfit."""
         present = self.calls.on_the_environment(method)
         if not present:
             raise Unfit(f"the program has no call of {method} on its environment; an option of the cluster may set it")
@@ -98,7 +98,7 @@ class _Changes:
             if argument is None or others or argument.star:
                 raise Unfit(f"the argument of {method} there is not a single value")
             if only_text and not isinstance(argument.value, cst.SimpleString):
-                raise Unfit(f"the argument of {method} there is computed, and may be another one for other operators")
+                raise Unfit(f"the argument of {method} there is computed, and may differ for other operators")
             self.arguments[present[0]] = value
         elif isinstance(call.func, cst.Attribute | cst.Name):
             added = self.added.setdefault(call, [])
@@ -107,7 +107,7 @@ class _Changes:
             raise Unfit("the operator is not made by a call of a method")
 
     def _before_dot(self, call: cst.Call, *, first: bool) -> Whitespace:
-        """A line of its own where the calls around have lines of their own; else the same line."""
+        """The white space before an added call: a new line if the calls around have lines of their own, else nothing."""
         own = call.func.dot.whitespace_before if isinstance(call.func, cst.Attribute) else cst.SimpleWhitespace("")
         if isinstance(own, cst.SimpleWhitespace):
             return own if "\n" in own.value else cst.SimpleWhitespace("")
@@ -122,7 +122,7 @@ class _Changes:
         )
 
     def _after(self, call: cst.Call) -> Whitespace | None:
-        """The white space behind a call, where it is followed by a dot or by the parenthesis around it."""
+        """The white space after a call, if a dot or the parenthesis around the call follows."""
         if call.rpar:
             return call.rpar[0].whitespace_before
         parent = self.calls.parent(call)
@@ -140,30 +140,30 @@ class _Writer(cst.CSTTransformer):
         self._edited = False
 
     def visit_IndentedBlock(self, node: cst.IndentedBlock) -> None:  # noqa: N802 - libcst's name
-        """Lines are further in."""
+        """Note a deeper indentation."""
         self._indents.append(node.indent or self._default_indent)
 
     def leave_IndentedBlock(  # noqa: N802 - libcst's name
         self, original_node: cst.IndentedBlock, updated_node: cst.IndentedBlock
     ) -> cst.IndentedBlock:
-        """And further out again."""
+        """Note the former indentation."""
         self._indents.pop()
         return updated_node
 
     def visit_SimpleStatementLine(self, node: cst.SimpleStatementLine) -> None:  # noqa: N802 - libcst's name
-        """A statement begins."""
+        """Note the beginning of a statement."""
         self._edited = False
 
     def leave_SimpleStatementLine(  # noqa: N802 - libcst's name
         self, original_node: cst.SimpleStatementLine, updated_node: cst.SimpleStatementLine
     ) -> cst.SimpleStatementLine:
-        """A statement that became too long goes on several lines."""
+        """Break a statement that became too long."""
         if not self._edited:
             return updated_node
         return broken(updated_node, original_node, "".join(self._indents), self._width)
 
     def leave_Call(self, original_node: cst.Call, updated_node: cst.Call) -> cst.Call:  # noqa: N802 - libcst's name
-        """Another argument, and the calls behind."""
+        """Change an argument of the call, and add calls after it."""
         value = self._changes.arguments.get(original_node)
         if value is not None:
             argument = updated_node.args[0].with_changes(value=cst.parse_expression(value))
@@ -186,7 +186,7 @@ class _Writer(cst.CSTTransformer):
     def leave_Attribute(  # noqa: N802 - libcst's name
         self, original_node: cst.Attribute, updated_node: cst.Attribute
     ) -> cst.Attribute:
-        """The dot behind a call whose comment moved."""
+        """Put the moved comment of a call behind its dot."""
         call = original_node.value
         if not isinstance(call, cst.Call) or call not in self._changes.bare or call.rpar:
             return updated_node
@@ -197,7 +197,7 @@ class _Writer(cst.CSTTransformer):
 
 
 def _without_comment(space: Whitespace) -> Whitespace:
-    """The same white space without the comment at the end of its first line."""
+    """The white space without the comment at the end of its first line."""
     if not isinstance(space, cst.ParenthesizedWhitespace):
         return space
     return space.with_changes(first_line=_plain(space.first_line))

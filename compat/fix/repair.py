@@ -1,4 +1,4 @@
-"""Repairing NEW: the difference is shown, written, and checked again, until nothing more can be done."""
+"""Repairs NEW: shows the difference, writes it, and checks again, until nothing more can be done."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 
 class Neighbours(Protocol):
-    """Other jobs, of which some load the files that a repair edits."""
+    """The other jobs, some of which load the files that a repair edits."""
 
     def look(self, paths: Sequence[Path]) -> None:
-        """Check those that load one of these files, before it is edited."""
+        """Check the jobs that load one of these files, before it is edited."""
 
     def harmed(self) -> list[str]:
         """Check them again; the names of those that the edits made worse."""
 
     def undecided(self) -> list[Outcomes]:
-        """The outcomes of those of which that cannot be told."""
+        """The outcomes of the jobs for which the effect of the edits is undecided."""
 
 
 def repair(
@@ -47,9 +47,9 @@ def repair(
 ) -> list[Outcomes]:
     """Write the safe fixes of all findings of levels that ``fails`` names; gives the results of the last check.
 
-    An edit can move the ids of what comes behind, so the check is made again after each round, with ``again``. What does
-    not help is taken back: NEW is left with as few of these findings as could be had, or as it was. So is what harms one of
-    ``neighbours``: other jobs that load an edited file.
+    An edit can move the ids of operators behind it, so the check is repeated after each round, with ``again``. Edits
+    that do not help are taken back: NEW ends with as few of these findings as possible, or as it was. So are edits that
+    harm one of ``neighbours``: other jobs that load an edited file.
     """
     first = results
     best, best_count = results, _count(results, fails)
@@ -93,19 +93,21 @@ def repair(
 
 
 def preview(results: Sequence[Outcomes], new: str, fails: Callable[[Level], bool], show: Callable[[str], None]) -> None:
-    """Show the edits that :func:`repair` begins with, and write nothing. What they uncover shows only once they are made."""
+    """Show the edits that :func:`repair` begins with, and write nothing. Further edits that they lead to show only once
+    they are made.
+    """
     changes, refused = _changes(results, new, fails)
     for path, (before, after) in changes.items():
         show(_difference(path, before, after))
     for refusal in refused:
         show(visible(f"not fixed: {refusal}") + "\n")
-    show("Nothing was written: leave --diff out for that.\n\n" if changes else _NOTHING)
+    show("Nothing was written: to write, leave out --diff.\n\n" if changes else _NOTHING)
 
 
 def _count(results: Sequence[Outcomes], fails: Callable[[Level], bool]) -> tuple[int, int] | None:
     """How many findings make the check fail, and how many of them have an edit; None if a program does not become a job.
 
-    As many findings of which fewer have an edit are better: an edit can show what was hidden by what it repairs.
+    Of equal counts, the one with fewer edits is better: an edit can reveal findings that were hidden by the repaired one.
     """
     outcomes = [outcome for result in results for outcome in result.outcomes]
     reports = [outcome for outcome in outcomes if isinstance(outcome, Report) and outcome.new.operators]
@@ -145,7 +147,7 @@ def _changes(
 
 
 def _forward(results: Sequence[Outcomes]) -> Iterator[tuple[int, Report]]:
-    """The reports on what NEW does with old state, with the numbers of NEW's jobs. A rollback would change OLD."""
+    """The reports on NEW restoring old state, with the numbers of NEW's jobs. A rollback would change OLD."""
     for result in results:
         for job, outcome in enumerate(result.outcomes):
             if isinstance(outcome, Report) and outcome.direction == "forward":
@@ -153,7 +155,7 @@ def _forward(results: Sequence[Outcomes]) -> Iterator[tuple[int, Report]]:
 
 
 def _files_of_old(reports: Iterator[Report]) -> frozenset[str]:
-    """The files of programs OLD that are read from the working tree: an edit for NEW would change OLD too."""
+    """The files of OLD programs that are read from the working tree: an edit for NEW would change OLD too."""
     return frozenset(
         operator.source.file
         for report in reports
@@ -164,11 +166,11 @@ def _files_of_old(reports: Iterator[Report]) -> frozenset[str]:
 
 
 def _untouchable(file: str, path: Path, new: str, shared: frozenset[str]) -> str | None:
-    """Why a file is not to be written, or None."""
+    """Why a file must not be written, or None."""
     if file in shared:
         return f"{file} is part of OLD too"
     if not path.is_file():
-        return f"{file} is no file of the working tree"
+        return f"{file} is not a file of the working tree"
     folders = (Path.cwd(), Path(os.path.realpath(new)).parent)
     if _INSTALLED & set(path.parts) or not any(path.is_relative_to(os.path.realpath(folder)) for folder in folders):
         return f"{file} is not part of NEW's own tree"
@@ -176,7 +178,7 @@ def _untouchable(file: str, path: Path, new: str, shared: frozenset[str]) -> str
 
 
 def _write(files: Mapping[Path, bytes]) -> None:
-    """Replace files, each at once, keeping their modes."""
+    """Replace files, each atomically, keeping their modes."""
     for path, content in files.items():
         temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:

@@ -11,7 +11,7 @@ from compat.state.model.source_line import End
 
 
 class Rewritten(Struct, frozen=True):
-    """A file's new bytes (the old ones if there was nothing to do), and the fixes that could not be written into it."""
+    """A file's new bytes (the old ones if nothing changed), and the fixes that could not be written into it."""
 
     source: bytes
     refused: tuple[Refusal, ...] = ()
@@ -22,18 +22,18 @@ class Unfit(Exception):
 
 
 def refused_all(settings: Iterable[Settings], reason: str) -> tuple[Refusal, ...]:
-    """All fixes for a file, refused for one reason."""
+    """All fixes for a file, refused for the same reason."""
     return tuple(Refusal(fix, reason) for each in settings for _, fix in each.values())
 
 
 class Lines:
-    """The lines of a text, to turn columns in bytes into columns in characters, as a concrete syntax tree counts."""
+    """The lines of a text, to turn byte columns into the character columns of a concrete syntax tree."""
 
     def __init__(self, text: str) -> None:
         self._lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
     def character(self, end: End) -> End:
-        """The same place in characters; a column of -1 where the text has no such line."""
+        """The same place with a character column; -1 if the text has no such line."""
         line, column = end
         if not 1 <= line <= len(self._lines):
             return (line, -1)

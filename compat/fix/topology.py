@@ -1,4 +1,4 @@
-"""Writing settings into a topology file: a field more in an entry, or another value.
+"""Writes settings into a topology file: one more field in an entry, or another value.
 
 JSON is close enough to an expression of Python to be edited as the same kind of concrete syntax tree.
 """
@@ -52,7 +52,7 @@ def rewrite(source: bytes, calls: Mapping[End, Settings], environment: Settings)
 
 
 class _Writer(cst.CSTTransformer):
-    """Sets fields of objects; a new one stands behind the entry's ``id``."""
+    """Sets fields of objects; a new field goes behind the entry's ``id``."""
 
     def __init__(self, wanted: Mapping[cst.CSTNode, tuple[cst.DictElement | None, Settings]]) -> None:
         super().__init__()

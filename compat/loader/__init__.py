@@ -1,1 +1,1 @@
-"""Loading: the inputs that a user names on the command line become plans. Programs run in a child process, and nowhere else."""
+"""Loading: turns the inputs named on the command line into plans. Programs run only in child processes."""

@@ -1,4 +1,4 @@
-"""What to do about a program that gave no job: the option that gives it what it lacked, or whom to tell of our fault."""
+"""Advice for a program that gave no job: the option that it lacks, or how to report a bug of compat."""
 
 from __future__ import annotations
 
@@ -55,10 +55,10 @@ _PACKAGES = {
         )
     },
 }
-"""The packages of modules that programs often import; of others none is named, for it may be one of a stranger's."""
+"""The packages of often imported modules; for others none is named, as a guessed name may be a stranger's package."""
 _SAID_LINES, _SAID = 15, 2_000
 _REQUIRED = re.compile(r"the following arguments are required: (.+)")
-"""How ``argparse`` tells what it lacks."""
+"""The message of ``argparse`` for missing arguments."""
 
 
 def advice(crash: Crash, side: Side | None) -> str | None:
@@ -67,17 +67,17 @@ def advice(crash: Crash, side: Side | None) -> str | None:
 
 
 def advice_on_lack(lack: Lack | None, side: Side | None, said: str) -> str | None:
-    """What to do about what a program on a side was not given, by what it said of it."""
+    """What to do about a program's missing input, from its message."""
     return None if lack is None else "\n".join(_advised(lack, side, said))
 
 
 def several_variables(side: Side | None) -> str:
-    """How a program on a side is given variables."""
+    """How to give variables to a program on a side."""
     return f"Give each with --{_SUBJECT[side]}env NAME=VALUE, or in the settings: env."
 
 
 def option(lack: Lack | None, side: Side | None) -> str | None:
-    """The option that gives a program what it lacked; what only the user knows is a variable of the shell."""
+    """The option that gives a program its missing input; values that only the user knows are variables of the shell."""
     prefix = _SUBJECT[side]
     match lack:
         case Lack(what=Lacking.ARGUMENTS | Lacking.INPUT):
@@ -97,7 +97,7 @@ def _advised(lack: Lack, side: Side | None, said: str) -> Iterator[str]:
             reads = f": it reads {lack.name}" if lack.name else ""
             yield f"Give the program its arguments with --{prefix}args {_required(said)}{reads}."
         case Lacking.PERHAPS_ARGUMENTS:
-            yield f"The program raises this itself. If it wants arguments, give them with --{prefix}args 'ARGUMENTS'."
+            yield f"The program raises this itself. If it needs arguments, give them with --{prefix}args 'ARGUMENTS'."
         case Lacking.VARIABLE:
             yield f"Give the program the environment variable with --{prefix}env {lack.name}=VALUE, or in the settings: env."
         case Lacking.FLINK:
@@ -107,7 +107,7 @@ def _advised(lack: Lack, side: Side | None, said: str) -> Iterator[str]:
             )
         case Lacking.INPUT:
             yield (
-                "compat gives a program no input: let it take what it asks for from an argument "
+                "compat gives a program no standard input: let it read this from an argument "
                 f"(--{prefix}args) or a variable (--{prefix}env NAME=VALUE)."
             )
         case Lacking.FILE if lack.places:
@@ -119,7 +119,7 @@ def _advised(lack: Lack, side: Side | None, said: str) -> Iterator[str]:
                 f"Install what provides the module {lack.name!r} into the environment that runs compat."
             )
             if lack.places:
-                yield f"If it is one of your own: it was looked for in {lack.places}; other places go with --{prefix}pyfiles."
+                yield f"If it is one of your own: it was searched in {lack.places}; add other places with --{prefix}pyfiles."
 
 
 def _other_flink(flink: str) -> str:
@@ -128,19 +128,19 @@ def _other_flink(flink: str) -> str:
 
 
 def provided(module: str) -> str | None:
-    """Which package provides a module, as a sentence; None where that is not known."""
+    """The package that provides a module, as a sentence; None if unknown."""
     package = _PACKAGES.get(module.partition(".")[0])
     return None if package is None else f"{package} provides the module {module!r}."
 
 
 def install(module: str, pip: str) -> str | None:
-    """The command that installs what provides a module; None where that is not known."""
+    """The command that installs the package of a module; None if unknown."""
     package = _PACKAGES.get(module.partition(".")[0])
     return None if package is None else f"{pip} install {package}"
 
 
 def command(lack: Lack | None) -> str | None:
-    """The command that gives a program what it lacked in the environment that runs compat."""
+    """The command that adds a program's missing module to the environment that runs compat."""
     return install(lack.name, pip()) if lack is not None and lack.what is Lacking.MODULE else None
 
 
@@ -163,13 +163,15 @@ def _required(said: str) -> str:
 
 
 def said(errors: bytes) -> str:
-    """The end of what a program said, on standard output and standard error: some lines."""
+    """The last lines of a program's standard output and standard error."""
     lines = errors.decode("utf-8", "replace").rstrip().splitlines()
     return "\n".join(lines[-_SAID_LINES:])[-_SAID:].strip("\n")
 
 
 def report_of(trace: Sequence[str], kind: str) -> str:
-    """What is to be reported of a fault of ours: versions, the command without its values, and our lines that led to it."""
+    """The text to report for a bug of compat: versions, the command without its values, and the lines of compat that
+    led to it.
+    """
     import platform
 
     from compat import __version__
@@ -186,7 +188,7 @@ def report_of(trace: Sequence[str], kind: str) -> str:
 
 
 def _without_values(arguments: Sequence[str]) -> Iterator[str]:
-    """The words of a command line, with the endings of files in the place of their names, and no values of options."""
+    """The words of a command line, with the endings of files in place of their names, and no values of options."""
     for place, argument in enumerate(arguments):
         if argument.startswith("-"):
             name, equals, _ = argument.partition("=")
@@ -200,4 +202,4 @@ def _without_values(arguments: Sequence[str]) -> Iterator[str]:
             )
 
 
-REPORT = "This is a fault of compat, not of the program. Please report it, with these lines, which tell nothing of the program:"
+REPORT = "This is a bug of compat, not of the program. Please report it with these lines, which contain nothing of the program:"

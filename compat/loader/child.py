@@ -1,7 +1,7 @@
-"""The child processes: each runs one program with our API in the place of PyFlink's, and writes what it submitted.
+"""The child processes: each runs one program with our API in place of PyFlink's, and writes what it submitted.
 
-A program's own output goes nowhere; the result goes to a file descriptor. Its process ends at once when the result is
-written, whatever threads the program left behind.
+A program's own output is discarded; the result goes to a file descriptor. Its process ends at once when the result is
+written, even if the program left threads behind.
 """
 
 from __future__ import annotations
@@ -231,10 +231,10 @@ def _is_ours(module: ModuleType) -> bool:
 
 
 def main(arguments: list[str]) -> None:
-    """Read requests from stdin, fork for each, do what it asks there, and end when all are done.
+    """Read requests from stdin, fork a process to carry out each, and end when all are done.
 
-    The first argument lists two file descriptors a request, for its result and for what it says; the second is
-    ``ahead`` if the imports of programs shall not wait for the requests.
+    The first argument lists two file descriptors per request, for its result and its output; the second is ``ahead`` if
+    the imports of programs should not wait for the requests.
     """
     descriptors = [int(text) for text in arguments[0].split(",")]
     gc.disable()  # the processes live for one program

@@ -1,7 +1,7 @@
-"""Which jobs a change concerns: those that looked at a file of it when they were built last.
+"""The jobs that a change concerns: those that used one of its files when they were last built.
 
-What each looked at is kept in the repository's own folder, never in the working tree. It holds only as long as the files that
-it names are what they were then; a job of which nothing is known is concerned by everything.
+The record of used files is kept in the repository's own folder, never in the working tree. It is valid only while the
+files in it are unchanged; a job without a record is concerned by everything.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ FORMAT = 1
 
 
 class _Known(Struct, frozen=True, kw_only=True):
-    """What a job looked at, how it was built then, and what was in the files (empty where there was none)."""
+    """What a job looked at, how it was built then, and what was in the files (empty if there was none)."""
 
     how: str
     files: dict[str, str]
@@ -38,7 +38,7 @@ class _Kept(Struct, kw_only=True):
 
 
 class Concerns:
-    """What is known of the jobs of a project with its root at ``top``; paths are from there."""
+    """The records of the jobs of a project with its root at ``top``; paths are relative to it."""
 
     def __init__(self, top: str) -> None:
         self._top = top
@@ -59,11 +59,11 @@ class Concerns:
         return any(self._content(path) != content for path, content in known.files.items())
 
     def knows(self, job: str) -> bool:
-        """Whether it is known what a job looked at once."""
+        """Whether there is a record for a job."""
         return job in self._jobs
 
     def remember(self, job: str, how: str, loads: Loads | None) -> None:
-        """Keep what a job looked at; None for one of which that is not known."""
+        """Record which files a job used; None if that is unknown."""
         if loads is None:
             self._jobs.pop(job, None)
             return
@@ -71,7 +71,7 @@ class Concerns:
         self._jobs[job] = _Known(how=how, files=files, names=loads.names, folders=loads.folders)
 
     def keep(self) -> None:
-        """Write it down; a repository that cannot be written to is left alone."""
+        """Write the records; a repository that cannot be written to is left unchanged."""
         with suppress(OSError):
             self._path.parent.mkdir(parents=True, exist_ok=True)
             temporary = self._path.with_name(f"{self._path.name}.{os.getpid()}")

@@ -16,22 +16,22 @@ from pathlib import Path
 from msgspec import Struct
 
 LIMIT = 64 * 1024 * 1024
-"""Up to so many bytes, packages travel with all files that are in them; above it, with those of Python code only."""
+"""Packages up to this size, in bytes, travel with all their files; larger ones only with their Python code."""
 
 FORGOTTEN_SECONDS = 7 * 24 * 3600
-"""Copies that nobody has used for so long are removed."""
+"""Copies that were not used for this time are removed."""
 
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 class CopiedModules(Struct, frozen=True):
-    """Modules from ``folders`` of the search path, as a zip file in which each has the number of its folder before it."""
+    """Modules from ``folders`` of the search path, in a zip file under the number of their folder."""
 
     folders: tuple[str, ...]
     archive: bytes
 
     def found(self, folders: Iterable[str]) -> tuple[str, ...]:
-        """The folders to search on this machine: the copies go before those that have not the same modules."""
+        """The folders to search on this machine: the copies come before folders that lack the same modules."""
         return tuple(path for folder in folders for path in (*self._copies(folder), folder))
 
     def _copies(self, folder: str) -> list[str]:
@@ -66,7 +66,9 @@ class CopiedModules(Struct, frozen=True):
 
 
 def copied_modules(folders: Sequence[str], whole: Sequence[str]) -> CopiedModules | None:
-    """The modules that this process imported from ``folders``, and all that are in the folders ``whole``; None for none."""
+    """The modules that this process imported from ``folders``, and everything in the folders ``whole``; None if there
+    are none.
+    """
     files: dict[str, Path] = {}
     for number, folder in enumerate(folders):
         names = {name for name, path in _imported() if Path(path).parent == Path(folder)}

@@ -1,4 +1,4 @@
-"""How a program failed, in the words of its own process: whose fault it is, where, and what it lacked."""
+"""Describes a failed program within its own process: who is to blame, where it failed, and what it lacked."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from compat.loader.request import Crash, Frame, Lack, Lacking, clipped
 
 _MOST = 20
 MOST_OF_A_LINE = 500
-_IN_API = "Look at what is passed on this line. If PyFlink itself takes it, please report that compat does not."
+_IN_API = "Check what is passed on this line. If PyFlink itself accepts it, please report that compat does not."
 
 
 def crash_of(
     error: BaseException, show_path: Callable[[str], str], layout: Layout | None = None, flink: str = LATEST_FLINK
 ) -> Crash:
-    """The crash of a program for a version of Flink. ``layout`` is where its modules were looked for."""
+    """The crash of a program for a version of Flink. ``layout`` is where its modules were searched."""
     traceback = list(_entries(error.__traceback__))
     if _is_fault(traceback):
         return fault_of(error)
@@ -60,7 +60,7 @@ def crash_of(
 
 
 def fault_of(error: BaseException) -> Crash:
-    """The crash for a fault of ours: with the lines of ours that led to it."""
+    """The crash for a bug of compat, with the lines of compat that led to it."""
     frames = []
     for frame, line in _entries(error.__traceback__):
         file = frame.f_code.co_filename
@@ -94,7 +94,7 @@ def _entries(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]
 
 
 _FOR_THE_PROGRAM = (main_module.__file__, world.__file__, watch.__file__)
-"""What reads and compiles the program's file, imports for it, and hands it the arguments and variables that it asks for."""
+"""Code of compat that reads, compiles and imports for the program, and gives it arguments and variables."""
 
 
 def _is_fault(traceback: list[tuple[FrameType, int]]) -> bool:

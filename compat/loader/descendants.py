@@ -1,4 +1,4 @@
-"""Processes below a process, and their end.
+"""The processes below a process, and how to end them.
 
 A program may start processes in sessions of their own, which no signal to its group reaches.
 """
@@ -13,14 +13,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 PR_SET_CHILD_SUBREAPER = 36
-"""The number of Linux's request to become the parent of all processes below that lose theirs."""
+"""The number of Linux's request to become the parent of orphaned descendants."""
 
 _ROUNDS = 200
 _PAUSE = 0.005
 
 
 def keep_orphans() -> None:
-    """Stay the ancestor of all processes below this one, so that they can be found; elsewhere than on Linux, nothing."""
+    """Stay the ancestor of all processes below this one, so that they can be found; does nothing on systems other than
+    Linux.
+    """
     if sys.platform == "linux":
         import ctypes
 
@@ -28,7 +30,7 @@ def keep_orphans() -> None:
 
 
 def end_all_below(pid: int) -> None:
-    """End all processes below ``pid``, also those that they start meanwhile; ``pid`` itself goes on."""
+    """End all processes below ``pid``, also those that they start meanwhile; ``pid`` itself keeps running."""
     for _ in range(_ROUNDS):
         below = _living_below(pid) or _living_below(pid)  # Linux may pass over a child while another one ends
         if not below:
@@ -44,7 +46,7 @@ def _living_below(pid: int) -> list[int]:
 
 
 def descendants(pid: int) -> Iterator[int]:
-    """The processes below ``pid``; none where the system does not tell."""
+    """The processes below ``pid``; none if the system does not list them."""
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except OSError:

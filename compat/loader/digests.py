@@ -1,4 +1,4 @@
-"""The digest of the program that a plan was made of: the same files give the same one, wherever they lie."""
+"""The digest of the program behind a plan: the same files give the same digest, wherever they are."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from compat.loader.layout import Layout
 
 _INSTALLED = ("site-packages", "dist-packages")
 _SERVED = ("compat", "pyflink")
-"""What is served here, and never the program's own."""
+"""Modules that compat provides, which never belong to the program."""
 
 _PART = 1024 * 1024
 
 
 def of_file(path: str) -> str | None:
-    """The digest of a file: a jar, a script in SQL, a topology. None for one that cannot be read, or is none."""
+    """The digest of a file: a jar, an SQL script, a topology. None if it cannot be read or is not a file."""
     digest = sha256()
     try:
         if not os.path.isfile(path):
@@ -31,10 +31,11 @@ def of_file(path: str) -> str | None:
 
 
 def of_python(program: str, layout: Layout) -> str | None:
-    """The digest of a program in Python: of its file and of those of its own modules that are loaded by now.
+    """The digest of a Python program: of its file and of its own modules that are loaded by now.
 
-    It is that of a list of them, sorted by where they are seen from the program's folder; the program's own name is none of it.
-    None where one of them cannot be read.
+    It is computed from a list of them, sorted by their paths relative to the program's folder, without the program's
+    own name.
+    None if one of them cannot be read.
     """
     files = {"": program, **_modules(program, layout)}
     digest = sha256()

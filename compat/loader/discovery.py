@@ -1,4 +1,6 @@
-"""The jobs of a project that names none: programs that make an execution environment, themselves or by what they import."""
+"""Finds the jobs of a project whose settings name none: programs that create an execution environment, directly or by
+imports.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,7 @@ _NOT_DEPLOYED = frozenset({"test", "tests", "site-packages", "node_modules"})
 
 
 class Sources:
-    """The files of Python of a working tree that git knows or would, by their paths from its root ``top``, without tests."""
+    """The Python files of a working tree that git tracks or would track, relative to its root ``top``, without tests."""
 
     def __init__(self, top: str) -> None:
         listed = git("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", "*.py", cwd=top)
@@ -27,11 +29,11 @@ class Sources:
                 self._named.setdefault(_module(path), []).append(path)
 
     def jobs(self) -> list[str]:
-        """Those that are jobs."""
+        """The files that are jobs."""
         return [path for path, text in self._texts.items() if self.makes_job(text)]
 
     def makes_job(self, text: bytes) -> bool:
-        """Whether a file is a program that makes an execution environment, itself or by what it imports."""
+        """Whether a file is a program that creates an execution environment, directly or by its imports."""
         if not is_program(text):
             return False
         seen: set[str] = set()
@@ -46,7 +48,7 @@ class Sources:
         return False
 
     def reaches(self, path: str, wanted: Collection[str]) -> bool:
-        """Whether a file is one of ``wanted``, or may come to import one."""
+        """Whether a file is one of ``wanted``, or may import one."""
         seen, waiting = {path}, [path]
         while waiting:
             one = waiting.pop()
@@ -67,7 +69,7 @@ class Sources:
 
 
 def may_be_deployed(path: str) -> bool:
-    """Whether a file may be a job by its name: none of the tests is."""
+    """Whether a file may be a job, by its name: tests are not."""
     file = PurePosixPath(path)
     return _NOT_DEPLOYED.isdisjoint(file.parts) and not file.name.startswith("test_") and file.name != "conftest.py"
 

@@ -1,7 +1,7 @@
-"""What ``python-dotenv`` does, for programs that run where it is not installed: it reads variables from a file ``.env``.
+"""A replacement for ``python-dotenv``, for programs that run without it: reads variables from a file ``.env``.
 
-It is done for plain lines, ``NAME=VALUE``, whose meaning is certain; a file with others is left to the real one. Interpreters
-that need not have compat load this module too: it imports the standard library only, and is kept to what Python 3.8 reads.
+It handles plain lines, ``NAME=VALUE``, whose meaning is certain; a file with other lines is left to the real package.
+Interpreters without compat load this module too: it imports only the standard library, in the syntax of Python 3.8.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def variables_in(text: str) -> dict[str, str]:
 
 
 def found_from(file: str) -> str:
-    """The file of variables in the folder of a program's file, or the nearest one above it; empty for none."""
+    """The file of variables in the folder of a program's file, or the nearest one above it; empty if there is none."""
     return next((one for one in _places(os.path.dirname(os.path.abspath(file))) if os.path.isfile(one)), "")
 
 
@@ -57,7 +57,7 @@ def _places(folder: str) -> Iterator[str]:
 
 
 def functions(caller: str) -> dict[str, Callable[..., object]]:
-    """What a program imports of ``dotenv``, for the file that calls them. They raise NotPlain."""
+    """The functions that a program imports from ``dotenv``, for the file that calls them. They raise NotPlain."""
 
     def find_dotenv(filename: str = _NAME, raise_error_if_not_found: bool = False, usecwd: bool = False) -> str:
         if filename != _NAME or raise_error_if_not_found or usecwd:

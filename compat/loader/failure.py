@@ -1,4 +1,4 @@
-"""Why there is no plan: what went wrong, and with which program."""
+"""The reason why there is no plan: what went wrong, and in which program."""
 
 from __future__ import annotations
 
@@ -9,21 +9,19 @@ from msgspec import Struct
 from compat.state.model.source_line import SourceLine
 
 SAID = "It said:"
-"""The line of a traceback behind which is what the program said."""
+"""The line of a traceback that precedes the program's output."""
 CLASSPATH = '--classpath "$JAR"'
-"""The option that gives a job a jar that it lacks, as it is typed in a shell."""
+"""The option that adds a missing jar to a job, as typed in a shell."""
 CONNECTOR = "--connector {0}"
-"""The option that has a connector, or another part of a job's surroundings, fetched by its name."""
-FETCHED = (
-    f"Write {CONNECTOR}, which fetches it by its Maven coordinates, or put its jar on the class path: --classpath JAR."
-)
-"""What to do where that is missing."""
+"""The option that downloads a connector, or another missing part, by its name."""
+FETCHED = f"Write {CONNECTOR}, which downloads it from Maven, or put its jar on the class path: --classpath JAR."
+"""The advice for a missing connector."""
 RUNTIME_PROPERTIES = '--runtime-properties "$FILE"'
-"""The option that gives a job the properties of AWS's service, likewise."""
+"""The option that gives a job the properties of AWS's service, as typed in a shell."""
 
 
 class Undecidable(StrEnum):
-    """The rules that tell why nothing was compared, by their ids."""
+    """The ids of the rules for checks without a comparison."""
 
     SAVEPOINT_UNREADABLE = "CMP501"
     PROGRAM_FAILED = "CMP901"
@@ -44,10 +42,10 @@ class Side(Enum):
 class Failure(Struct, frozen=True, kw_only=True):
     """Why a program or snapshot gave no facts to check.
 
-    ``rule`` tells the kind of failure, ``name`` what the user calls the program. ``side`` is None where
-    one program alone was looked at. ``traceback`` is the program's own, cut to its own frames; ``hint`` what to do.
-    ``option`` is what has to be added to the command for that, as it is typed in a shell, ``command`` one to run first;
-    ``flink`` is a version of Flink that has what the program lacked.
+    ``rule`` is the kind of failure, ``name`` the user's name for the program. ``side`` is None if only one program was
+    loaded. ``traceback`` is the program's own, cut to its own frames; ``hint`` what to do. ``option`` is the option to
+    add to the command, as typed in a shell, ``command`` a command to run first; ``flink`` is a version of Flink that
+    has what the program lacked.
     """
 
     rule: Undecidable

@@ -1,4 +1,4 @@
-"""The version of Flink that a program in Python is for, where nobody names one: what it or its project pins."""
+"""The Flink version of a Python program, if it is not given: the one that it or its project pins."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ _PINS = re.compile(
     r"""|\bflink-(?:sql-)?connector-[a-z\d-]+?(?:_2\.1\d)?-(?:\d[\w.]*-(\d+)\.(\d+)|(1)\.(\d+)\.\d+)\.jar\b""",
     re.IGNORECASE | re.MULTILINE,
 )
-"""A requirement, a property of Maven, an image, or a jar of a connector, in whose name is the Flink that it is for."""
+"""A requirement, a Maven property, an image, or the jar of a connector, whose name contains its Flink version."""
 _LARGEST = 200_000
 _IN_FOLDER = 1000
 
 
 class Pin(Struct, frozen=True):
-    """The version that a project's file names, and the one of those known here that stands for it."""
+    """The version in a project's file, and the supported version that corresponds to it."""
 
     named: str
     file: str
@@ -39,7 +39,7 @@ class Pin(Struct, frozen=True):
 
 
 def pin_of(program: str, root: str | None = None) -> Pin | None:
-    """What a program or its project pins: the nearest file that names a version, up to the project's root."""
+    """The version that a program or its project pins: in the nearest file that names one, up to the project's root."""
     for folder, names in _looked_at(program, root):
         for name in names:
             if (found := _pinned(os.path.join(folder, name))) is not None:
@@ -57,7 +57,7 @@ def _looked_at(program: str, root: str | None) -> Iterator[tuple[str, list[str]]
 
 
 def may_pin(path: str) -> bool:
-    """True for a file of a name in which versions are pinned."""
+    """Whether files of this name pin versions."""
     return _FILES.fullmatch(os.path.basename(path)) is not None
 
 

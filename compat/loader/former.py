@@ -1,6 +1,6 @@
-"""Names of PyFlink's API that one version has and another has not: since when, and what is written in their place now.
+"""Names of PyFlink's API that only some versions have: since when, and what replaces them.
 
-What ended is recorded from PyFlink's packages, from 1.13 to 2.3: the version that came first without the name.
+The removals are recorded from PyFlink's packages, from 1.13 to 2.3: the first version without the name.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from compat.state.model.source_line import SourceLine
 
 
 class Former(Struct, frozen=True):
-    """A name that PyFlink had, the version of Flink that came first without it, and what is written now."""
+    """A former name of PyFlink, the first version of Flink without it, and its replacement."""
 
     name: str
     ended: str
@@ -30,7 +30,7 @@ class Former(Struct, frozen=True):
 
     @property
     def had_by(self) -> str | None:
-        """The last of the versions known here that has it; None where none has."""
+        """The last supported version that has it; None if none has."""
         having = [one for one in FLINK_VERSIONS if _number(one) < _number(self.ended)]
         return having[-1] if having else None
 
@@ -57,7 +57,7 @@ def _told(name: str) -> str:
 
 _TABLE = "write CREATE TABLE … WITH ('connector' = …) in execute_sql()"
 _BATCH = "write TableEnvironment.create(EnvironmentSettings.in_batch_mode())"
-_ONE_PLANNER = "leave the call away, there is one planner"
+_ONE_PLANNER = "remove the call, there is only one planner"
 
 _MODULES = {
     **_all("1.14", f"{_BATCH}, or a StreamExecutionEnvironment in batch mode", "pyflink.dataset"),
@@ -73,7 +73,7 @@ _NAMES = {
     ),
     **_all("2.0", _TABLE, "CsvTableSource", "CsvTableSink", "TableSource", "TableSink", "WriteMode"),
 }
-"""Classes of ``pyflink.table``, and of its modules."""
+"""The classes of ``pyflink.table``, with their modules."""
 _MEMBERS = {
     **_all("1.14", _TABLE, "TableEnvironment.connect"),
     **_all("1.15", _ONE_PLANNER, "Builder.use_blink_planner", "Builder.use_old_planner", "Builder.use_any_planner"),
@@ -105,13 +105,13 @@ _CLASSES = {
     )
     for name in names
 }
-"""Classes of Java that programs, and the connectors that they name, ask for."""
+"""The Java classes that programs, and the connectors that they name, ask for."""
 _OF_OLD_KIND = {one.name: one for name, one in _CLASSES.items() if ".connectors.kafka." in name}
-"""Sources and sinks whose classes in Python stayed when those in Java went, by the names that plans have for them."""
+"""The sources and sinks whose Python classes stayed when the Java classes were removed, by their names in plans."""
 _COMMON_WORDS = frozenset(
     {"connect", "execute", "explain", "insert_into", "register_function", "register_table", "scan"}
 )
-"""Methods whose names other objects have too: they count on what is known to be a table environment."""
+"""Methods whose names other objects have too: they count only on objects known to be table environments."""
 _ENVIRONMENTS = ("TableEnvironment", "StreamTableEnvironment", "BatchTableEnvironment")
 _LACKING = (
     re.compile(r"No module named '(?P<owner>pyflink[\w.]*)'(?P<name>)"),
@@ -124,11 +124,11 @@ _LACKING = (
     re.compile(r"The class (?P<owner>[\w.]+)\.(?P<name>\w+) is missing"),
     re.compile(r"type object '(?P<owner>\w+)' has no attribute '(?P<name>\w+)'"),
 )
-"""How Python says what a version of PyFlink lacks: a module, a name of a module or a class, or one that ``import *`` gave."""
+"""Python's messages for what a version of PyFlink lacks: a module, a name of a module or a class, or one from ``import *``."""
 
 
 def former_of(owner: str, name: str) -> Former | None:
-    """What is known of a name that a module or a class of PyFlink, its ``owner``, had once; no name stands for the module."""
+    """The record of a former name of PyFlink in a module or a class, its ``owner``; without a name, of the module itself."""
     if not owner:
         return _NAMES.get(name)
     if owner.startswith("pyflink"):
@@ -141,8 +141,8 @@ def former_of(owner: str, name: str) -> Former | None:
 
 
 def advice(owner: str, name: str, flink: str) -> tuple[str | None, str | None]:
-    """For a name that the PyFlink of a version of Flink lacks: a version that has it, and a sentence; None for what no version
-    is known to have had.
+    """The advice for a name that the PyFlink of a Flink version lacks: a version that has it, and a sentence; None if
+    no version is known to have had it.
     """
     from compat.compiler.datastream.served import versions_with, versions_with_member
 
@@ -152,7 +152,7 @@ def advice(owner: str, name: str, flink: str) -> tuple[str | None, str | None]:
         has = (
             ""
             if other in (None, flink)
-            else f" {former.whose} {other} still has it: say --flink {other} if the job runs on that."
+            else f" {former.whose} {other} still has it: give --flink {other} if the job runs on that."
         )
         return None if other == flink else other, f"{former}{has}"
     if owner.startswith("pyflink"):
@@ -165,9 +165,7 @@ def advice(owner: str, name: str, flink: str) -> tuple[str | None, str | None]:
             return None, None
     others = [one for one in having if one != flink]
     if others:
-        said = (
-            f"PyFlink {others[0]} has it, and {flink} has not: say --flink {others[0]} if that is what the job runs on."
-        )
+        said = f"PyFlink {others[0]} has it, and {flink} has not: give --flink {others[0]} if the job runs on that."
         return others[0], said
     return None, _elsewhere(name, flink) or f"PyFlink {flink} has no such name."
 
@@ -196,13 +194,13 @@ def _had_by_none(owner: str, name: str, flink: str) -> str | None:
 
 
 def advice_on(message: str, flink: str) -> tuple[str | None, str | None]:
-    """:func:`advice` on what a message of Python says that is lacking."""
+    """:func:`advice` for a Python message about a missing name."""
     found = next(filter(None, (pattern.search(message) for pattern in _LACKING)), None)
     return (None, None) if found is None else advice(found["owner"], found["name"], flink)
 
 
 def passed_over(name: str) -> str:
-    """What is to be said of a call of a builder that a version of PyFlink lacks, and that changes nothing."""
+    """The note on a builder call that a version of PyFlink lacks, and that changes nothing."""
     return str(_MEMBERS[f"Builder.{name}"])
 
 
@@ -262,7 +260,7 @@ def _makes_one(value: ast.expr) -> bool:
 
 
 def gone(plan: Plan | Refused, flink: str) -> Iterator[tuple[Former, SourceLine | None]]:
-    """The classes of a plan's operators that a version of Flink has no more, with the lines that made them."""
+    """The classes of a plan's operators that a version of Flink has removed, with the lines that created them."""
     for operator in plan.operators if isinstance(plan, Plan) else ():
         former = _OF_OLD_KIND.get(str(operator.detail.get("class")))
         if former is not None and lacks(flink, former):
@@ -270,10 +268,10 @@ def gone(plan: Plan | Refused, flink: str) -> Iterator[tuple[Former, SourceLine 
 
 
 def needed(found: Sequence[Use], flink: str) -> Use | None:
-    """The first use of a name that an earlier version of those known here has, and that of a program's version has not."""
+    """The first use of a name that an earlier supported version has, and the program's version lacks."""
     return next((use for use in found if lacks(flink, use.former) and use.former.had_by is not None), None)
 
 
 def lacks(flink: str, former: Former) -> bool:
-    """True where the PyFlink of a version of Flink has a name no more."""
+    """Whether the PyFlink of a version of Flink no longer has a name."""
     return _number(flink) >= _number(former.ended)

@@ -1,4 +1,4 @@
-"""What git tells of a working tree since a revision: the files that differ, those that are gone, and what was renamed."""
+"""Git's record of a working tree since a revision: changed, removed and renamed files."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from compat.loader.revisions import PREFIX, git
 class Changes(Struct, frozen=True, kw_only=True):
     """The files that differ between a revision and the working tree, by their paths from its root ``top``.
 
-    ``renamed`` has the former name of each file that has another one now, ``removed`` those that are gone, and ``paths`` all
-    that differ, by their former and their present names.
+    ``renamed`` maps renamed files to their former names, ``removed`` are the removed files, and ``paths`` all that
+    differ, by their former and their present names.
     """
 
     top: str
@@ -57,14 +57,14 @@ def _changes(top: str, fields: Iterator[str]) -> Changes:
 
 
 def is_past_of(past: str, now: str) -> bool:
-    """Whether ``git:REF:path`` names what a file of the working tree was at a revision."""
+    """Whether ``git:REF:path`` names a former version of a file of the working tree."""
     if not past.startswith(PREFIX) or now.startswith(PREFIX):
         return False
     return os.path.abspath(past.removeprefix(PREFIX).partition(":")[2]) == os.path.abspath(now)
 
 
 def renamed(past: str) -> str | None:
-    """``git:REF:path`` by the name that the file had at the revision; None for a file that is new. Raises NoRevision."""
+    """``git:REF:path`` with the file's name at the revision; None for a new file. Raises NoRevision."""
     reference, _, path = past.removeprefix(PREFIX).partition(":")
     changes = changes_since(reference)
     before = changes.renamed.get(os.path.relpath(os.path.realpath(path), os.path.realpath(changes.top)))

@@ -1,4 +1,4 @@
-"""Serving a program's ``import pyflink…`` with our own modules, whether or not PyFlink is installed."""
+"""Serves a program's ``import pyflink…`` from compat's own modules, whether or not PyFlink is installed."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     from compat.loader.copies import CopiedModules
 
 _AT_START = frozenset(map(os.path.abspath, sys.path))
-"""What this process searched before the program began."""
+"""The search path of this process before the program began."""
 
 
 class PyFlinkFinder:
-    """Refuses what is asked for of PyFlink and not among the modules that are served."""
+    """Refuses PyFlink modules that are not among the served ones."""
 
     def __init__(self) -> None:
         self.stand_in: Callable[[str], ModuleSpec | None] = lambda _: None
@@ -37,7 +37,7 @@ class PyFlinkFinder:
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """None for any module that is not PyFlink's. Raises for all others."""
+        """None for any module that is not PyFlink's. Raises for refused ones."""
         package, _, rest = name.partition(".")
         if package != "pyflink":
             return None
@@ -49,14 +49,15 @@ class PyFlinkFinder:
             return spec
         if tree not in ("common", "datastream", "metrics"):
             raise NeedsPyFlink(
-                f"{name} is an inner part of PyFlink that compat does not have: only PyFlink itself builds programs "
-                "that need it."
+                f"{name} is an internal part of PyFlink that compat does not have: only PyFlink itself builds "
+                "programs that need it."
             )
         raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 def prepare_for_programs(flink: str = LATEST_FLINK) -> None:
-    """Make this process one that programs can run in: PyFlink is ours, and nothing else of ours is found by a short name.
+    """Prepare this process for programs: compat's PyFlink is served, and nothing else of compat is importable by a
+    short name.
 
     ``flink`` is the version of Flink whose PyFlink the programs find.
     """
@@ -65,11 +66,11 @@ def prepare_for_programs(flink: str = LATEST_FLINK) -> None:
 
 
 class WorkerSetup(Struct, frozen=True):
-    """Prepares a Python worker for the functions of a program: it finds the modules that the program found.
+    """Prepares a Python worker for the functions of a program, so that it finds the same modules.
 
-    ``folders`` come first in its search path, as they did in the program's, and ``last`` at its end. Python puts the working
-    directory before all else in a worker; where ``working_directory`` is False, the program did not search it, and it is
-    taken off. ``copies`` travel to machines that may not have the folders, or others in their place. ``flink`` is the
+    ``folders`` come first in its search path, as they did in the program's, and ``last`` at its end. Python puts the
+    working directory first in a worker; with ``working_directory`` False, the program did not search it, and it is
+    removed. ``copies`` travel to machines that may lack the folders, or have others in their place. ``flink`` is the
     version of Flink whose PyFlink the functions find.
     """
 
@@ -95,9 +96,8 @@ class WorkerSetup(Struct, frozen=True):
 def worker_setup(
     *folders: str, behind: Sequence[str] = (), travelling: bool = False, flink: str = LATEST_FLINK
 ) -> WorkerSetup:
-    """The setup of workers for the program of this process, whose own modules are in ``folders`` and where it added.
-
-    In ``behind`` is looked for what is nowhere else.
+    """The setup of workers for the program of this process, whose own modules are in ``folders`` and in folders that it
+    added. ``behind`` is searched last.
 
     With ``travelling``, its modules are sent along: workers may be on other machines.
     """
@@ -131,14 +131,14 @@ def _added_paths(folders: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ..
 
 
 def let_table_api_stand(stand_in: Callable[[str], ModuleSpec | None]) -> None:
-    """From now on, imports of the Table API give what ``stand_in`` gives; those for which it gives None are refused."""
+    """From now on, imports of the Table API give the results of ``stand_in``; those for which that is None are refused."""
     for finder in sys.meta_path:
         if isinstance(finder, PyFlinkFinder):
             finder.stand_in = stand_in
 
 
 def serve_pyflink(flink: str = LATEST_FLINK) -> None:
-    """From now on, imports of PyFlink in this process give our modules, as that version of Flink has them."""
+    """From now on, imports of PyFlink in this process give compat's modules for that version of Flink."""
     serve(flink)
     if not any(isinstance(finder, PyFlinkFinder) for finder in sys.meta_path):
         sys.meta_path.insert(0, PyFlinkFinder())

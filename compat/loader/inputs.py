@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class InputError(Exception):
-    """An argument that gives no plan; carries the :class:`~compat.loader.failure.Failure` to report."""
+    """An argument without a plan; carries the :class:`~compat.loader.failure.Failure` to report."""
 
     def __init__(self, failure: Failure) -> None:
         super().__init__(failure.message)
@@ -51,7 +51,7 @@ class InputError(Exception):
 
 
 class InputKind(StrEnum):
-    """The kinds of things that an argument can name."""
+    """The kinds of inputs that an argument can name."""
 
     PROGRAM = "program"
     TOPOLOGY = "topology"
@@ -68,31 +68,32 @@ class InputKind(StrEnum):
 
 
 _MOST_FORMER = 5
-"""The report names so many that ended."""
-_A_JAR = "Build the job, and name its jar."
+"""The most ended jobs that the report names."""
+_A_JAR = "Build the job, and give its jar."
 _NO_PROGRAM = {
-    ".log": "compat diagnose reads logs, and says what failed at a restore.",
-    ".out": "compat diagnose reads what a cluster printed, and says what failed at a restore.",
+    ".log": "compat diagnose reads logs, and says why a restore failed.",
+    ".out": "compat diagnose reads the output of a cluster, and says why a restore failed.",
     ".txt": None,
     ".md": None,
     ".java": _A_JAR,
     ".scala": _A_JAR,
     ".kt": _A_JAR,
     ".class": _A_JAR,
-    ".ipynb": "Write its cells to a program, and name that.",
+    ".ipynb": "Write its cells to a program, and give that.",
 }
-"""Endings of files that are no program, each with what to do instead, None where that cannot be told."""
+"""File extensions of inputs that are not programs, each with advice, None if there is none."""
 _INSTEAD = {".log": "compat diagnose", ".out": "compat diagnose", ".ipynb": "jupyter nbconvert --to script"}
-"""The commands for that."""
+"""The commands for that advice."""
 _BY_ENDING = {".jar": InputKind.JAR, ".sql": InputKind.SQL}
 
 
 class FlinkJars(Struct, frozen=True, kw_only=True):
     """Where Flink's classes come from, for jobs that they build, and the class of a jar to run.
 
-    ``classpath`` holds jars, folders and ``DIR/*``, ``connectors`` the names of those to fetch besides. ``home`` is an
-    installation of Flink, ``version`` one to fetch. ``pyflink`` is a Python that has PyFlink, for programs that need it, where
-    this one has not. ``runtime_properties`` is the file that AWS gives to a job in its Managed Service for Apache Flink.
+    ``classpath`` holds jars, folders and ``DIR/*``, ``connectors`` the names of connectors to download. ``home`` is an
+    installation of Flink, ``version`` one to download. ``pyflink`` is a Python that has PyFlink, for programs that need
+    it, if this one has not. ``runtime_properties`` is the file that AWS gives to a job in its Managed Service for
+    Apache Flink.
     """
 
     classpath: tuple[str, ...] = ()
@@ -104,9 +105,9 @@ class FlinkJars(Struct, frozen=True, kw_only=True):
     runtime_properties: str | None = None
 
     def over(self, base: FlinkJars) -> FlinkJars:
-        """These with what they leave open from ``base``. Whoever names a Flink of their own does not get another one.
+        """These, with missing fields from ``base``. If they name a Flink, ``base`` does not override it.
 
-        A class path alone need not have one: if it has, that is the Flink, whatever else is said (`find_flink`).
+        A class path alone need not have a Flink; if it has, that one is taken, whatever else is given (`find_flink`).
         """
         own = bool(self.home or self.version)
         return replace(
@@ -120,20 +121,19 @@ class FlinkJars(Struct, frozen=True, kw_only=True):
 
 
 class Limit(Struct, frozen=True, kw_only=True):
-    """How much of a savepoint's real state is restored in a rehearsal: that many bytes of state files, or entries."""
+    """How much of a savepoint's real state a rehearsal restores: this many bytes of state files, or entries."""
 
     size: int | None = None
     entries: int | None = None
 
 
 class LoadOptions(Struct, frozen=True, kw_only=True):
-    """How to load programs: options of ``-D``, the version of Flink, the time they get, and whether to call open().
-
-    ``flink_assumed`` marks the version that holds where nobody named one; ``flink_because`` tells why it is another than usual.
+    """How to load programs: options of ``-D``, the version of Flink, the time limit, and whether to call open().
+    ``flink_assumed`` marks a version that was not given; ``flink_because`` says why it differs from the default.
     ``jars`` is for jobs that Flink's own classes build. ``exact`` has PyFlink itself build every program in Python too.
     ``pyfiles`` are modules, folders and archives that programs in Python import from, as absolute paths, and ``environment``
     variables that programs in Python and jars get; with ``strict_imports`` a module that is not installed is a failure.
-    ``watched`` is the root of a project, of which is told what a program looked at.
+    ``watched`` is the root of a project, for which the used files are recorded.
     """
 
     options: Mapping[str, str] = field(default_factory=dict)
@@ -163,7 +163,7 @@ class LoadOptions(Struct, frozen=True, kw_only=True):
         environment: Mapping[str, str] | None = None,
         strict_imports: bool | None = None,
     ) -> LoadOptions:
-        """The one builder: what was not given (None) is as the fields above say."""
+        """The one builder: arguments that are not given (None) get the defaults above."""
         return cls(
             options=dict(options),
             flink=flink or LATEST_FLINK,
@@ -179,10 +179,10 @@ class LoadOptions(Struct, frozen=True, kw_only=True):
 
 
 class Input(Struct, frozen=True):
-    """A named input: what the user typed, the file behind it, and what it is.
+    """A named input: the user's argument, the file behind it, and its kind.
 
-    One that was taken out of a revision has its project in ``root``, which is shown as ``root_shown``; ``folder`` is what the
-    working directory was there, and ``taken_from`` the working tree that it stands for.
+    An input from a revision has its project in ``root``, which is shown as ``root_shown``; ``folder`` corresponds to
+    the working directory there, and ``taken_from`` is the original working tree.
     """
 
     argument: str
@@ -202,7 +202,7 @@ def is_running(argument: str) -> bool:
 
 @contextmanager
 def opened(argument: str, arguments: tuple[str, ...] = (), side: Side | None = None) -> Iterator[Input]:
-    """The input behind an argument, as long as the context lasts. Raises InputError for what is none."""
+    """The input behind an argument, as long as the context lasts. Raises InputError for anything else."""
     if argument.startswith("git:"):
         with _taken_out(argument, arguments, side) as given:
             yield given
@@ -262,10 +262,10 @@ def _copied(plan: bytes) -> Iterator[str]:
 
 
 def _no_input(argument: str) -> tuple[str, str | None] | None:
-    """Why an argument names no file that could be an input, and what to do; None where it does."""
+    """Why an argument names no file that could be an input, and what to do; None if it does."""
     if is_running(argument):
         usage = "Write compat check flink:http://HOST:8081/NAME new.jar, or compat inspect flink:http://HOST:8081/NAME."
-        return f"{argument!r} is a job that runs, which can only be OLD.", usage
+        return f"{argument!r} is a running job, which can only be OLD.", usage
     if not os.path.exists(argument):
         return f"There is no file {argument!r}.", None
     if os.path.isdir(argument):
@@ -273,11 +273,11 @@ def _no_input(argument: str) -> tuple[str, str | None] | None:
             "Name a program (job.py), a topology file (job.json), a plan, or the folder of one savepoint; --savepoints "
         )
         return (
-            f"{argument!r} is a folder, and no savepoint: it has no file _metadata.",
+            f"{argument!r} is a folder but not a savepoint: it has no file _metadata.",
             f"{usage}checks all savepoints below a folder.",
         )
     if (strange := why_not_regular(argument)) is not None:
-        return f"{argument!r} is {strange}, not a file.", "Write what it gives to a file, and name that."
+        return f"{argument!r} is {strange}, not a file.", "Write its output to a file, and give that."
     ending = os.path.splitext(argument)[1].lower()
     if ending in _NO_PROGRAM:
         named = "Name a program (job.py), a jar, a script of SQL, a topology file (job.json), a plan or a savepoint."
@@ -308,12 +308,12 @@ def request_for(given: Input, load: LoadOptions) -> Request:
 
 
 def given_properties(load: LoadOptions) -> str:
-    """The file of properties that stands for that of AWS's service, as an absolute path; empty for none."""
+    """The properties file in place of AWS's service, as an absolute path; empty for none."""
     return os.path.abspath(load.jars.runtime_properties) if load.jars.runtime_properties else ""
 
 
 def pyfiles_of(given: Input, load: LoadOptions) -> tuple[str, ...]:
-    """What a program imports from besides: for one of a revision, what was there then in the place of what is there now."""
+    """The import paths of a program; for a program of a revision, their versions at that revision."""
     if not given.taken_from:
         return load.pyfiles
     before = given.taken_from + os.sep
@@ -325,7 +325,7 @@ def pyfiles_of(given: Input, load: LoadOptions) -> tuple[str, ...]:
 
 
 def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[Plan | Refused, ...]:
-    """The plans that loading gave. Raises InputError for a program that failed, took too long or submitted nothing."""
+    """The plans from loading a program. Raises InputError if it failed, took too long or submitted nothing."""
     if isinstance(outcome, TimedOut):
         frame = outcome.frame
         where = "" if frame is None else f" It was at {frame.file}:{frame.line}, in {frame.function}."
@@ -361,7 +361,7 @@ def plans_of(given: Input, outcome: Outcome, side: Side | None = None) -> tuple[
 def made_by(
     given: Input, outcome: Outcome, options: LoadOptions, side: Side | None = None
 ) -> tuple[Plan | Refused, ...]:
-    """The plans that loading gave where the version has what they use; one that nobody named gives way to one that has.
+    """The plans from loading, if the Flink version has what they use; an assumed version is replaced by one that has.
 
     Raises InputError, with that version, or as :func:`plans_of` does.
     """
@@ -383,7 +383,7 @@ def made_by(
 
 
 def of_version(plans: tuple[Plan | Refused, ...], options: LoadOptions) -> tuple[Plan | Refused, ...]:
-    """Plans of a program in Python or a topology, which tell whether somebody named their version."""
+    """The plans of a Python program or a topology, marked with whether their version was given."""
     return tuple(replace(plan, flink_assumed=True) for plan in plans) if options.flink_assumed else plans
 
 
@@ -421,7 +421,7 @@ def is_snapshot(given: Input) -> bool:
 
 
 def following(given: Input, options: LoadOptions) -> LoadOptions:
-    """The options for a program, with the version of Flink that its project pins where nobody named one."""
+    """The options for a program, with the version of Flink that its project pins if none was given."""
     if (
         given.kind is not InputKind.PROGRAM
         or not options.flink_assumed
@@ -433,7 +433,7 @@ def following(given: Input, options: LoadOptions) -> LoadOptions:
 
 
 def following_api(failure: Failure, options: LoadOptions) -> LoadOptions | None:
-    """The options for a program that failed for want of what another version of PyFlink has; None where that is no reason."""
+    """The options for a program that failed because it needs another PyFlink version; None if it failed for another reason."""
     if failure.flink is None or not options.flink_assumed:
         return None
     where = "" if failure.source is None else f" ({failure.source})"
@@ -450,8 +450,8 @@ def load(
 ) -> tuple[Plan | Refused, ...]:
     """The plans of an input, one for each job, with the version of Flink that its project pins or its API needs.
 
-    Raises InputError, also for a savepoint: it has no graphs. ``notes`` takes what is to be said besides.
-    ``jvms`` are for callers that have several programs.
+    Raises InputError, also for a savepoint, which has no graphs. ``notes`` receives further remarks; ``jvms`` are for callers
+    that load several programs.
     """
     options = following(given, options)
     try:
@@ -467,9 +467,10 @@ def load(
 
 
 def built_here(given: Input, options: LoadOptions) -> tuple[LoadOptions, Outcome]:
-    """What comes of a program in Python without a JVM, and the options with the version that its project pins or its API needs.
+    """The result of building a Python program without a JVM, and the options with the version that its project pins or
+    its API needs.
 
-    Raises InputError where it has no plans, unless it needs PyFlink itself.
+    Raises InputError if it has no plans, unless it needs PyFlink itself.
     """
     options = following(given, options)
     while True:
@@ -495,7 +496,7 @@ def _loaded(
                 message=f"{given.argument!r} is a savepoint, which has no graphs.",
                 name=given.argument,
                 side=side,
-                hint="compat inspect shows what is in it, compat check SAVEPOINT new.py whether a program restores it.",
+                hint="compat inspect shows its contents, compat check SAVEPOINT new.py whether a program restores it.",
             )
         )
     if given.kind is InputKind.PLAN:
@@ -542,9 +543,9 @@ def _built_by_flink(
 def begin_with_pyflink(
     given: Input, outcome: Outcome, options: LoadOptions, jvms: WarmJvms, side: Side | None = None
 ) -> FlinkLoading:
-    """Begin a program in Python that PyFlink itself has to build.
+    """Start a Python program that PyFlink itself has to build.
 
-    Raises InputError, with the line that asked for PyFlink; first of all where another version has names that it uses.
+    Raises InputError, with the line that asked for PyFlink, or first with the version that has the names it uses.
     """
     from compat.loader.jvm.loading import begin
     from compat.loader.jvm.pyflink.installed import named
@@ -568,22 +569,24 @@ def begin_with_pyflink(
 
 
 def notes_of(given: Input, outcome: Outcome) -> tuple[str, ...]:
-    """What is to be said of a program that gave its plans."""
+    """The notes on a program that gave its plans."""
     return note_on_absent(given, outcome.absent if isinstance(outcome, Loaded) else ())
 
 
 def note_on_absent(given: Input, names: Sequence[str]) -> tuple[str, ...]:
-    """What is to be said of modules that a program imports and that are not installed."""
+    """The note on modules that a program imports and that are not installed."""
     if not names:
         return ()
     listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
     are = "is" if len(names) == 1 else "are"
     them = "it" if len(names) == 1 else "them"
-    return (f"{given.argument} imports {listed}, which {are} not installed: building the job used nothing of {them}.",)
+    return (f"{given.argument} imports {listed}, which {are} not installed: building the job did not need {them}.",)
 
 
 def needs_pyflink(outcome: Outcome, options: LoadOptions) -> bool:
-    """True for a program in Python that PyFlink itself has to build: it needs more than we have, or is to be proved."""
+    """True for a Python program that PyFlink itself has to build: it needs more than compat has, or an exact proof was
+    asked for.
+    """
     return (isinstance(outcome, Loaded) and outcome.needs_pyflink is not None) or options.exact
 
 

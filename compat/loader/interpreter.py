@@ -1,7 +1,7 @@
-"""The interpreters in whose forks programs are loaded.
+"""The interpreters whose forks load programs.
 
-An interpreter is told what to load only when it has imported what every program needs, so that :func:`warm_up` can start
-one while the command line is still being read.
+An interpreter first imports what every program needs and gets its requests afterwards, so that :func:`warm_up` can
+start one while the command line is still being read.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FIRST = (
 
 
 def beginning(module: str) -> str:
-    """The program of an interpreter, behind whose arguments stands `ROOT`, that runs ``main`` of a module of ours."""
+    """The start code of an interpreter, followed by the argument `ROOT`, that runs ``main`` of a module of compat."""
     return f"{_FIRST}from {module} import main; main(sys.argv[1:])"
 
 
@@ -33,7 +33,7 @@ _warm: list[Interpreter] = []
 class Interpreter:
     """A process that forks once for each request it is sent.
 
-    ``slots`` are pairs of file descriptors to read from, one pair a request: the result, and what the program says.
+    ``slots`` are pairs of file descriptors to read from, one pair per request: the result, and the program's output.
     ``start`` is the program of the interpreter.
     """
 
@@ -57,7 +57,7 @@ class Interpreter:
             os.close(descriptor)
 
     def send(self, requests: bytes) -> None:
-        """Say what to load: a JSON array of at most as many requests as there are slots."""
+        """Send the requests: a JSON array of at most as many as there are slots."""
         assert self.process.stdin is not None
         try:
             self.process.stdin.write(requests)
@@ -66,7 +66,7 @@ class Interpreter:
             return  # it died: what it said comes out of the slots
 
     def end(self) -> None:
-        """End the process and all that it and its forks started."""
+        """End the process and everything that it and its forks started."""
         end_all_below(self.process.pid)
         try:
             os.killpg(self.process.pid, signal.SIGKILL)
@@ -79,12 +79,12 @@ class Interpreter:
 
 
 def warm_up() -> None:
-    """Start the interpreter that the next :func:`interpreter` gives; it ends with this process if none asks for it."""
+    """Start the interpreter that the next :func:`interpreter` call returns; it ends with this process if it is not used."""
     _warm.append(Interpreter(_WARM_SLOTS, 0, ahead=True))
 
 
 def interpreter(slots: int, hash_seed: int = 0) -> Interpreter:
-    """An interpreter with at least that many slots: the one that waits, if it fits, or a new one."""
+    """An interpreter with at least this many slots: the waiting one, if it fits, or a new one."""
     if _warm and slots <= _WARM_SLOTS and hash_seed == 0:
         return _warm.pop()
     return Interpreter(slots, hash_seed)

@@ -40,7 +40,7 @@ class Layout(NamedTuple):
     """The places of a program's modules.
 
     ``folder`` is the program's own, ``roots`` are those above it, nearest first, up to ``root``, that of the project, and
-    ``why`` says what makes it that (empty where nothing does). ``pyfiles`` are modules, folders and archives.
+    ``why`` says what makes it that (empty if nothing does). ``pyfiles`` are modules, folders and archives.
     ``package`` is the package that the program is in, where it is run as a part of it, and ``top`` the folder that has it.
     ``moved`` is a folder that the program was taken out of, as it was once, and where to: what is searched below the
     first is searched below the second.

@@ -43,7 +43,7 @@ def _path(file: str, given: Input) -> str:
 
 
 def read_lines(path: str) -> list[str] | None:
-    """The lines of a file; None where there is none, or one too large to be read for a few lines."""
+    """The lines of a file; None if there is none, or one too large to be read for a few lines."""
     try:
         if not os.path.isfile(path) or os.path.getsize(path) > LARGEST:
             return None

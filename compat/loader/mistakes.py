@@ -39,7 +39,7 @@ _MISTAKES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = 
     ),
     (
         re.compile(r"'(?P<type>\w+)' object has no attribute '_j_environment_settings'"),
-        lambda found: f"EnvironmentSettings are wanted here, in the place of a {found['type']}: write {_SETTINGS}.",
+        lambda found: f"EnvironmentSettings are wanted here, in place of a {found['type']}: write {_SETTINGS}.",
     ),
     (
         re.compile(r"^ValueError: mutable default <class '(?P<type>[\w.]+)'> for field (?P<field>\w+) is not allowed"),
@@ -62,7 +62,7 @@ _MISTAKES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = 
 
 
 def remedy(type: str, message: str) -> str | None:
-    """What to do about an exception, by its type without the package and what it says; None where nothing is known."""
+    """What to do about an exception, by its type without the package and what it says; None if nothing is known."""
     said = f"{type}: {message}"
     for pattern, told in _MISTAKES:
         if (found := pattern.search(said)) is not None:

@@ -29,7 +29,7 @@ class Request(Record, frozen=True, kw_only=True):
     For a program of a revision, ``root`` is its project as it was then, ``folder`` what the working directory was, and
     ``taken_from`` the project as it is now. ``pyfiles`` are modules, folders and archives that it imports from,
     ``environment`` variables that it gets; with ``strict_imports`` a module that is not installed is a failure.
-    ``watched`` is the root of a project of which is told what the program looked at, ``runtime_properties`` a file in the place
+    ``watched`` is the root of a project of which is told what the program looked at, ``runtime_properties`` a file in place
     of that which AWS's Managed Service for Apache Flink gives. At ``dump_at`` of the monotonic clock, which all processes of a
     machine share, the program prints where it stands.
     """

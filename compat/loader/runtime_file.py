@@ -14,7 +14,7 @@ _NAME = os.path.basename(PLACE)
 
 
 def served(code: CodeType, file: str) -> CodeType:
-    """The code of a program with ``file`` in the place of the service's; the same code for no file."""
+    """The code of a program with ``file`` in place of the service's; the same code for no file."""
 
     def given(constant: object) -> object:
         if isinstance(constant, CodeType):

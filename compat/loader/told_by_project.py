@@ -44,7 +44,7 @@ class Call(Struct, frozen=True):
 def with_project(
     failure: Failure, lack: Lack | None, missed: Sequence[str], program: str, root: str | None = None
 ) -> Failure:
-    """A failure for want of arguments or variables, with those that the program's project has for it."""
+    """A failure for lack of arguments or variables, with those that the program's project has for it."""
     if lack is not None and lack.what is Lacking.VARIABLE:
         missed = [lack.name]
     if missed and (file := file_with(missed, program, root)) is not None:

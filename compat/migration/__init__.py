@@ -1,1 +1,1 @@
-"""State that moves: a recipe says what becomes of what a new version cannot restore, and a savepoint is written by it."""
+"""Moves state: a recipe says what happens to state that a new version cannot restore, and a savepoint is written by it."""

@@ -1,7 +1,7 @@
-"""The process of a function of the user's: it opens pickles, as the recipe asks for, and runs the function on values.
+"""The process of a user's function: unpickles, as the recipe asks for, and runs the function on values.
 
-It is one like those in which programs are loaded: the same interpreter, with our API in the place of PyFlink's. What the
-function prints goes to the standard error.
+It is like the processes that load programs: the same interpreter, with compat's API in place of PyFlink's. The
+function's output goes to standard error.
 """
 
 from __future__ import annotations
@@ -31,15 +31,16 @@ from compat.state.serializers import load
 from compat.state.time import Instant
 
 _OF_VALUES, _OF_KEYS = 4, 5
-"""The protocols of PyFlink's pickles. Keys come through its records, which ``cloudpickle`` writes (`CloudPickleCoder`), values
-through its states (`PickleCoder`). Of a key each byte counts: they decide where its state is."""
+"""The protocols of PyFlink's pickles. Keys come through its records, which ``cloudpickle`` writes (`CloudPickleCoder`),
+values
+through its states (`PickleCoder`). Every byte of a key matters, as it decides where its state is."""
 _OURS = "compat."
 _NAMED = {"pyflink.common.types": (Row, RowKind, _create_row), "pyflink.common.time": (Instant,)}
-"""What PyFlink has under other names: pickles name it so."""
+"""Classes that PyFlink has under other names, which pickles use."""
 
 
 def main(_: Sequence[str]) -> None:
-    """Begin, and answer until there is nothing more to do."""
+    """Start, and answer requests until there are no more."""
     sys.dont_write_bytecode = True  # nothing is left beside the user's files
     asked, answers = os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

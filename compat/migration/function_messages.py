@@ -1,4 +1,4 @@
-"""What this process and the one of a function say to each other: each message behind its length."""
+"""The messages between this process and that of a function, each preceded by its length."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ LENGTH = struct.Struct(">I")
 
 
 class Begin(Struct, frozen=True):
-    """The function, by its file and name, and what it is for. ``flink`` is the version whose PyFlink it finds, ``pyfiles`` are
-    what it imports from besides its own folder."""
+    """The function, by its file and name, and its task. ``flink`` is the version whose PyFlink it finds, ``pyfiles``
+    are its further import paths.
+    """
 
     file: str
     name: str
@@ -25,20 +26,20 @@ class Begin(Struct, frozen=True):
 
 
 class Answer(Struct, frozen=True):
-    """What became of each item; or why not all became others, ``error``."""
+    """The result for each item; or ``error``, the reason why not all could be converted."""
 
     items: list[list[Item]] = []
     error: str = ""
 
 
 def framed(message: Begin | Answer | list[Item]) -> bytes:
-    """A message behind its length."""
+    """A message preceded by its length."""
     data = msgpack.encode(message)
     return LENGTH.pack(len(data)) + data
 
 
 def read_exactly(descriptor: int, number: int) -> bytes:
-    """So many bytes of a pipe, or fewer where it ended."""
+    """This many bytes from a pipe, or fewer if it ended."""
     found = bytearray()
     while len(found) < number and (chunk := os.read(descriptor, min(number - len(found), 1 << 20))):
         found += chunk

@@ -1,4 +1,4 @@
-"""Functions of the user's that a recipe names, each in a process of its own, which ends with the migration."""
+"""The user's functions in a recipe, each in its own process, which ends with the migration."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _CHILD = "compat.migration.function_child"
 
 
 class Functions:
-    """The functions of a recipe. ``load`` says how programs are loaded: with its interpreter, its files and its time."""
+    """The functions of a recipe. ``load`` are the load options: the interpreter, its files and the time limit."""
 
     def __init__(self, load: LoadOptions, stack: ExitStack) -> None:
         self._load, self._stack = load, stack
 
     def applying(self, named: str, task: Task) -> Apply:
-        """What carries out a task through a function, by its file and name; it is started when it is first asked."""
+        """The executor of a task by a function, given by its file and name; it is started on first use."""
         file, _, name = named.rpartition(":")
         begin = Begin(os.path.abspath(file), name, task, self._load.flink, self._load.pyfiles)
         process = _Process(begin, self._load)
@@ -58,7 +58,7 @@ class _Process:
         self._process: subprocess.Popen[bytes] | None = None
 
     def asked(self, items: list[Item]) -> list[list[Item]]:
-        """What becomes of some items."""
+        """What happens to some items."""
         if self._process is None:
             self._process = self._started()
             self._answer(self._process, self._begin, "to begin")

@@ -43,7 +43,9 @@ Converting = TypeVar("Converting", ConvertState, ConvertKey)
 
 
 def with_way_back(result: Outcomes) -> Outcomes:
-    """The outcomes of a check; reports on the way back tell whether a recipe takes there what does not go back as it is."""
+    """The outcomes of a check; reports on the way back say whether a recipe moves the state that OLD cannot restore
+    unchanged.
+    """
     told = (
         replace(one, notes=(*one.notes, *told_back(one)))
         if isinstance(one, Report) and one.direction == "rollback"
@@ -54,7 +56,7 @@ def with_way_back(result: Outcomes) -> Outcomes:
 
 
 def told_back(report: Report) -> tuple[str, ...]:
-    """Of each thing in a report on the way back that OLD does not take as it is, whether a recipe takes it there."""
+    """For each thing in a report on the way back that OLD cannot restore unchanged, whether a recipe moves it."""
     told = [f"{one.because} {_taken(one)}" for one in propose(report)]
     more = len(told) - _MOST_TOLD
     return (*told[:_MOST_TOLD], *([f"So it is with {more} more."] if more > 0 else ()))
@@ -69,7 +71,7 @@ def _taken(proposal: Proposal) -> str:
 
 
 class Inverse(Struct, frozen=True):
-    """The recipe that undoes another one: its steps, questions where that one does not tell what was, and what is lost."""
+    """The recipe that undoes another one: its steps, questions for unknown former values, and what is lost."""
 
     proposals: tuple[Proposal, ...]
     lost: tuple[str, ...]
@@ -81,15 +83,15 @@ class Inverse(Struct, frozen=True):
 
 
 def inverse_of(recipe: Recipe, operators: Operators) -> Inverse:
-    """The recipe that takes what another one made back to what it was made of; ``operators`` are those it was made of.
+    """The recipe that undoes another one; ``operators`` are those of the original savepoint.
 
-    All names in it are those of what was made. Raises RequestError for operators that are not there.
+    All names in it are those after the other recipe. Raises RequestError for missing operators.
     """
     return _Inverting(recipe, operators).run()
 
 
 def written_back(inverse: Inverse, old: str, new: str, run: str) -> str:
-    """The recipe as a file, and what is lost on the way; ``run`` is the command that carries it out."""
+    """The recipe as a file, with comments on what is lost; ``run`` is the command that carries it out."""
     lost = "".join(f"# {visible(line)}\n" for line in inverse.lost)
     return written(inverse.proposals, new, old, run) + lost
 

@@ -1,4 +1,6 @@
-"""A savepoint written by a recipe, read back, and held against the program that is to restore it, before it is called done."""
+"""Writes a savepoint by a recipe, reads it back, and compares it with the program that will restore it, before it
+counts as done.
+"""
 
 from __future__ import annotations
 
@@ -32,11 +34,12 @@ from compat.state.flink.transfer import Transfer, Transferred, count_entries, wr
 
 
 class Migration(Struct, frozen=True, kw_only=True):
-    """What is asked for: the savepoint, the recipe, the names of its operators, and the check that the result has to pass.
+    """The request: the savepoint, the recipe, the names of its operators, and the check that the result has to pass.
 
-    ``old`` is the program that wrote it, whose classes read what only they can, and ``old_flink`` where its Flink is. ``check``
-    is of OUT and NEW; it is told the names as they are afterwards. With ``copy`` all state files go along; ``keep`` is false
-    for a dry run. An answer that is unknown passes where ``check`` lets open questions pass: ``allow_unknown``.
+    ``old`` is the program that wrote it, whose classes may be needed to read it, and ``old_flink`` the location of its
+    Flink. ``check`` compares OUT and NEW, and gets the names after the migration. With ``copy`` all state files are
+    copied; ``keep`` is false for a dry run. An unknown verdict is accepted if ``check`` allows open questions:
+    ``allow_unknown``.
     """
 
     draft: Draft
@@ -51,11 +54,10 @@ class Migration(Struct, frozen=True, kw_only=True):
 
 
 class Migrated(Struct, frozen=True):
-    """What was made: the recipe as it was meant, what became of the entries of each state, the metadata, the outcomes of the
-    check.
+    """The result: the resolved recipe, the fate of the entries of each state, the metadata, the outcomes of the check.
 
-    ``digest`` is that of OUT, by its metadata. ``open`` are accounts of the ledger that the recipe does not name and that NEW
-    does not take. ``passed`` says that there is nothing of the sort, ``kept`` that OUT is there.
+    ``digest`` is that of OUT's metadata. ``open`` are accounts of the ledger that the recipe does not cover and that
+    NEW does not restore. ``passed`` says that there are none, ``kept`` that OUT exists.
     """
 
     resolved: Resolved
@@ -74,7 +76,7 @@ class Migrated(Struct, frozen=True):
 
 
 def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
-    """Write a savepoint by a recipe, and keep it if the program that it is for restores all of it.
+    """Write a savepoint by a recipe, and keep it if its program restores all of it.
 
     ``jvms`` are for callers that have several. Raises RequestError for a recipe that does not fit, and a `SavepointError` for
     what cannot be read or written; the savepoint itself is never touched.

@@ -1,4 +1,4 @@
-"""Recipes for jobs whose states have declared types: what becomes of their operators, and of their plans. Nothing is run."""
+"""Recipes for jobs whose states have declared types: their effect on operators and plans. Nothing is run."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ _DONE = RenameOperator | DropOperator | RenameState | MoveState | DropState | Co
 _ID = re.compile(r'"([0-9a-f]{32})"')
 
 Place = tuple[str, str]
-"""An operator's id, and the name of a state of it."""
+"""An operator's id, and the name of one of its states."""
 
 
 def resolved(
     recipe: Recipe, saved: Mapping[str, SavedOperator], new_plan: Mapping[str, Any], functions: Functions
 ) -> Resolved:
-    """What a recipe means for operators that were saved. Raises RequestError for what does not fit, or is not done here.
+    """The meaning of a recipe for saved operators. Raises RequestError if it does not fit, or is not supported here.
 
     The functions that it names are started once values go through them.
     """
@@ -79,12 +79,12 @@ def resolved(
 
 
 def moved_plan(recipe: Recipe, old_plan: dict[str, Any], new_plan: dict[str, Any]) -> dict[str, Any]:
-    """The plan of OLD with its state as a recipe makes it, for the program of the other plan. Raises RequestError."""
+    """The plan of OLD with its state after a recipe, for the program of the other plan. Raises RequestError."""
     return resolved(recipe, _saved(old_plan), new_plan, Functions(LoadOptions(), ExitStack())).moved(old_plan)
 
 
 def digest_of(plan: Mapping[str, Any]) -> str:
-    """The digest of a plan: the same for the same operators and states."""
+    """The digest of a plan: equal for equal operators and states."""
     told = json.dumps(plan, sort_keys=True, separators=(",", ":")).encode()
     return f"sha256:{sha256(told).hexdigest()}"
 
@@ -127,7 +127,7 @@ def _why(step: Step) -> str:
 
 
 class Converted(Struct, frozen=True):
-    """What becomes of a state: it is ``stored`` so then, and NEW's plan says what of it is ``told``."""
+    """The effect of a recipe on a state: it is ``stored`` so then, and NEW's plan says what of it is ``told``."""
 
     stored: Stored
     told: Mapping[str, Any]
@@ -135,7 +135,7 @@ class Converted(Struct, frozen=True):
 
 
 class Resolved:
-    """What becomes of operators that were saved, by their ids in the snapshot."""
+    """The effect on saved operators, by their ids in the snapshot."""
 
     def __init__(self, saved: Mapping[str, SavedOperator], new_plan: Mapping[str, Any], functions: Functions) -> None:
         self._saved, self._functions = saved, functions
@@ -152,7 +152,7 @@ class Resolved:
         self._key_types: dict[str, str] = {}
 
     def do(self, step: Step) -> None:
-        """Note a step. Raises RequestError."""
+        """Apply a step. Raises RequestError."""
         match step:
             case RenameOperator(operator=called, to=to):
                 self._ids[self._once(called)] = new_id(to)
@@ -175,12 +175,12 @@ class Resolved:
 
     @property
     def ids(self) -> dict[str, str]:
-        """The ids of the operators afterwards, but for those that go."""
+        """The later ids of the operators, except dropped ones."""
         return {id: self._id(id) for id in self._saved if id not in self._dropped}
 
     @property
     def states(self) -> dict[Place, Place | None]:
-        """Where states are afterwards that do not stay where they are; None for those that go."""
+        """The later places of states that move; None for dropped ones."""
         ids = self.ids
         named = self._states.keys() | {place for place in self._places() if place[0] in self._dropped}
         found = {place: self._becomes(place) for place in named}
@@ -193,7 +193,7 @@ class Resolved:
 
     @property
     def keys(self) -> dict[str, Rekeying]:
-        """The operators whose keys are others, or some of whose keys go."""
+        """The operators whose keys change, or lose some keys."""
         return {id: self._rekeying(id, change) for id, change in self._keys.items()}
 
     def _rekeying(self, id: str, change: KeyChange) -> Rekeying:
@@ -211,11 +211,11 @@ class Resolved:
         )
 
     def moved(self, plan: dict[str, Any]) -> dict[str, Any]:
-        """A plan of the operators, with the ids, the uids and the states that they have afterwards."""
+        """A plan of the operators, with their later ids, uids and states."""
         return _moved_plan(plan, self)
 
     def renamed(self) -> Mapping[str, NewId]:
-        """The operators that have other ids."""
+        """The operators whose ids change."""
         return self._ids
 
     def is_gone(self, id: str) -> bool:
@@ -223,17 +223,17 @@ class Resolved:
         return id in self._dropped
 
     def after(self, id: str, state: str) -> tuple[Place | None, Mapping[str, Any]]:
-        """What becomes of a state, and what the plan of NEW says of it that is another now."""
+        """The effect on a state, and the fields of the plan of NEW that change with it."""
         converted = self._converted.get((id, state))
         told = {} if converted is None else dict(converted.told)
         return self._becomes((id, state)), told | self.after_keys(id)
 
     def after_keys(self, id: str) -> dict[str, str]:
-        """The type of the keys of an operator, as a plan says it, where it is another now."""
+        """The later type of an operator's keys, as in a plan, if it changes."""
         return {"key_type": self._key_types[id]} if id in self._key_types else {}
 
     def afterwards(self) -> dict[str, SavedOperator]:
-        """The operators as they are afterwards. Raises RequestError where two states would be one."""
+        """The operators after the recipe. Raises RequestError if two states would become one."""
         kept = {id: operator for id, operator in self._saved.items() if id not in self._dropped}
         found = {self._id(id): self._named(operator) for id, operator in kept.items()}
         found |= {id: operator for id, operator in self._added.items() if id not in found}
@@ -335,7 +335,7 @@ class Resolved:
         id, old, change = self._keyed(step)
         label = f"The keys of {step.operator!r} cannot be converted"
         if id in self._key_types:
-            raise RequestError(f"The recipe says twice what becomes of the keys of {step.operator!r}.")
+            raise RequestError(f"The recipe says twice what happens to the keys of {step.operator!r}.")
         states = self._new.get(self._id(id), {}).get("states") or ()
         told = next((state["key_type"] for state in states if state["key_type"]), None)
         new = only_field(parse_type(told or ""))
@@ -401,13 +401,13 @@ class Resolved:
     def _once(self, called: str) -> str:
         id = self._one(called)
         if id in self._ids or id in self._dropped:
-            raise RequestError(f"The recipe says twice what becomes of {self._saved[id].name!r}.")
+            raise RequestError(f"The recipe says twice what happens to {self._saved[id].name!r}.")
         return id
 
     def _unnamed(self, called: str, state: str) -> Place:
         place, _ = self._place(called, state)
         if place in self._states:
-            raise RequestError(f"The recipe says twice what becomes of the state {state!r} of {called!r}.")
+            raise RequestError(f"The recipe says twice what happens to the state {state!r} of {called!r}.")
         return place
 
     def _place(self, called: str, state: str) -> tuple[Place, dict[str, Any]]:

@@ -1,4 +1,6 @@
-"""The job that is to restore a savepoint, with its classes where Flink built it: they write what is not written here."""
+"""The job that will restore a savepoint, with its classes if Flink built it: they write values that compat cannot write
+itself.
+"""
 
 from __future__ import annotations
 
@@ -38,16 +40,16 @@ _NAME_FLINK = f"--old-flink-version {_LAST_WITH_KRYO_2}"
 
 
 class Writer(Struct, frozen=True):
-    """What wrote a savepoint: the program, where it is at hand, the Flink that it ran on, and the format of the metadata."""
+    """The writer of a savepoint: the program, if given, its Flink, and the format of the metadata."""
 
     program: str | None
     flink: FlinkJars
     format: int
 
     def flink_beside(self, new: FlinkDistribution) -> tuple[str, ...]:
-        """The jars of OLD's Flink, which has another Kryo than NEW's; none where it has the same. Raises Unconvertible.
+        """The jars of OLD's Flink, which has another Kryo than NEW's; none if it has the same. Raises Unconvertible.
 
-        Every Flink 1 has the same Kryo: where NEW's is fetched, one of them is, too.
+        Every Flink 1 has the same Kryo: if NEW's Flink is downloaded, one of them is, too.
         """
         from compat.loader.jvm.distribution import find_flink, parsed
         from compat.loader.jvm.errors import JvmError
@@ -68,14 +70,14 @@ class Writer(Struct, frozen=True):
 
 
 class NewJob(Struct, frozen=True):
-    """The job that is to restore a savepoint: how it writes its values, and its classes, where they are at hand."""
+    """The job that will restore a savepoint: how it writes its values, and its classes, if available."""
 
     program: Program
     classes: Classes | None = None
 
 
 def new_job(check: Comparison, recipe: Recipe, wrote: Writer, jvms: WarmJvms, stack: ExitStack) -> NewJob:
-    """The job of NEW, for a savepoint that ``wrote`` did. What it needs is open until ``stack`` is closed.
+    """The job of NEW, for a savepoint written by ``wrote``. Its resources are open until ``stack`` is closed.
 
     Raises InputError, and RequestError for a job that Flink refuses.
     """
@@ -104,7 +106,9 @@ def _jar(given: Input) -> tuple[str, ...]:
 
 
 class FlinkClasses:
-    """The classes of OLD and NEW in a JVM. ``jars`` are OLD's: without them NEW's read what OLD wrote, as far as Flink does."""
+    """The classes of OLD and NEW in a JVM. ``jars`` are OLD's: without them NEW's classes read OLD's values, as far as
+    Flink can.
+    """
 
     def __init__(
         self, loading: FlinkLoading, job: int, wrote: Writer, jars: tuple[str, ...], renamed: Mapping[str, str]

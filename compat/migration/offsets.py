@@ -1,4 +1,4 @@
-"""The positions of a Kafka source by a recipe: names of topics and partitions become those of a savepoint."""
+"""The positions of a Kafka source under a recipe: names of topics and partitions are matched with a savepoint's."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from compat.state.names import SOURCE_READER
 
 
 def partition_moves(step: MoveOffsets, savepoint: Savepoint, operator: OperatorState) -> PartitionMoves:
-    """What a step means for the partitions of a source.
+    """The effect of a step on the partitions of a source.
 
-    Raises RequestError for names that are not there, partitions that would become one, and offsets that are none;
-    Unconvertible and SavepointError for a source that keeps no partitions of Kafka's.
+    Raises RequestError for missing names, partitions that would become one, and invalid offsets;
+    Unconvertible and SavepointError for a source without Kafka partitions.
     """
     read = read_by(read_versioned(savepoint, operator, SOURCE_READER, HeaderReader(savepoint)))
     known = known_to(operator)

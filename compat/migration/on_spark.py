@@ -1,4 +1,4 @@
-"""A recipe for a job on Spark: its steps are done while a snapshot in Delta is restored, with the names of the snapshot."""
+"""A recipe for a job on Spark: its steps are applied while a snapshot in Delta is restored, with the names of the snapshot."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from compat.state.flink.merging import Rule
 
 
 class SparkRecipe(Struct, frozen=True):
-    """A recipe that is done at a restore (`compat.compiler.spark.driver.options.Recipe`).
+    """A recipe applied at a restore (`compat.compiler.spark.driver.options.Recipe`).
 
-    ``checked`` is the digest of OLD's plan as the recipe makes it, where a check was made before: what is restored has to be
-    that, and nothing else. ``load`` says with what the functions of the recipe run.
+    ``checked`` is the digest of OLD's plan after the recipe, from an earlier check: the restored state has to match it.
+    ``load`` are the options that functions of the recipe run with.
     """
 
     recipe: Recipe
@@ -34,7 +34,7 @@ class SparkRecipe(Struct, frozen=True):
     def moves(
         self, saved: Mapping[str, SavedOperator], old_plan: dict[str, Any] | None, new_plan: dict[str, Any]
     ) -> Moves:
-        """What becomes of what was saved. Raises RestoreRefused for what does not fit, or cannot be done in Delta."""
+        """The effect on saved state. Raises RestoreRefused for steps that do not fit, or cannot be done in Delta."""
         try:
             made = self._moves(saved, old_plan, new_plan)
         except RequestError as error:

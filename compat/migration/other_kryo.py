@@ -1,4 +1,4 @@
-"""Savepoints of Flink 1 in which Kryo's values become those of Flink 2, which has another Kryo."""
+"""Converts Kryo's values in savepoints of Flink 1 to Flink 2, which has another Kryo."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from compat.state.flink.upgrading import of_flink_2
 def told_apart(draft: Draft, transfer: Transfer, flink: str) -> Draft:
     """The draft in a format of Flink 2, where the Kryo of a version of Flink writes some of what that of Flink 1 wrote.
 
-    Nothing else in a savepoint tells one Kryo's values from the other's. Raises RequestError where some would stay as they are.
+    Only the format shows which Kryo wrote the values. Raises RequestError if some would stay unconverted.
     """
     version = version_of(flink)
     crossing = version is not None and of_other_kryo(draft.savepoint.format_version, version)
@@ -73,7 +73,7 @@ class _Place(StrEnum):
 
 
 def _written_by_kryo(savepoint: Savepoint, dropped: frozenset[str]) -> Iterator[tuple[StateKey, _Place]]:
-    """What Kryo wrote, state by state; without a name the keys of an operator. Raises RequestError where that is not known."""
+    """What Kryo wrote, state by state; without a name the keys of an operator. Raises RequestError if that is not known."""
     headers = HeaderReader(savepoint)
     for operator in savepoint.operators:
         found = read_states(savepoint, operator, headers)

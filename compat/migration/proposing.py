@@ -1,4 +1,4 @@
-"""A recipe from a report: what can be told is a step, and what cannot is a question."""
+"""Proposes a recipe from a report: known moves become steps, unknown ones questions."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ _FINE = (Fate.RESTORED, Fate.MIGRATED, Fate.EMPTY)
 
 
 class Proposal(Struct, frozen=True):
-    """A step, why it is there, and steps that could stand in the place of a question."""
+    """A step, the reason for it, and the possible answers to a question."""
 
     step: Step
     because: str
@@ -66,13 +66,14 @@ class Proposal(Struct, frozen=True):
 
 
 def propose(report: Report) -> tuple[Proposal, ...]:
-    """What has to become of OLD's state so that NEW restores all of it, operator by operator."""
+    """The steps and questions for OLD's state so that NEW restores all of it, operator by operator."""
     return tuple(_Proposing(report).run())
 
 
 def perhaps(report: Report) -> tuple[Proposal, ...]:
-    """Steps that nobody knows to be needed: what was pickled is restored, whatever objects NEW's code takes, and open windows
-    end as they began."""
+    """Steps that may be unneeded: pickled values are restored, whatever objects NEW's code expects, and open windows
+    end as they began.
+    """
     proposing = _Proposing(report)
     return (*proposing.pickled(), *proposing.windows())
 
@@ -413,7 +414,7 @@ def _said(finding: Finding) -> str:
 
 
 def offered(report: Report) -> OfferedRecipe | None:
-    """The recipe for a report, as a file, and the command that carries it out; None where all state is restored as it is."""
+    """The recipe for a report, as a file, and the command that carries it out; None if all state is restored without one."""
     proposals = propose(report)
     if not proposals:
         return None
@@ -422,7 +423,7 @@ def offered(report: Report) -> OfferedRecipe | None:
 
 
 def command(report: Report) -> str:
-    """The command that moves the state, as a finding names it."""
+    """The command that moves the state, for a finding."""
     fixes = (fix for finding in report.findings for fix in finding.fixes)
     placeholders = RESTORE if report.old.kind == "snapshot" else MIGRATE
     return next((fix.code for fix in fixes if fix.moves and fix.code is not None), placeholders)
@@ -431,13 +432,13 @@ def command(report: Report) -> str:
 def written(
     proposals: Iterable[Proposal], old: str, new: str, run: str = MIGRATE, others: Iterable[Proposal] = ()
 ) -> str:
-    """The recipe as a file: each step behind the reason for it, and behind a question the steps that could answer it.
+    """The recipe as a file: each step after the reason for it, and after a question the steps that could answer it.
 
     ``run`` is the command that carries it out. ``others`` are comments.
     """
     lines = [
-        f"# What becomes of the state of {visible(old)} that {visible(new)} cannot restore as it is.",
-        "# Read each step; put a step in the place of each question. Then:",
+        f"# What happens to the state of {visible(old)} that {visible(new)} cannot restore as it is.",
+        "# Read each step; replace each question by a step. Then:",
         f"#   {visible(run)}",
         f"recipe: {FORMAT}",
     ]

@@ -16,11 +16,13 @@ from compat.state.types import TypeInformation
 from compat.state.types.spelling import parse_type
 
 FUNCTION = "functions.py:convert"
-"""What a function is called that is still to be written."""
+"""The placeholder for a function that has to be written."""
 
 
 def conversions(operator: str, old: State, new: State) -> tuple[ConvertState, ...]:
-    """The steps that may convert the values of a state that both versions declare, or whose serializers Flink told."""
+    """The steps that may convert the values of a state whose types are known on both sides, by declaration or from
+    Flink's serializers.
+    """
     step = ConvertState(operator=operator, state=old.name)
     before, after = declaration_of(old), declaration_of(new)
     if new.serializers is not None or before is None or after is None:
@@ -37,12 +39,12 @@ def conversions(operator: str, old: State, new: State) -> tuple[ConvertState, ..
 
 
 def of_pickles(old: State, new: State) -> bool:
-    """Whether a state holds what was pickled, before and after, as far as its types say."""
+    """Whether a state holds pickled values, before and after, as far as its types show."""
     return old.type is not None and old.type == new.type and "Pickled" in old.type
 
 
 def key_conversions(operator: str, old: str | None, new: str | None) -> tuple[ConvertKey, ...]:
-    """The same of keys, by the types that both versions declare; None for one that only Java knows."""
+    """The same for keys, by the types that both versions declare; None for a type that only Java knows."""
     step = ConvertKey(operator=operator)
     before, after = (only_field(None if type is None else parse_type(type)) for type in (old, new))
     if before is None or after is None:

@@ -1,4 +1,4 @@
-"""States and keys of PyFlink: what a step means where both versions declare types, and bytes are all that is stored."""
+"""States and keys of PyFlink: the effect of a step if both versions declare types, and only bytes are stored."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def conversion_of(
     functions: Functions,
     now: int,
 ) -> PythonConversion:
-    """What becomes of a state's values. ``before`` and ``after`` are the state as OLD and NEW declare it, where they do.
+    """The conversion of a state's values. ``before`` and ``after`` are the declarations of OLD and NEW, if any.
 
-    Raises Unconvertible where that is not known.
+    Raises Unconvertible if it is unknown.
     """
     new = declaration_of(after)
     if after is None or new is None:
@@ -58,8 +58,9 @@ def conversion_of(
 def key_conversion_of(
     serializer: bytes, old: str, new: str, step: ConvertKey, fields: Fields, functions: Functions
 ) -> KeyConversion:
-    """What becomes of keys, which are the only field of a row: ``serializer`` is the snapshot of those that are there, ``old``
-    and ``new`` are the types of both versions. Raises Unconvertible."""
+    """The conversion of keys, which are the only field of a row: ``serializer`` is the stored snapshot, ``old`` and
+    ``new`` are the types of both versions. Raises Unconvertible.
+    """
     type = parse_type(new)
     if type is None:
         raise Unconvertible(f"{new} is no type of PyFlink's")
@@ -70,9 +71,9 @@ def key_conversion_of(
 
 
 def merge_of(stored: StoredState, before: State | None, how: str, functions: Functions) -> Merge:
-    """What becomes of values of a state whose keys become one: by a rule, or of PyFlink through a function.
+    """The merge of values of a state whose keys become equal: by a rule, or for PyFlink through a function.
 
-    Raises Unconvertible where OLD does not declare what that is of.
+    Raises Unconvertible if OLD does not declare the type.
     """
     if not stored.name.startswith(PYTHON_PREFIX):
         if how not in set(Rule):
@@ -85,7 +86,7 @@ def merge_of(stored: StoredState, before: State | None, how: str, functions: Fun
 
 
 def python_merge(name: str, old: Declared | None, how: str, functions: Functions) -> Merge:
-    """What becomes of values of a state of PyFlink whose keys become one. Raises Unconvertible."""
+    """The conversion of values of a state of PyFlink whose keys become one. Raises Unconvertible."""
     if how in set(Rule):
         if how != Rule.ALL or old is None or old.kind is not StateKind.LIST:
             raise Unconvertible(f"`{how}` is not known of {name!r}, which is bytes to Flink: name a function")
@@ -104,13 +105,13 @@ def _require_kind(stored: StoredState, old: Declared) -> None:
 
 
 def stored_key(stored: StoredState) -> str | None:
-    """The type of PyFlink's keys as the savepoint tells it; bytes are taken to be pickles. None for keys of Java's."""
+    """The type of PyFlink's keys in the savepoint; bytes are taken for pickles. None for Java keys."""
     told = only_field(stored.key_type)
     return None if told is None else _PICKLED if str(told) == "byte[]" else str(told)
 
 
 def declared_key(operator: str, program: Program | None) -> str | None:
-    """The type of an operator's keys as a program in Python declares it; None where it does not."""
+    """The type of an operator's keys as a program in Python declares it; None if it does not."""
     for one in () if program is None else program.operators:
         if operator in (one.id, one.user_hash):
             types = (only_field(parse_type(state.key_type)) for state in one.states or () if state.key_type)
@@ -124,7 +125,7 @@ def only_field(row: TypeInformation | None) -> TypeInformation | None:
 
 
 def declaration_of(state: State | None) -> Declared | None:
-    """The kind and the type of a state: of a list that of its elements. None where nobody declares it."""
+    """The kind and the type of a state; for a list the type of its elements. None if it is not declared."""
     if state is None or state.type is None:
         return None
     type = parse_type(state.type)

@@ -1,4 +1,4 @@
-"""Recipes: what becomes of the state of a savepoint, step by step, as a small file in YAML.
+"""Recipes: what happens to the state of a savepoint, step by step, as a small file in YAML.
 
     recipe: 1
     steps:
@@ -33,20 +33,20 @@ class _Step(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
 
 
 class RenameOperator(_Step, frozen=True, kw_only=True, tag="rename-operator"):
-    """Another id for an operator: ``to`` is a uid, or an id. The committers of a sink follow its uid."""
+    """Gives an operator another id: ``to`` is a uid, or an id. The committers of a sink follow its uid."""
 
     operator: str
     to: str
 
 
 class DropOperator(_Step, frozen=True, kw_only=True, tag="drop-operator"):
-    """An operator that goes, with all its state that no other step moves."""
+    """Drops an operator, with all its state that no other step moves."""
 
     operator: str
 
 
 class RenameState(_Step, frozen=True, kw_only=True, tag="rename-state"):
-    """Another name for a state of an operator."""
+    """Gives a state of an operator another name."""
 
     operator: str
     state: str
@@ -54,9 +54,9 @@ class RenameState(_Step, frozen=True, kw_only=True, tag="rename-state"):
 
 
 class MoveState(_Step, frozen=True, kw_only=True, tag="move-state"):
-    """A state that another operator has from now on: one of the savepoint, or else a uid or an id that is new.
+    """Moves a state to another operator: one of the savepoint, or a new uid or id.
 
-    ``name`` is its new name, where it is to have one.
+    ``name`` is its new name, if it changes.
     """
 
     operator: str
@@ -66,21 +66,21 @@ class MoveState(_Step, frozen=True, kw_only=True, tag="move-state"):
 
 
 class DropState(_Step, frozen=True, kw_only=True, tag="drop-state"):
-    """A state that goes."""
+    """Drops a state."""
 
     operator: str
     state: str
 
 
 class RenameClass(_Step, frozen=True, kw_only=True, tag="rename-class"):
-    """Another name for a class of POJOs, of case classes or of enums, wherever a serializer names it."""
+    """Gives another name to a class of POJOs, of case classes or of enums, wherever a serializer names it."""
 
     name: str = field(name="class")
     to: str
 
 
 class RenameField(_Step, frozen=True, kw_only=True, tag="rename-field"):
-    """Another name for a field of a POJO, or for a constant of an enum. The class is called as it was."""
+    """Gives another name to a field of a POJO, or to a constant of an enum. The class has its old name."""
 
     owner: str = field(name="class")
     name: str = field(name="field")
@@ -88,14 +88,16 @@ class RenameField(_Step, frozen=True, kw_only=True, tag="rename-field"):
 
 
 class ConvertState(_Step, frozen=True, kw_only=True, tag="convert-state"):
-    """The values of a state as NEW keeps them; no value is lost on the way.
+    """Converts the values of a state to NEW's form, without losing any.
 
-    Of records, ``fields`` has fields of NEW with those that they were, ``constants`` fields of NEW that OLD had not, and
-    ``without`` fields of OLD that go. Where only one of both is a record, ``single`` is its field that the other is. Values and
+    For records, ``fields`` maps fields of NEW to those of OLD, ``constants`` has fields of NEW that OLD lacks, and
+    ``without`` fields of OLD that are dropped. If only one side is a record, ``single`` is its field that corresponds
+    to the other side. Values and
     lists become one another where they can, and single values entries of maps:
-    ``entry`` is their key there. Where NEW has a time to live and OLD had none, the values were last used now.
+    ``entry`` is their key there. If only NEW has a time to live, it starts now.
 
-    ``function`` may be what gives the values, as ``FILE.py:NAME``; with ``drops`` those of PyFlink go for which it gives None.
+    ``function`` may compute the values, as ``FILE.py:NAME``; with ``drops``, PyFlink values for which it gives None are
+    dropped.
     """
 
     operator: str
@@ -110,10 +112,10 @@ class ConvertState(_Step, frozen=True, kw_only=True, tag="convert-state"):
 
 
 class ConvertKey(_Step, frozen=True, kw_only=True, tag="convert-key"):
-    """The keys of an operator as NEW's serializer writes them, each in the key group where NEW looks for it.
+    """Rewrites the keys of an operator with NEW's serializer, each in the key group where NEW looks for it.
 
-    ``fields``, ``constants``, ``without``, ``single`` and ``function`` are those of `ConvertState`. Two keys that would become
-    one are an error, unless ``merge`` says of each state what becomes of their values: `Rule`, or a function.
+    ``fields``, ``constants``, ``without``, ``single`` and ``function`` are those of `ConvertState`. Two keys that would
+    become equal are an error, unless ``merge`` says for each state what happens to their values: `Rule`, or a function.
     """
 
     operator: str
@@ -126,8 +128,9 @@ class ConvertKey(_Step, frozen=True, kw_only=True, tag="convert-key"):
 
 
 class DropKeys(_Step, frozen=True, kw_only=True, tag="drop-keys"):
-    """Keys of an operator that go, with all their state and timers: those of a list, those with such fields, or those for which
-    a function gives true. The keys are those of OLD."""
+    """Drops keys of an operator, with all their state and timers: those in a list, those with given fields, or those
+    for which a function gives true. The keys are those of OLD.
+    """
 
     operator: str
     keys: tuple[bool | int | float | str, ...] = ()
@@ -136,9 +139,10 @@ class DropKeys(_Step, frozen=True, kw_only=True, tag="drop-keys"):
 
 
 class ConvertWindows(_Step, frozen=True, kw_only=True, tag="convert-windows"):
-    """Open windows of time of an operator as parts of longer ones, of ``size`` (``5 min``), of which one begins at ``offset``.
+    """Merges open time windows of an operator into longer ones, of ``size`` (``5 min``), one of which begins at ``offset``.
 
-    Each has to lie within one of these. ``merge`` says of each state what becomes of what several hold: as in `ConvertKey`.
+    Each has to lie within one of these. ``merge`` says for each state how the values of several are merged, as in
+    `ConvertKey`.
     """
 
     operator: str
@@ -148,10 +152,10 @@ class ConvertWindows(_Step, frozen=True, kw_only=True, tag="convert-windows"):
 
 
 class MoveOffsets(_Step, frozen=True, kw_only=True, tag="move-offsets"):
-    """Where a Kafka source goes on: under other topics, in other partitions, at other offsets.
+    """Moves a Kafka source: to other topics, partitions or offsets.
 
-    ``topics`` has new names by old ones, ``partitions`` (``orders-3``) those that are others now, and ``offsets`` what is read
-    next of a partition, which is called as it was: a number, or ``earliest``, ``latest`` or ``committed``.
+    ``topics`` has new names by old ones, ``partitions`` (``orders-3``) maps old to new partitions, and ``offsets`` has
+    the next offset of a partition, by its old name: a number, or ``earliest``, ``latest`` or ``committed``.
     """
 
     operator: str
@@ -161,7 +165,7 @@ class MoveOffsets(_Step, frozen=True, kw_only=True, tag="move-offsets"):
 
 
 class Open(_Step, frozen=True, kw_only=True, tag="open"):
-    """A question that nobody has answered yet: a recipe with one of these is not carried out."""
+    """An unanswered question: a recipe with one of these is not carried out."""
 
     question: str
     operator: str | None = None
@@ -187,19 +191,19 @@ STEPS: tuple[type[_Step], ...] = get_args(Step)
 
 
 class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What becomes of a savepoint. ``format`` is that of the file."""
+    """The steps for a savepoint. ``format`` is that of the file."""
 
     format: int = field(name="recipe", default=FORMAT)
     steps: tuple[Step, ...] = ()
 
     @property
     def questions(self) -> tuple[Open, ...]:
-        """The questions that are open."""
+        """The unanswered questions."""
         return tuple(step for step in self.steps if isinstance(step, Open))
 
     @property
     def drops(self) -> bool:
-        """Whether anything of the state goes: operators, states, or fields."""
+        """Whether any state is dropped: operators, states, or fields."""
         return any(
             isinstance(step, DropOperator | DropState) or (isinstance(step, ConvertState | ConvertKey) and step.without)
             for step in self.steps
@@ -207,7 +211,7 @@ class Recipe(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def converts(self) -> bool:
-        """Whether NEW has to say how it writes its values or keys, or what its windows are."""
+        """Whether NEW's serializers are needed to write its values or keys, or its windows are."""
         return any(isinstance(step, ConvertState | ConvertKey | ConvertWindows) for step in self.steps)
 
 

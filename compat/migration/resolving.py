@@ -1,4 +1,4 @@
-"""From a recipe to what is written: names become operators, states and ids of the savepoint."""
+"""Resolves a recipe for a savepoint: names become operators, states and ids."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ from compat.state.names import PYTHON_PREFIX, SOURCE_READER
 
 
 class Resolved(Struct, frozen=True):
-    """A recipe for one savepoint, and what a person calls its operators, by their ids."""
+    """A recipe for one savepoint, and the displayed names of its operators, by id."""
 
     transfer: Transfer
     labels: dict[str, str]
@@ -69,9 +69,9 @@ def resolve(
     functions: Functions,
     new: NewJob | None = None,
 ) -> Resolved:
-    """What a recipe means for a savepoint. Raises RequestError for what is open, not there, or said twice.
+    """The meaning of a recipe for a savepoint. Raises RequestError for open questions, missing names, and contradictions.
 
-    Only steps that convert something look at ``new``, and start what they name of ``functions``.
+    Only converting steps use ``new``, and start the ``functions`` that they name.
     """
     refuse_open(recipe)
     resolving = _Resolving(savepoint, names, functions, new)
@@ -102,7 +102,7 @@ def resolve(
 
 
 def refuse_open(recipe: Recipe) -> None:
-    """Raise RequestError for a recipe with questions, which has them."""
+    """Raise RequestError, with the questions, for a recipe that has some."""
     if recipe.questions:
         told = "".join(f"\n  {_where(one)}{one.question}" for one in recipe.questions)
         raise RequestError(f"The recipe has open questions: put a step for each.{told}")
@@ -168,7 +168,7 @@ class _Resolving:
             key = StateKey(operator.id, state.name, state.kind.keyed)
             if key in self._states:
                 raise RequestError(
-                    f"The recipe says twice what becomes of the state {step.state!r} of {self._operators.label(operator)}."
+                    f"The recipe says twice what happens to the state {step.state!r} of {self._operators.label(operator)}."
                 )
             self._states[key] = self._target(operator, state, step)
 
@@ -216,7 +216,7 @@ class _Resolving:
                 ) from None
 
     def _conversion(self, state: StoredState, key: StateKey, step: ConvertState) -> Conversion:
-        """What becomes of a state's values. Raises Unconvertible where OLD or NEW does not say how it writes them."""
+        """What happens to a state's values. Raises Unconvertible if OLD or NEW does not say how it writes them."""
         becomes = self._transfer().becomes(key)
         if becomes is None:
             raise Unconvertible("another step drops it")
@@ -245,7 +245,7 @@ class _Resolving:
         operator, change = self._keyed(step)
         label = self._operators.label(operator)
         if change.conversion is not None:
-            raise RequestError(f"The recipe says twice what becomes of the keys of {label}.")
+            raise RequestError(f"The recipe says twice what happens to the keys of {label}.")
         try:
             conversion = self._key_conversion(operator, step)
             merges = {state.name: merge for state, merge in self._merges(operator, step)}
@@ -258,7 +258,7 @@ class _Resolving:
         operator, change = self._keyed(step)
         label = self._operators.label(operator)
         if change.windows is not None:
-            raise RequestError(f"The recipe says twice what becomes of the windows of {label}.")
+            raise RequestError(f"The recipe says twice what happens to the windows of {label}.")
         try:
             size, offset = (parse_duration(text) for text in (step.size, step.offset))
             if size <= 0:
@@ -354,7 +354,7 @@ class _Resolving:
 
     def _once(self, operator: OperatorState) -> OperatorState:
         if operator.id in self._ids or operator.id in self._dropped:
-            raise RequestError(f"The recipe says twice what becomes of {self._operators.label(operator)}.")
+            raise RequestError(f"The recipe says twice what happens to {self._operators.label(operator)}.")
         return operator
 
     def _states_called(self, operator: OperatorState, name: str) -> Iterator[StoredState]:
@@ -377,7 +377,7 @@ def require_one_way(step: ConvertState | ConvertKey) -> None:
 
 
 def fields_of(step: ConvertState | ConvertKey) -> Fields:
-    """What a step says of the fields of records."""
+    """A step's options for the fields of records."""
     return Fields(step.fields, step.constants, frozenset(step.without), step.single)
 
 
@@ -386,7 +386,7 @@ _MODES = {
     StateScope.UNION: "UNION",
     StateScope.BROADCAST: "BROADCAST",
 }
-"""What Flink calls the ways in which operator state is handed out (`OperatorStateHandle.Mode`)."""
+"""Flink's names for the distribution modes of operator state (`OperatorStateHandle.Mode`)."""
 
 
 def _options(state: State) -> dict[str, str]:

@@ -1,4 +1,6 @@
-"""What the program that wrote a savepoint tells of the one that is made of it: operators and states as they are called now."""
+"""The facts about a migrated savepoint from the program that wrote the original: operators and states under their
+present names.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,9 @@ from compat.state.names import PYTHON_PREFIX, WINDOW_CONTENTS
 
 
 def told_after(names: Names, transfer: Transfer, new: Program | None) -> Names:
-    """The names for what a savepoint became. States whose values or keys were converted have the types that ``new`` declares.
+    """The names for a migrated savepoint. States whose values or keys were converted have the types that ``new`` declares.
 
-    Where types have other names, what the program says of its states holds for none of them: the savepoint itself tells.
+    If types were renamed, the program's statements about its states no longer hold: the savepoint itself counts.
     """
     if names.program is None:
         ids = {old: target.id for old, target in transfer.ids.items()}
@@ -50,7 +52,7 @@ def _stays(sample: Sample, transfer: Transfer) -> bool:
 
 
 def rewritten(transfer: Transfer) -> dict[str, dict[str, Rewritten]]:
-    """The states of operators that have other names or rows now: what they were called, and what their fields were."""
+    """The states of operators with changed names or rows: their former names and fields."""
     found: dict[str, dict[str, Rewritten]] = {}
     for key in (*transfer.states, *transfer.converted):
         becomes = transfer.becomes(key)
@@ -64,9 +66,9 @@ def rewritten(transfer: Transfer) -> dict[str, dict[str, Rewritten]]:
 
 
 def declared(state: StateKey, program: Program | None) -> State | None:
-    """The state of a savepoint as a program has it; None where it has none.
+    """The state of a savepoint as a program declares it; None if it has none.
 
-    PyFlink keeps all that windows hold as lists, also the one value that a window folds its records into.
+    PyFlink keeps window contents as lists, even the one value that a window folds its records into.
     """
     name = state.name.removeprefix(PYTHON_PREFIX)
     for operator in () if program is None else program.operators:
@@ -79,7 +81,7 @@ def declared(state: StateKey, program: Program | None) -> State | None:
 
 
 def key_serializer(operator: str, program: Program | None) -> bytes | None:
-    """The snapshot of the serializer of an operator's keys, as a program has it; None where it does not tell."""
+    """The snapshot of the serializer of an operator's keys, from a program; None if it has none."""
     for one in () if program is None else program.operators:
         if operator in (one.id, one.user_hash):
             found = (state.serializers for state in one.states or () if state.serializers is not None)
@@ -88,7 +90,7 @@ def key_serializer(operator: str, program: Program | None) -> bytes | None:
 
 
 def assigner_of(operator: str, program: Program | None) -> str | None:
-    """What cuts the windows of an operator, as a program has it; None where it does not tell."""
+    """What cuts the windows of an operator, as a program has it; None if it does not tell."""
     found = (one for one in (() if program is None else program.operators) if operator in (one.id, one.user_hash))
     return next((one.detail.get("window") for one in found), None)
 

@@ -1,4 +1,4 @@
-"""A recipe for operators that have other ids now: what has to become of their state besides is told by a check under these."""
+"""A recipe for operators whose ids changed: a check under the new ids shows which further steps their state needs."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from compat.state.flink.remote import read_savepoint
 
 
 def propose_all(report: Report, comparison: Comparison) -> tuple[Proposal, ...]:
-    """What has to become of OLD's state, of operators under other ids as well.
+    """The steps for OLD's state, including that of operators under other ids.
 
-    Flink's classes are asked about the state of operators that have the same id in both; of jars the others are tried again
-    under the ids that they have in NEW. What a program in Python or a query keeps is compared without them.
+    Flink's classes are asked about the state of operators with the same id in both; for jars, the others are tried
+    again under their ids in NEW. The state of Python programs and queries is compared without them.
     """
     found = propose(report)
     renames = tuple(one.step for one in found if isinstance(one.step, RenameOperator))

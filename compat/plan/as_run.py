@@ -10,7 +10,7 @@ from compat.state.model.job import Plan, Refused
 
 KEPT_BY: Final = "state.kept-by"
 STORE = "store"
-"""The setting that says so; plans of programs do not have it."""
+"""The setting that marks such plans; plans of programs do not have it."""
 
 
 def as_run(plan: Plan | Refused) -> Plan | Refused:

@@ -1,9 +1,10 @@
-"""States that a function asks for while it processes, and not in ``open()``: told by the text of its methods.
+"""States that a function asks for while it processes, and not in ``open()``, found in the text of its methods.
 
 A window's function gets the states of a window, and those of all windows of a key, from the context of each call (PyFlink:
-``window_state``, ``global_state``), a trigger those of a window (``get_partitioned_state``); any function may keep its runtime
-context and ask that. What it asks for can be told where the descriptors are made of PyFlink's own words, or were made before:
-nothing of the program's is called for it.
+``window_state``, ``global_state``), a trigger those of a window (``get_partitioned_state``); any function may keep its
+runtime
+context and ask that. The states are known if the descriptors are made with PyFlink's own names, or were made before: no
+code of the program is called for it.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ OF_A_WINDOW = "window_state"
 PER_WINDOW_CALLS = frozenset({OF_A_WINDOW, "global_state"})
 _TRIGGER_GETS = frozenset({"get_partitioned_state", "merge_partitioned_state"})
 _KNOWN_BEFORE = frozenset({"__init__", "open"})
-"""Methods that have run by the time that states are asked for."""
+"""Methods that have run before states are asked for."""
 _IN_DESCRIPTORS = (
     ast.Name,
     ast.Attribute,
@@ -44,7 +45,7 @@ _IN_DESCRIPTORS = (
 
 
 class Asked(Struct, frozen=True):
-    """A state that is asked for; ``per_window`` if each window has one of its own."""
+    """A requested state; ``per_window`` if each window has its own."""
 
     descriptor: StateDescriptor
     per_window: bool
@@ -55,7 +56,7 @@ class _CannotTell(Exception):
 
 
 def asked_while_processing(function: Any, kept_contexts: frozenset[str]) -> tuple[Asked, ...] | None:
-    """What a function object that was opened asks for in its other methods, None where that cannot be told.
+    """The states that an opened function object asks for in its other methods; None if that is unknown.
 
     ``kept_contexts`` are its fields that hold the runtime context.
     """

@@ -1,7 +1,7 @@
-"""The same job with another default parallelism: what the input does not say, and its ids and chains may depend on.
+"""The same job with another default parallelism, an input that may be missing and that its ids and chains may depend on.
 
-Operator ids depend on which operators are chained, and chains on which parallelisms are equal. So Flink's default, 1, and one
-that no operator names stand for all that a cluster may set.
+Operator ids depend on which operators are chained, and chains on which parallelisms are equal. So Flink's default, 1,
+and one value that no operator uses represent all values of a cluster.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from compat.state.model.job import Plan, Refused
 
 
 def with_otherwise(plan: Plan, compilation: Compilation, encoding: Encoding) -> Plan:
-    """The plan, with that of the other default parallelism beside it where that makes other ids or chains."""
+    """The plan, with the plan under the other default parallelism beside it if that changes ids or chains."""
     job = compilation.job
     if job is None or job.settings.parallelism != DEFAULT_PARALLELISM or PARALLELISM in job.settings.options:
         return plan
@@ -57,7 +57,7 @@ def _with_default(job: Job, built: Pipeline, parallelism: int) -> Job:
 
 
 def another_default(named: Container[int]) -> int:
-    """A default parallelism that is not Flink's, nor one that an operator has of its own."""
+    """A default parallelism that is neither Flink's nor any operator's own."""
     return next(number for number in count(DEFAULT_PARALLELISM + 1) if number not in named)
 
 

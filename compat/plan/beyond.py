@@ -1,4 +1,4 @@
-"""What the functions of a job use and PyFlink lacks. They run later, so it is looked for in their code."""
+"""The names that the functions of a job use and PyFlink lacks, found in their code, as they run later."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _OF_CONTEXTS = {name: f"{RuntimeContext.__name__}.{name}" for name in marked(Run
 
 
 def used_in_functions(graph: StreamGraph) -> dict[str, Location]:
-    """The names, each with the place of its first use."""
+    """The used names, each with the place of its first use."""
     found: dict[str, Location] = {}
     for node in graph.nodes.values():
         for function in () if node.operator is None else node.operator.functions:

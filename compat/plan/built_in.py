@@ -1,6 +1,7 @@
-"""What sources and sinks in Java keep that a program in Python uses, by their classes.
+"""The states of Java sources and sinks that a Python program uses, by their classes.
 
-Read from the classes of Flink and its connectors: those that are named with each. A class that is not here may keep anything.
+Read from the classes of Flink and its connectors: those that are named with each. A class that is not listed may keep
+anything.
 """
 
 from __future__ import annotations
@@ -40,14 +41,14 @@ _WITHOUT_STATE = frozenset(
         *("PulsarSink", "ElasticsearchSink"),  # PulsarWriter, ElasticsearchWriter: no SupportsWriterState
     }
 )
-"""Sinks of the second kind whose writers keep nothing."""
+"""Sinks of the second kind whose writers have no state."""
 
 _STATEFUL_WRITERS = frozenset({"FileSink", "KafkaSink", "DeltaSink", "KinesisStreamsSink", "KinesisFirehoseSink"})
-"""Those whose writers do: FileWriter, KafkaWriter, AsyncSinkWriter."""
+"""Sinks whose writers have state: FileWriter, KafkaWriter, AsyncSinkWriter."""
 
 
 def states_of(operator: Operator) -> tuple[State, ...]:
-    """What a sink's writer keeps, or a source or sink of the old kind."""
+    """The states of a sink's writer, or of a source or sink of the old kind."""
     names = _classes(operator.function)
     if isinstance(operator, ops.SinkWriter):
         return (_WRITER,) if not _STATEFUL_WRITERS.isdisjoint(names) else ()
@@ -57,7 +58,7 @@ def states_of(operator: Operator) -> tuple[State, ...]:
 
 
 def more_of(operator: Operator) -> More | None:
-    """Why a source or sink may keep more than that: its class is in Java, and none of those that are known here."""
+    """Why a source or sink may keep more states: its Java class is unknown here."""
     function = operator.function
     if function is None:
         return None

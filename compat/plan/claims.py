@@ -1,4 +1,4 @@
-"""The operators of programs as :mod:`compat.state.assignment` sees them, which decides where state goes."""
+"""The operators of programs in the form of :mod:`compat.state.assignment`, which decides where state goes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def partners(recorded: Iterable[Assignable], new: Program) -> dict[str, Operator
 
 
 def claimants(new: Program) -> tuple[Claimant, ...]:
-    """The operators of a program as a restore into it sees them."""
+    """The operators of a program in the form for a restore into it."""
     return tuple(
         Claimant(
             id=operator.id,
@@ -31,7 +31,7 @@ def claimants(new: Program) -> tuple[Claimant, ...]:
 
 
 def recorded_of(operator: Operator, old: Program) -> Assignable:
-    """An operator of OLD as a restore from its snapshot sees it."""
+    """An operator of OLD in the form for a restore from its snapshot."""
     return Assignable(
         id=operator.id,
         has_state=operator.has_state or old.all_have_state,

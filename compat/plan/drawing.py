@@ -1,4 +1,4 @@
-"""A layer of a plan as boxes and arrows, which :mod:`compat.plan.text` and :mod:`compat.plan.svg` write down."""
+"""A layer of a plan as boxes and arrows, for :mod:`compat.plan.text` and :mod:`compat.plan.svg`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Box(NamedTuple):
 
 
 class Arrow(NamedTuple):
-    """An arrow from one box to another; the label tells what flows, and how."""
+    """An arrow from one box to another; the label says what flows, and how."""
 
     source: str
     target: str
@@ -26,7 +26,7 @@ class Arrow(NamedTuple):
 
 
 class Drawing(NamedTuple):
-    """All of a layer."""
+    """A complete layer."""
 
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
@@ -91,7 +91,7 @@ def _execution(plan: Plan) -> Drawing:
 
 
 def columns(graph: Drawing) -> list[list[str]]:
-    """The boxes' ids in columns: each box behind all it reads from (but for feedback), near what it reads from."""
+    """The boxes' ids in columns: each box behind all its inputs (except feedback), near them."""
     inputs: dict[str, list[str]] = defaultdict(list)
     outputs: dict[str, list[str]] = defaultdict(list)
     for arrow in graph.arrows:

@@ -1,7 +1,8 @@
-"""What plans of earlier formats leave open, so that nothing is taken for told that was not.
+"""The open points of plans of earlier formats, so that missing statements are not taken for negative ones.
 
-Format 1 did not say whether an operator may keep more than the states that it lists. Programs in Python tell all that their
-functions ask for; code in Java may ask for state once records come, and sources and sinks of the old kind had no states.
+Format 1 did not say whether an operator may keep more than the states that it lists. Python programs show all states
+that their functions ask for; Java code may ask for state when records come, and sources and sinks of the old kind had
+no states.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _UNTOLD = More(why="its plan was made by an earlier version of compat, which did
 
 
 def operators_of(plan: Plan) -> tuple[Operator, ...]:
-    """The operators of a plan; those of an earlier format with what they may keep besides."""
+    """The operators of a plan; in an earlier format with the reasons why they may keep more states."""
     if plan.format == FORMAT:
         return plan.operators
     return tuple(

@@ -1,4 +1,4 @@
-"""A compiled job as its plan."""
+"""Makes the plan of a compiled job."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ from compat.state.model.states import State
 class Encoding(Struct, frozen=True, kw_only=True):
     """How to make a plan: whether functions may be opened, and how a path of the program is shown.
 
-    ``opening`` calls what opens a function, and may raise what is wrong with that. ``discovered`` is what was found out of
-    operators so far: no function is opened twice.
+    ``opening`` calls a function's opening method, and may raise its problem. ``discovered`` are the operators' states
+    found so far: no function is opened twice.
     """
 
     call_open: bool = True
@@ -50,7 +50,7 @@ class Encoding(Struct, frozen=True, kw_only=True):
 
 @collection_paused()
 def encode(compilation: Compilation, encoding: Encoding | None = None) -> Plan | Refused:
-    """The plan of a compiled job: all graphs, the operators with their states, or the error beside what was made."""
+    """The plan of a compiled job: all graphs, the operators with their states, or the error with the parts that were built."""
     encoding = encoding or Encoding()
     if compilation.error is not None:
         return _refused(compilation, compilation.error, encoding)
@@ -78,7 +78,7 @@ def encode(compilation: Compilation, encoding: Encoding | None = None) -> Plan |
 
 
 def with_assumed(plan: Plan, read: tuple[Assumed, ...]) -> Plan:
-    """The plan, with what its program read of the world and nobody told."""
+    """The plan, with the facts that its program read from its environment and that were not given."""
     return structs.replace(plan, assumed=(*plan.assumed, *read)) if read else plan
 
 
@@ -99,7 +99,7 @@ def _beyond(job: Job, graph: StreamGraph, encoding: Encoding) -> Iterator[Beyond
 def as_beyond(
     noted: Iterable[tuple[str, Location | None]], when: Literal["built", "run", "ended"], encoding: Encoding
 ) -> Iterator[Beyond]:
-    """Names that PyFlink lacks with the lines of their first use, as they stand in a plan."""
+    """Names that PyFlink lacks with the lines of their first use, in the form of a plan."""
     return (Beyond(name=name, when=when, source=_source(place, encoding)) for name, place in noted)
 
 
@@ -121,7 +121,7 @@ def _refused(compilation: Compilation, error: ProgramError, encoding: Encoding) 
 
 
 def _apart(compilation: Compilation, encoding: Encoding) -> SharedUids | None:
-    """The plan of the job without the uids that are there twice; None where it is refused for more than that."""
+    """The plan of the job without the uids that are there twice; None if it is refused for more than that."""
     if compilation.job is None:
         return None
     apart, shared = compile_apart(compilation.job)

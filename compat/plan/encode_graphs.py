@@ -84,7 +84,7 @@ def _edge(edge: StreamEdge, graph: StreamGraph, partitioners: dict[object, int])
 
 
 def job_graph(graph: JobGraph) -> graphs.JobGraph:
-    """The JobGraph: vertices in the order in which they were made, and their ids in topological order."""
+    """The JobGraph: vertices in the order of creation, and their ids in topological order."""
     ids = {output.index: output.id for vertex in graph.vertices for output in vertex.outputs}
     return graphs.JobGraph(
         job_name=graph.job_name,

@@ -1,4 +1,4 @@
-"""The facts that the checker knows of a program or a snapshot: the operators of its plan, and what matters of the rest.
+"""The checker's facts about a program or a snapshot: the operators of its plan, and the other relevant parts.
 
 Nothing here knows how a plan was made; a plan compiled a moment ago and one read from a file give the same facts.
 """
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 class Vertex(Struct, frozen=True, kw_only=True):
     """A chain of operators: its id, its name and the ids of its operators, the head first.
 
-    ``inputs`` are the vertices that it reads, each with whether a subtask reads some of theirs only (``POINTWISE``).
+    ``inputs`` are the vertices that it reads, each with whether a subtask reads only some of their subtasks (``POINTWISE``).
     """
 
     id: str
@@ -53,7 +53,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
 
     ``path`` is its ``_metadata``. ``formats`` has the format of their keyed state by the id of the operators that have
     any. ``without_timers`` are those whose keyed state is in files of RocksDB's own, without any queue of timers.
-    ``types_known`` is true if the states' declared types were told from elsewhere. ``newer`` is a snapshot of the same job
+    ``types_known`` is true if the states' declared types are known from another source. ``newer`` is a snapshot of the
+    same job
     beside this one that was taken later, the latest if there are several.
     """
 
@@ -69,10 +70,11 @@ class Snapshot(Struct, frozen=True, kw_only=True):
 class Program(Struct, frozen=True, kw_only=True, dict=True):
     """A job, or the snapshot of one, as facts.
 
-    ``name`` is what a report calls it (the file's name), ``kind`` one of ``program``, ``topology``, ``plan``, ``savepoint``,
+    ``name`` is its name in reports (the file's name), ``kind`` one of ``program``, ``topology``, ``plan``, ``savepoint``,
     ``snapshot``. ``settings`` are the options that matter for a restore, ``source`` the line that submitted the job.
-    ``all_have_state`` holds when snapshots of this job contain handles for every operator (file merging), ``batch`` for a job
-    in batch mode. ``snapshot`` is what a savepoint says beside that, None for a program. ``language``, ``statements``,
+    ``all_have_state`` holds when snapshots of this job contain handles for every operator (file merging), ``batch`` for
+    a job
+    in batch mode. ``snapshot`` are the further facts of a savepoint, None for a program. ``language``, ``statements``,
     ``on_spark``, ``alone``, ``beyond``, ``assumed`` and ``samples`` are those of the plan; ``sides`` tells for each input of
     an operator of several inputs, which of them it is (a union has several edges for one).
     """
@@ -104,12 +106,12 @@ class Program(Struct, frozen=True, kw_only=True, dict=True):
 
     @property
     def built_by_flink(self) -> bool:
-        """True for a job in Java or SQL, of which Flink's own classes told what its operators do."""
+        """True for a job in Java or SQL, whose operators were described by Flink's own classes."""
         return self.language in ("java", "sql")
 
     @property
     def kept_by_store(self) -> bool:
-        """True for a job whose state is in a store of this project, and not in Flink."""
+        """True for a job whose state is in a store of this project, not in Flink."""
         return bool(self.settings.get(KEPT_BY) == STORE)
 
     @property
@@ -119,7 +121,7 @@ class Program(Struct, frozen=True, kw_only=True, dict=True):
 
 
 def with_ids(program: Program, ids: Mapping[str, str]) -> Program:
-    """A program whose operators have other ids, wherever one is named. One that has an id that another gets is called apart."""
+    """The program with other operator ids, wherever they occur. An operator whose id another one gets is renamed apart."""
     apart = {id: f"once {id}" for id in ids.values() if id in program.by_id}
     known = {**apart, **ids}
 
@@ -146,7 +148,7 @@ def with_ids(program: Program, ids: Mapping[str, str]) -> Program:
 
 
 def facts_of(plan: Plan, *, name: str, kind: str) -> Program:
-    """The facts of a plan. ``name`` is what reports call the program and ``kind`` what it was read from."""
+    """The facts of a plan. ``name`` is the program's name in reports and ``kind`` the kind of its source."""
     return Program(
         name=name,
         kind=kind,

@@ -1,4 +1,4 @@
-"""Kinds of operators that keep their state in the same way."""
+"""Families of operator kinds that keep their state in the same way."""
 
 from __future__ import annotations
 
@@ -33,5 +33,5 @@ FAMILIES = {
 
 
 def family(operator: Operator) -> str:
-    """The sort of operator it is, as far as the state that it keeps is concerned."""
+    """The family of an operator, with regard to its state."""
     return FAMILIES.get(operator.kind, operator.kind)

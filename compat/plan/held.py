@@ -1,4 +1,4 @@
-"""The attributes in which a function in Python holds its states, and what its code does with them."""
+"""The attributes in which a Python function holds its states, and how its code uses them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ _OF_INPUTS = (("process_element1", "map1", "flat_map1"), ("process_element2", "m
 
 
 def holding_of(function: Any, names: Mapping[int, str]) -> Holding | None:
-    """What the attributes of an opened function hold; ``names`` are those of its states, by the identity of what stands for
-    them. None if it holds none so."""
+    """The states in the attributes of an opened function; ``names`` are their names, by the identity of their
+    stand-ins. None if it holds none in this way.
+    """
     fields = {
         attribute: names[id(value)]
         for attribute, value in getattr(function, "__dict__", {}).items()

@@ -1,4 +1,4 @@
-"""The lines of the program that a plan names, carried along in it: whoever keeps a plan can show them without the program."""
+"""The program lines that a plan refers to, stored in it, so that they can be shown without the program."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from compat.state.model.job import Plan
 from compat.state.model.source_line import SourceLine
 
 AROUND = 1
-"""So many lines before and behind each one that is named are carried, too."""
+"""The number of lines before and after each referenced one that are stored, too."""
 
 WIDEST = 200
-"""Characters of a line that are carried."""
+"""The most characters of a line that are stored."""
 
 Reader = Callable[[str], Sequence[str] | None]
-"""Gives the lines of a file by the name that the plan has for it, or None where they cannot be had."""
+"""Gives the lines of a file by the name that the plan has for it, or None if they cannot be had."""
 
 
 def with_lines(plan: Plan, read: Reader) -> Plan:
-    """The plan with the lines that it names, as far as they can be read."""
+    """The plan with the lines that it refers to, as far as they can be read."""
     wanted: dict[str, set[int]] = {}
     for place in places(plan):
         numbers = wanted.setdefault(place.file, set())
@@ -35,12 +35,12 @@ def with_lines(plan: Plan, read: Reader) -> Plan:
 
 
 def lines_of(plan: Plan) -> dict[str, Mapping[int, str]]:
-    """The lines that a plan carries, by file and number."""
+    """The lines stored in a plan, by file and number."""
     return {file: dict(lines) for file, lines in plan.lines.items()}
 
 
 def places(plan: Plan) -> Iterator[SourceLine]:
-    """The places in the program that a plan names: of the job, of what PyFlink lacks, of its operators and their states."""
+    """The places in the program that a plan refers to: of the job, of names that PyFlink lacks, of its operators and states."""
     if isinstance(plan.source, SourceLine):
         yield plan.source
     yield from (each.source for each in plan.beyond if each.source is not None)

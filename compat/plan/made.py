@@ -1,5 +1,5 @@
-"""What a function was made with, and the program's own classes whose objects it may put into pickled states: a pickle finds
-them by their names, and has no more than their values."""
+"""The values in a function object, and the program's own classes whose objects it may put into pickled states: a pickle
+finds them by name, and contains only their values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def classes_made(function: Any) -> list[str]:
 
 
 def classes_known(function: Any) -> list[str]:
-    """All such classes in the module of a function's class."""
+    """All classes of the program in the module of a function's class."""
     return sorted(own_classes(function))
 
 
@@ -42,7 +42,9 @@ def _is_a_function(kept: type) -> bool:
 
 
 def classes_written(function: Any) -> dict[str, str]:
-    """Digests of what pickles depend on of each class that the function mentions, and of those above it, by ``module:name``."""
+    """Digests of the properties of classes that pickles depend on, for each class that the function mentions and its
+    superclasses, by ``module:name``.
+    """
     known = own_classes(function)
     found: dict[str, str] = {}
     for name in classes_made(function):
@@ -80,7 +82,7 @@ def attributes_set(kept: type) -> Iterator[str]:
 
 
 def of_pickles(kept: type) -> set[str]:
-    """The methods by which a class itself says how its objects are pickled and loaded."""
+    """The methods by which a class defines the pickling of its objects."""
     return {name for name in vars(kept) if name in _OF_PICKLES}
 
 

@@ -1,4 +1,4 @@
-"""The methods that a program gave to a function object, and the names that they mention."""
+"""The methods that a program gave to a function object, and the names in them."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def methods_of(function: Any) -> Iterator[FunctionType]:
 
 
 def names_used(function: Any) -> set[str]:
-    """All names that the methods of a function object mention, and what is written inside them."""
+    """All names in the methods of a function object, including nested code."""
     return {name for code in _codes_of(function) for name in code.co_names}
 
 
 def places_of(function: Any, attributes: Set[str]) -> Iterator[tuple[str, Location]]:
-    """Where the methods of a function object, and what is written inside them, name attributes."""
+    """The places where the methods of a function object, including nested code, name attributes."""
     for code in _codes_of(function):
         for each in () if attributes.isdisjoint(code.co_names) else dis.get_instructions(code):
             if each.opname in _ATTRIBUTES and each.argval in attributes and each.positions and each.positions.lineno:

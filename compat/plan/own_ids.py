@@ -1,4 +1,4 @@
-"""Whether the ids of a plan are those that follow from its own StreamGraph: a plan that somebody else made may say anything."""
+"""Checks that the ids of a plan follow from its own StreamGraph, as a plan made by somebody else may say anything."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TASKS = {task.flink_class: task for task in Task}
 
 
 def disagreement(plan: Plan) -> str | None:
-    """Where a plan's ids are not those of its own StreamGraph, in a sentence; None where all are.
+    """The place where a plan's ids do not follow from its own StreamGraph, in a sentence; None if all do.
 
     The graph is hashed again as Flink hashes it, and operators, hashes and vertices have to bear these ids.
     """

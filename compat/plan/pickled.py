@@ -1,4 +1,6 @@
-"""What the pickles of a program's states hold: the classes whose objects its code puts there, and what these are made of."""
+"""The contents of the pickles in a program's states: the classes of the objects that its code puts there, and their
+structure.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ ENUM, NAMED_TUPLE, DATACLASS = "enum", "named tuple", "dataclass"
 def classes_put(function: Any, fields: Mapping[str, str]) -> dict[str, list[str]]:
     """The classes whose objects the code of a function puts into its states, as ``module:name``, by the name of the state.
 
-    ``fields`` are the names of the states by the attributes that hold them. What goes other ways is not seen.
+    ``fields`` are the names of the states by the attributes that hold them. Objects stored in other ways are not seen.
     """
     known = {name.partition(":")[2]: name for name in own_classes(function)}
     found: dict[str, set[str]] = {}
@@ -91,17 +93,17 @@ def _members(given: ast.expr, known: Collection[str], made: Mapping[str, set[str
 
 
 def classes_shaped(function: Any) -> dict[str, list[str]]:
-    """What objects of each class in the module of a function's class are made of, as far as that decides how they are loaded.
+    """The structure of the objects of each class in the module of a function's class, as far as loading depends on it.
 
-    First the sort of the class, then ``value VALUE NAME`` of a member, ``field NAME``, and ``default NAME``. A class that says
-    itself how it is pickled, or whose objects have attributes of their own, is left out.
+    First the sort of the class, then ``value VALUE NAME`` of a member, ``field NAME``, and ``default NAME``. A class
+    that defines its own pickling, or whose objects have individual attributes, is left out.
     """
     found = ((name, shape(kept)) for name, kept in own_classes(function).items())
     return {name: parts for name, parts in found if parts is not None}
 
 
 def shape(kept: type) -> list[str] | None:
-    """What objects of a class are made of; None where that is not known."""
+    """The structure of the objects of a class; None if unknown."""
     if issubclass(kept, enum.Enum):
         return _of_enum(kept)
     names = getattr(kept, "_fields", None)

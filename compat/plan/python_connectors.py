@@ -21,7 +21,7 @@ _RULES = frozenset(rule.value for rule in OffsetRule)
 
 
 def connector_of(function: Any) -> Connector | None:
-    """The settings of a source or sink of PyFlink; None for one that says all by its class."""
+    """The settings of a source or sink of PyFlink; None for one that is fully described by its class."""
     if getattr(function, "connector", None) == "filesystem":
         from compat.compiler.datastream.connectors import file_source
 

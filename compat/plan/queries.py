@@ -1,4 +1,4 @@
-"""Operators that queries made: in jobs in SQL, and in Java by the Table API."""
+"""Operators created by queries: in SQL jobs, and in Java by the Table API."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _DESCRIBED = re.compile(r"(?P<number>\[\d+\]:)?(?P<kind>[A-Z]\w*)\((?P<rest>.*)\
 
 
 def of_query(operator: Operator) -> bool:
-    """True for an operator that a query made."""
+    """True for an operator created by a query."""
     numbered = not operator.detail.get("unnamed")
     return operator.exec_node is not None or description(operator, numbered=numbered) is not None
 
 
 def has_queries(program: Program) -> bool:
-    """True for a job that is made of queries, or has some."""
+    """True for a job that consists of queries, or contains some."""
     return program.language == "sql" or any(map(of_query, program.operators))
 
 
@@ -41,7 +41,7 @@ class Description(Struct, frozen=True):
 
 
 def items(text: str) -> Iterator[str]:
-    """What stands between commas that are in no brackets."""
+    """The items between top-level commas."""
     depth, start = 0, 0
     for place, char in enumerate(text):
         depth += (char in "([{") - (char in ")]}")
@@ -53,7 +53,9 @@ def items(text: str) -> Iterator[str]:
 
 
 def description(operator: Operator, *, numbered: bool = True) -> Description | None:
-    """What Flink says of an operator of a query; None for others. Names that are not ``numbered`` are those of any operator."""
+    """Flink's description of a query's operator; None for others. Names that are not ``numbered`` may belong to any
+    operator.
+    """
     match = _DESCRIBED.fullmatch(operator.description or "")
     if match is None or (numbered and match["number"] is None):
         return None

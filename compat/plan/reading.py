@@ -13,7 +13,7 @@ from compat.state.model.fields import Record
 from compat.state.model.job import FORMAT, Plan, Refused
 
 LARGEST = 1_000_000_000
-"""A plan has at most so many bytes."""
+"""The largest size of a plan, in bytes."""
 
 _AT = re.compile(r"(?P<problem>.*?)(?: - at `\$\.?(?P<field>.*)`)?", re.DOTALL)
 _OTHER_TYPE = re.compile(r"Expected `[^`]*`, got `")
@@ -23,8 +23,8 @@ _MISSING = re.compile(r"Object missing required field `(.*)`", re.DOTALL)
 class PlanError(ValueError):
     """The input is not a plan of a format that this version reads.
 
-    ``field`` is where in it, empty for the whole. ``misshapen`` tells a field that is missing or of another type from one
-    whose value no plan has.
+    ``field`` is the place in it, empty for the whole. ``misshapen`` marks a field that is missing or has the wrong
+    type, in contrast to one with an impossible value.
     """
 
     def __init__(self, message: str, field: str = "", misshapen: bool = True) -> None:
@@ -68,7 +68,7 @@ def read(text: bytes) -> Plan | Refused:
 
 @collection_paused()
 def from_plain(value: Any) -> Plan | Refused:
-    """The plan in a value that :func:`json.loads` gave. Raises PlanError, naming the field, for anything else."""
+    """The plan in a value from :func:`json.loads`. Raises PlanError, naming the field, for anything else."""
     if not isinstance(value, dict):
         raise PlanError("A plan is a JSON object.")
     kind = _kind(value.get("format"), value.get("error"))

@@ -27,10 +27,10 @@ _SCOPES = {"UNION": StateScope.UNION, "BROADCAST": StateScope.BROADCAST}
 class RecordedState(Struct, frozen=True):
     """A state as the backend knows it.
 
-    ``kind`` is the backend's: PyFlink keeps value, reducing and aggregating states as lists. ``kind`` and the shapes are
-    None where the savepoint does not tell. ``value`` is without the wrapping that a time to live (``ttl``) puts around it.
-    ``elements`` are a few of the byte arrays that PyFlink keeps, of the first element of a list. ``kryo`` tells that Kryo wrote
-    some of it.
+    ``kind`` is the backend's: PyFlink keeps value, reducing and aggregating states as lists. ``kind`` and the shapes
+    are None if the savepoint does not record them. ``value`` is without the wrapper of a time to live (``ttl``).
+    ``elements`` are a few of the byte arrays that PyFlink keeps, of the first element of a list. ``kryo`` says that
+    Kryo wrote some of it.
     """
 
     name: str
@@ -50,7 +50,7 @@ class RecordedState(Struct, frozen=True):
 
 
 def kept_by_flink(state: RecordedState, name: str) -> bool:
-    """True for a state that operators of Flink keep for themselves, under a ``name`` that no function gave it."""
+    """True for internal states of Flink's operators, under a ``name`` that no function gave."""
     if state.timers or name.startswith(framework.PYTHON_REDUCE):
         return True
     if state.namespace is not None and name in framework.OF_TRIGGERS:
@@ -66,7 +66,7 @@ def has_kryo(snapshot: SerializerSnapshot | None) -> bool:
 
 
 def recorded_state(meta: StateMeta, size: int | None) -> RecordedState:
-    """A state as its header tells it; ``size`` is that of its values in bytes, where it is known."""
+    """A state from its header; ``size`` is the size of its values in bytes, if known."""
     kryo = any(has_kryo(snapshot) for _, snapshot in meta.serializers)
     return replace(_without_kryo(meta, size), kryo=kryo) if kryo else _without_kryo(meta, size)
 

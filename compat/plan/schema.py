@@ -15,7 +15,7 @@ Json = dict[str, Any]
 
 
 def schema() -> Json:
-    """The schema of what ``compat plan --format json`` prints: all fields that are always written must be there."""
+    """The schema of the output of ``compat plan --format json``: all fields that are always written are required."""
     definitions = components("#/$defs/{name}")
     for record in _records(Record):
         definition = definitions.get(record.__name__)
@@ -33,7 +33,7 @@ def schema() -> Json:
 
 
 def components(reference: str) -> dict[str, Json]:
-    """The schema of what is read as a plan, by the names of its records; ``reference`` is how one names another."""
+    """The schema of plans as input, by the names of its records; ``reference`` gives the reference to another one."""
     _, definitions = msgspec.json.schema_components((Plan, Refused), ref_template=reference)
     return definitions
 

@@ -1,4 +1,4 @@
-"""Serializers and declared types in one form, so that what a savepoint records can be held against what a program says.
+"""Serializers and declared types in a common form, so that a savepoint can be compared with a program.
 
 PyFlink's type information becomes Java type information, and that a serializer (``TypeInformation.createSerializer``); a
 savepoint holds the serializers' snapshots. Both become a :class:`Shape` here.
@@ -106,7 +106,7 @@ _PLAIN = frozenset(
 
 
 def of_type(text: str | None) -> Shape | None:
-    """The serializer that Flink makes for a declared type, from its text; None for what is not one of Flink's own types."""
+    """The serializer that Flink creates for a declared type, from its text; None for types that are not Flink's own."""
     if text is None:
         return None
     tokens = _TOKEN.findall(text)

@@ -1,7 +1,7 @@
-"""Which states an operator has.
+"""The states of an operator.
 
-What the framework keeps is known from the kind of operator. What a function of the program keeps is found out by calling
-its ``open()`` with a context that records what is asked for; so this runs where the program runs, in the child process.
+The framework's states are known from the kind of operator. The states of a program's function are found by calling its
+``open()`` with a recording context; so this runs where the program runs, in the child process.
 The rules for PyFlink's operators were seen in real savepoints.
 """
 
@@ -55,7 +55,7 @@ _PARTS_OF_SINKS: dict[type[Operator], str] = {
     ops.FileCompactorCoordinator: framework.FILES_TO_COMPACT,
     ops.FileCompactor: framework.COMPACTION_REQUESTS,
 }
-"""The one list state that each part of a sink keeps, but for the writer."""
+"""The one list state that each part of a sink except the writer keeps."""
 _KINDS_OF_CONTENTS = {function: kind for kind, function in FUNCTIONS_OF_CONTENTS.items()}
 _TIMER_CALLS = frozenset({"register_event_time_timer", "register_processing_time_timer"})
 _USER_CODE = (
@@ -72,7 +72,7 @@ _USER_CODE = (
 
 
 class Discovery(msgspec.Struct, frozen=True):
-    """The states of one operator; None where they are not known, and why; and why there may be more besides."""
+    """The states of one operator; None if unknown, with the reason; and the reason why there may be more."""
 
     states: tuple[State, ...] | None
     unknown: str | None
@@ -82,16 +82,18 @@ class Discovery(msgspec.Struct, frozen=True):
 
 
 Opening = Callable[[Callable[[], object]], object]
-"""Calls what opens a function."""
+"""Calls the opening method of a function."""
 
 
 def call(function: Callable[[], object]) -> object:
-    """Just that."""
+    """Call it directly."""
     return function()
 
 
 def discover(node: StreamNode, *, opening: Opening | None = call) -> Discovery:
-    """Find out the states of a node. ``opening`` calls what opens the program's functions; None: they are not opened."""
+    """Find the states of a node. ``opening`` calls the opening methods of the program's functions; None: they are not
+    opened.
+    """
     operator = node.operator
     if operator is None:
         return Discovery((), None, False, {})
@@ -402,7 +404,7 @@ class RuntimeContext:
 
     @property
     def names(self) -> dict[int, str]:
-        """The names of the states that were given, by the identity of what stands for them."""
+        """The names of the states that were given out, by the identity of their stand-ins."""
         return {id(state): name for state, name in self._given}
 
     def _record(self, descriptor: Any) -> _State:

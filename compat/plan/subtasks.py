@@ -9,11 +9,11 @@ from compat.compiler.jobgraph.graph import DistributionPattern
 from compat.state.model.graphs import ExecutionEdge, ExecutionVertex
 
 SHOWN = 4
-"""So many ranges of an exchange are written out; the others are counted."""
+"""The number of ranges of an exchange that are shown; the others are counted."""
 
 
 def slots_of(vertex: ExecutionVertex) -> str | None:
-    """The slots of a vertex's subtasks: ``slots 1-4 of 'default'``; None for a plan that does not tell them."""
+    """The slots of a vertex's subtasks: ``slots 1-4 of 'default'``; None if the plan does not record them."""
     group, first, count = vertex.slot_sharing_group, vertex.first_slot, vertex.parallelism
     if group is None or first is None or count < 1:
         return None
@@ -21,7 +21,7 @@ def slots_of(vertex: ExecutionVertex) -> str | None:
 
 
 def feeding(edge: ExecutionEdge, producers: int | None, consumers: int) -> str | None:
-    """Which subtasks read which of an exchange: ``1-3 read 1-2``; None where the plan does not say enough."""
+    """The subtasks that read from each subtask of an exchange: ``1-3 read 1-2``; None if the plan does not record enough."""
     known = {pattern.value: pattern for pattern in DistributionPattern}
     pattern = known.get(edge.distribution_pattern)
     if pattern is None or producers is None or producers < 1 or consumers < 1:

@@ -1,4 +1,4 @@
-"""A layer of a plan as a picture: one SVG that needs nothing else, light or dark as its reader likes it."""
+"""A layer of a plan as a picture: one self-contained SVG, light or dark as the reader prefers."""
 
 from __future__ import annotations
 

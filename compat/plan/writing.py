@@ -21,13 +21,13 @@ def encoded(value: Any) -> bytes:
 
 
 def plain(plan: Plan | Refused) -> dict[str, Any]:
-    """The plan as :func:`json.loads` would read it."""
+    """The plan in the form that :func:`json.loads` gives."""
     values: dict[str, Any] = json.loads(encoded(plan))
     return values
 
 
 def line(value: Any) -> str:
-    """Records or plain values as JSON on one line, as people read it."""
+    """Records or plain values as JSON on one line, readable for people."""
     try:
         return msgspec.json.format(_ENCODER.encode(value), indent=0).decode("utf-8")
     except UnicodeEncodeError:
@@ -36,7 +36,7 @@ def line(value: Any) -> str:
 
 
 def dump(plan: Plan | Refused) -> str:
-    """The text of a plan: one line an item of each list, so that a diff of two shows what changed."""
+    """The text of a plan, with one line per item of each list, so that a diff of two shows the changes."""
     values: dict[str, Any] = msgspec.to_builtins(plan)
     fields = ",\n".join(f"  {line(name)}: {_laid_out(value, '  ')}" for name, value in values.items())
     return f"{{\n{fields}\n}}\n"

@@ -26,11 +26,11 @@ __all__ = ["FORMATS", "Failure", "ReportContext", "Undecided", "UnknownFormatErr
 NAMES = ("text", "concise", "json", "github", "sarif", "junit", "markdown", "html")
 """The formats, in the order in which help shows them."""
 _OF_DATA = {"json"}
-"""The formats that programs read: ids of commits keep all their digits there."""
+"""The formats that programs read: they show the ids of commits in full."""
 
 
 class UnknownFormatError(ValueError):
-    """No report format has that name; the message lists those that exist."""
+    """There is no report format of that name; the message lists the known ones."""
 
     def __init__(self, name: str) -> None:
         super().__init__(f"unknown report format {name!r}; known are {', '.join(NAMES)}")
@@ -38,7 +38,7 @@ class UnknownFormatError(ValueError):
 
 
 def render(name: str, outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:
-    """One document in the format ``name`` that tells all ``outcomes``; it ends with a newline unless it is empty.
+    """One document in the format ``name`` with all ``outcomes``; it ends with a newline unless it is empty.
 
     Raises :class:`UnknownFormatError`.
     """
@@ -60,7 +60,7 @@ def _module(name: str) -> Any:
 
 
 class _Formats(Mapping[str, "Renderer"]):
-    """Renderers by name, each importing its module only when called."""
+    """Renderers by name, each importing its module when first called."""
 
     def __getitem__(self, name: str) -> Renderer:
         if name not in NAMES:

@@ -1,4 +1,4 @@
-"""One line a finding, as compilers print them and editors read them."""
+"""One line per finding, in the form of compiler messages that editors read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The context of a renderer, besides the report: where source text comes from, and for whom it writes."""
+"""The context of a renderer besides the report: the source text and the reader."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from compat.check.findings import Level
 from compat.state.model.job import Plan, Refused
 
 Lines = Sequence[str] | Mapping[int, str]
-"""The lines of a file, all of them, or some by their numbers."""
+"""The lines of a file, all of them, or some by number."""
 
 Reader = Callable[[str], Lines | None]
-"""Gives the lines of a file by the name that findings call it, or None where there are none to show."""
+"""Gives the lines of a file by its name in findings, or None if there are none to show."""
 
 LARGEST_SOURCE = 4_000_000
-"""Files beyond this many bytes are not read for the sake of a source frame."""
+"""Files larger than this, in bytes, are not read for source frames."""
 
 
 class Typed(Struct, frozen=True, kw_only=True):
-    """What the user typed, for the commands that come next.
+    """The user's command line, for the commands that the report suggests.
 
-    ``check`` is the command line that makes the check again; where it is None, each pair has one of its own, with
-    ``options``. ``push`` registers NEW where a registry was asked. ``fixable`` says that the command takes ``--fix``,
-    ``fixed`` that it had it: what is left is not written by another one.
-    ``definitions`` are Flink's options (quoted ``key=value``). ``recipe`` is the file for what becomes of state that NEW cannot
-    restore, which a check of one OLD can write, ``recipe_written`` says that this one did.
+    ``check`` is the command line that repeats the check; if it is None, each pair has its own, with ``options``.
+    ``push`` registers NEW if a registry was asked. ``fixable`` says that the command can have ``--fix``, ``fixed`` that
+    it had: the remaining findings are not fixed by a second one.
+    ``definitions`` are Flink's options (quoted ``key=value``). ``recipe`` is the file for the recipe for state that NEW
+    cannot restore, which a check of one OLD can write; ``recipe_written`` says that this check wrote it.
     """
 
     check: str | None = None
@@ -41,25 +41,25 @@ class Typed(Struct, frozen=True, kw_only=True):
 
 
 class OfferedRecipe(Struct, frozen=True):
-    """What becomes of state that NEW cannot restore, as the text of a file, and the command that carries it out."""
+    """A recipe for state that NEW cannot restore, as the text of a file, with the command that applies it."""
 
     text: str
     run: str
 
 
 WIDTH = 100
-"""The columns of a text that goes to no terminal."""
+"""The width of a text that does not go to a terminal, in columns."""
 
 
 class ReportContext(Struct, frozen=True, kw_only=True):
     """How to render.
 
     ``sources`` gives the lines of a file, as a mapping or a function; without it files are read from disk, relative to
-    ``cwd``. ``width`` is in columns. ``verbose`` has the text tell all that is known, with source lines and the table of
-    states. ``typed`` is what the user typed; without it, the command to run next names the programs. ``fail_on`` and
-    ``allow_unknown`` decide which findings count as failures in formats that know pass and fail. ``plans`` are what the
-    outcomes were made from, OLD's and NEW's of each, for formats that draw graphs; ``recipes`` are how the state of each
-    is moved, for formats that have room for that.
+    ``cwd``. ``width`` is in columns. ``verbose`` makes the text complete, with source lines and the table of states.
+    ``typed`` is the user's command line; without it, the command to run next names the programs. ``fail_on`` and
+    ``allow_unknown`` decide which findings count as failures in formats that know pass and fail. ``plans`` are the
+    plans of OLD and NEW for each outcome, for formats that draw graphs; ``recipes`` are the recipes that move the state
+    of each, for formats that have room for them.
     """
 
     sources: Mapping[str, Lines] | Reader | None = None
@@ -74,7 +74,7 @@ class ReportContext(Struct, frozen=True, kw_only=True):
     recipes: Sequence[OfferedRecipe | None] = ()
 
     def lines(self, file: str) -> Lines | None:
-        """The lines of ``file``, or None if they cannot be had: a report never fails for want of a source frame."""
+        """The lines of ``file``, or None if they are missing: a missing source never makes a report fail."""
         try:
             if self.sources is None:
                 return _read(self.cwd / file)
@@ -92,7 +92,7 @@ class ReportContext(Struct, frozen=True, kw_only=True):
         return path.as_posix()
 
     def fails(self, level: Level) -> bool:
-        """True if a finding of this level makes the check fail. An open question fails it unless it was allowed."""
+        """True if a finding of this level makes the check fail. Open questions make it fail unless they are allowed."""
         if level is Level.UNKNOWN:
             return not self.allow_unknown
         return level.rank <= self.fail_on.rank

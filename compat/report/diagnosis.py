@@ -1,4 +1,4 @@
-"""The diagnosis of a log for people, in five lines a failure, and as data."""
+"""The diagnosis of a log for people, in five lines per failure, and as data."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _UNKNOWN_SAVEPOINT, _NEW = "SAVEPOINT", "NEW"
 
 
 class _Values(dict[str, str]):
-    """What a text has braces for; what an exception was too short to tell is told so."""
+    """Values for the braces in a text, with a placeholder for those that the exception does not give."""
 
     def __missing__(self, key: str) -> str:
         return {"old": "the old one", "new": "the new one"}.get(key, "…")
 
 
 def text(found: Diagnosis, operators: Operators, log: str, *, new: str | None = None, verbose: bool = False) -> str:
-    """What to say of a log; ``new`` is the new program for the commands, ``verbose`` adds the words of Flink."""
+    """The report on a log; ``new`` is the new program for the commands, ``verbose`` adds Flink's messages."""
     if not found.failures:
         others = ""
         if found.others:
@@ -105,7 +105,7 @@ def as_dict(failure: Failure, operators: Operators, new: str | None = None) -> J
 
 
 def _command(template: str, paths: Mapping[str, str], new: str | None, operators: Operators) -> str:
-    """A command, with the program and the names that were given."""
+    """A command with the program and the given names filled in."""
     named = f" --names {shlex.quote(operators.named_by)}" if operators.named_by is not None else ""
     return template.replace(f" {_NEW}", " {new}").format_map({**paths, "new": f"{shlex.quote(new or _NEW)}{named}"})
 

@@ -1,4 +1,4 @@
-"""The last lines of a report: what is left to do by hand, and the command to run next, which works when it is pasted."""
+"""The last lines of a report: the steps to do by hand, and the command to run next, ready to paste."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from compat.report.context import ReportContext, Typed
 from compat.report.summary import by_cause
 
 JOB = '"$JOB"'
-"""Stands for the program of a plan."""
+"""The placeholder for the program of a plan."""
 
 _RESTORE_OPTIONS = ("execution.state-recovery.path", "execution.state-recovery.ignore-unclaimed-state")
-"""What SQL is restored from, and whether state may be left behind: Flink's options since 1.20."""
+"""The options that restore SQL from a snapshot and allow non-restored state: Flink's names since 1.20."""
 
 _OLDER_RESTORE_OPTIONS = ("execution.savepoint.path", "execution.savepoint.ignore-unclaimed-state")
 """The same before 1.20."""
@@ -33,10 +33,10 @@ def next_step(report: Report, context: ReportContext, *, alone: bool = True) -> 
 
 
 def next_step_undecided(outcome: Undecided, context: ReportContext) -> str:
-    """The last line of a report on a check that failed: the check with the options that it lacked.
+    """The last line of a report on an undecided check: the check with the options that it lacked.
 
-    A command that makes what a program lacks comes before that. Where neither helps, it is the command that explains the
-    failure; one that failed is never repeated. What is reported to us must not have the values of a command in it.
+    A command that provides what a program lacks comes before that. If neither helps, it is the command that explains
+    the failure; a failed command is never repeated. Reports to the developers must not contain the values of a command.
     """
     if any(failure.rule is Undecidable.INTERNAL_ERROR for failure in outcome.failures):
         return "Next: report this, with the lines above."
@@ -49,7 +49,7 @@ def next_step_undecided(outcome: Undecided, context: ReportContext) -> str:
 
 
 def mending(outcome: Undecided, failure: Failure, context: ReportContext) -> str | None:
-    """The command that mends a failure, as a line of a report; None where a person has something to fill in, or to write."""
+    """The command that mends a failure, as a line of a report; None if a person has something to fill in, or to write."""
     if failure.command is None and failure.option is None:
         return None
     command = next_step_undecided(outcome, context).removeprefix("Next: ")
@@ -57,7 +57,7 @@ def mending(outcome: Undecided, failure: Failure, context: ReportContext) -> str
 
 
 def command_of(fix: Fix, report: Report, context: ReportContext) -> str | None:
-    """The command that a fix is, as a line of a report; None for one that a person has to write."""
+    """The command of a fix, as a line of a report; None for a fix that a person has to make."""
     if fix.code is None or '"$' in fix.code:
         return None
     if fix.moves:
@@ -68,7 +68,7 @@ def command_of(fix: Fix, report: Report, context: ReportContext) -> str | None:
 
 
 def options_of(failures: Sequence[Failure]) -> list[str]:
-    """The options that failures lack: where OLD and NEW lack the same, one option serves both."""
+    """The options that failures ask for: if OLD and NEW lack the same, one option serves both."""
     options = list(dict.fromkeys(failure.option for failure in failures if failure.option is not None))
     return [option for option in options if option.replace("--old-", "--", 1) not in options or "--old-" not in option]
 
@@ -81,7 +81,7 @@ def accepted(report: Report, context: ReportContext) -> bool:
 
 
 def instruction(report: Report, context: ReportContext) -> str:
-    """What is to be done before the next command; an empty string where nothing is."""
+    """The instruction for the step before the next command; an empty string if there is none."""
     if accepted(report, context):
         return ""
     unknown = "accept what is not known with --allow-unknown." if report.verdict is Verdict.UNKNOWN else ""
@@ -101,7 +101,7 @@ def instruction(report: Report, context: ReportContext) -> str:
 
 
 def edits(report: Report, context: ReportContext) -> list[Fix]:
-    """The calls to add, of all findings that fail the check: they belong together, one alone can make things worse."""
+    """The calls to add for all findings that fail the check: they belong together, as one alone can make things worse."""
     failing = (finding for finding in report.findings if context.fails(finding.level))
     fixes = [fix for finding in failing for fix in finding.fixes if fix.call is not None]
     return list({(fix.call, fix.at): fix for fix in fixes}.values())
@@ -152,7 +152,9 @@ def start(report: Report, typed: Typed | None) -> tuple[str, ...]:
 
 
 def _checkout(name: str) -> tuple[list[str], str]:
-    """What puts a file of a revision in its place, and the file as a command names it: Flink starts none of a revision."""
+    """The command that checks out a file of a revision, and the file's name in commands: Flink cannot start one from a
+    revision.
+    """
     revision, path = revision_of(name)
     if revision is None:
         return [], shlex.quote(path)
@@ -160,7 +162,7 @@ def _checkout(name: str) -> tuple[list[str], str]:
 
 
 def _repair(report: Report, context: ReportContext, alone: bool) -> str:
-    """The command that repairs NEW or moves state, or what explains the worst finding: one that failed is not repeated."""
+    """The command that repairs NEW or moves state, else the one that explains the worst finding; never one that failed."""
     again = _again(report.old.name, report.new.name, report.direction, context)
     if _writes(report, context):
         return f"{again} --fix" if _is_installed("libcst") else f"{pip()} install libcst"
@@ -183,7 +185,7 @@ def move(report: Report, context: ReportContext) -> str | None:
 
 
 def others(report: Report, context: ReportContext) -> tuple[str, ...]:
-    """What can be run in the place of the next command: where NEW starts elsewhere, or what moves state where it does not."""
+    """Alternatives to the next command: starting NEW elsewhere, or moving state."""
     if accepted(report, context):
         return start(report, context.typed)[1:]
     moved = move(report, context)
@@ -191,11 +193,11 @@ def others(report: Report, context: ReportContext) -> tuple[str, ...]:
 
 
 _OPTIONS = ("--names ", "--classpath ", "--connector ", "--flink ", "--rehearse", "-D parallelism.default=")
-"""Beginnings of the code of a fix that is an option of the check."""
+"""Prefixes of fix codes that are options of the check."""
 
 
 def _with_options(command: str, options: Sequence[str]) -> str | None:
-    """A command with options that it does not have yet; None where it has them all."""
+    """A command with additional options; None if it has them all already."""
     more = [option for option in options if option not in command]
     return " ".join([command, *more]) if more else None
 
@@ -222,7 +224,7 @@ def _since_1_20(flink: str) -> bool:
 
 
 def _writes(report: Report, context: ReportContext) -> bool:
-    """Whether ``--fix`` writes all edits: the command line takes it, what it needs is there, and each is a safe call."""
+    """Whether ``--fix`` writes all edits: the command line allows it, libcst is there, and each edit is a safe call."""
     typed = context.typed
     wanted = edits(report, context)
     return (

@@ -14,10 +14,10 @@ from compat.state.model.source_line import SourceLine
 
 _WIDEST = 160
 _WIDEST_ADDED = 320
-"""Characters of a line with calls written into it: it is to be pasted."""
+"""The most characters of a line with added calls: it has to be complete for pasting."""
 
 _MARGIN = 20
-"""Columns that are kept free for line numbers and marks."""
+"""The columns reserved for line numbers and marks."""
 
 
 class FrameLine(Struct, frozen=True):
@@ -30,7 +30,7 @@ class FrameLine(Struct, frozen=True):
 
 
 def frame(context: ReportContext, place: SourceLine | None) -> list[FrameLine]:
-    """The line at ``place``, marked, with a line before and after it; empty where the source is missing."""
+    """The line at ``place``, marked, with a line before and after it; empty if the source is missing."""
     lines = context.lines(place.file) if place is not None else None
     if place is None or lines is None or _line(lines, place.line) is None:
         return []
@@ -54,7 +54,7 @@ def frame(context: ReportContext, place: SourceLine | None) -> list[FrameLine]:
 
 
 def _part(context: ReportContext, place: SourceLine, text: str) -> list[FrameLine] | None:
-    """The part of a long line that a place is about, marked: a topology may be one line. None where a line is shown whole."""
+    """The part of a long line that a place is about, marked: a topology may be one line. None if the line is shown in full."""
     if len(text) <= _WIDEST or place.end is None or place.end[0] != place.line:
         return None
     widest = min(_WIDEST, max(40, context.width - _MARGIN))
@@ -68,7 +68,9 @@ def _part(context: ReportContext, place: SourceLine, text: str) -> list[FrameLin
 
 
 class Addition(Struct, frozen=True):
-    """Calls for what ends at ``place``. ``shared``: several operators are made there, so each call needs an operator's own."""
+    """Calls to add to the expression that ends at ``place``. ``shared``: it creates several operators, so each call
+    needs an operator's own values.
+    """
 
     place: SourceLine | None
     calls: tuple[str, ...]
@@ -76,7 +78,7 @@ class Addition(Struct, frozen=True):
 
     @property
     def column(self) -> int | None:
-        """Where the calls can be written, in bytes of the row; None where that is not known or is no place for them."""
+        """The byte column of the row where the calls can be written; None if it is unknown or unsuitable."""
         if self.place is None or self.place.end is None or self.shared or not self.place.file.endswith(".py"):
             return None
         return self.place.end[1]
@@ -90,8 +92,8 @@ class Addition(Struct, frozen=True):
 def addition(context: ReportContext, *additions: Addition) -> list[FrameLine]:
     """A row of the program with calls added to it, as ``--fix`` writes them: it can be pasted.
 
-    They have lines of their own where the call before has one. Where none can be written, they are named below the row,
-    in Python and Java as comments if the operators need calls of their own. Empty where the source is missing.
+    They get separate lines if the call before has one. If they cannot be written into the row, they are named below it,
+    in Python and Java as comments if each operator needs its own call. Empty if the source is missing.
     """
     first = additions[0]
     lines = context.lines(first.place.file) if first.place is not None else None
@@ -115,7 +117,7 @@ def addition(context: ReportContext, *additions: Addition) -> list[FrameLine]:
 
 
 def _below(lines: Lines, one: Addition, text: str) -> list[FrameLine]:
-    """A row of a chain with the calls on rows of their own; a row below that sets the same has another call then."""
+    """A row of a chain with the calls on separate rows; a row below that sets the same value gets another call."""
     added, replaced, number = _by_name(one.calls), [], one.row + 1
     while (found := _SETTER.match(row := (_line(lines, number) or "").strip())) is not None:
         new = added.pop(found[1], None)
@@ -144,7 +146,7 @@ def _has_its_line(lines: Lines, row: int, text: str, column: int) -> bool:
 
 
 def _inserted(text: str, additions: Sequence[Addition]) -> tuple[str, list[int]]:
-    """The line with the calls written into it, and where those of each addition end."""
+    """The line with the calls inserted, and the end position of each addition's calls."""
     code, written, ends, done = text.encode(), "", [], 0
     for one in sorted(additions, key=lambda one: one.column or 0):
         written += code[done : one.column].decode(errors="replace")
@@ -162,7 +164,9 @@ _SETTER = re.compile(rf"(\.(?:{'|'.join(sorted(SETTERS))}))\((?:[^()]|\([^()]*\)
 
 
 def _set_already(behind: str) -> dict[str, str]:
-    """The calls that set something on the same operator, by their names: the last of one kind counts, so it is replaced."""
+    """The names of the calls that already set something on the same operator: the last call of a kind counts, so it is
+    replaced.
+    """
     setters: dict[str, str] = {}
     place = 0
     while (found := _SETTER.match(behind, place)) is not None and found[1] not in setters:
@@ -172,12 +176,12 @@ def _set_already(behind: str) -> dict[str, str]:
 
 
 def own_call(place: SourceLine, call: str, whose: str) -> str:
-    """A comment in the language of a file: which call an operator needs where its line makes several."""
+    """A comment in the language of a file, with the call for one operator of a line that creates several."""
     return f"{'#' if place.file.endswith('.py') else '//'} {whose}: {call}"
 
 
 def _cut(text: str, indent: int = 0, *, end: int | None = None) -> str:
-    """A line without the white space around it; of a long one the part before ``end``, where calls are added."""
+    """A line without the white space around it; for a long line, the part before ``end``, where calls are added."""
     stripped = code_line(text[:end]).lstrip()
     behind = "" if end is None else code_line(text[end:]).rstrip()
     shown = " " * indent + (stripped.rstrip() if end is None else stripped)
@@ -208,5 +212,7 @@ def _indent(text: str) -> int:
 
 
 def _code(text: str) -> str:
-    """``text`` without a comment at its end; one in a string may be cut short, which only shortens the caret's line."""
+    """``text`` without a trailing comment; a string with the comment sign may be cut short, which only shortens the
+    caret's line.
+    """
     return re.sub(r"\s+#[^'\"]*$", "", text).rstrip() or text

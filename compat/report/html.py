@@ -1,4 +1,4 @@
-"""A page to keep and to look at: graphs side by side, findings, tables, in one file that needs nothing else."""
+"""A page for a browser: graphs side by side, findings, tables, in one self-contained file."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> st
 
 
 def render_plans(plans: Sequence[Plan | Refused | Failure], name: str, context: ReportContext | None = None) -> str:
-    """The plans of one program, or why there are none, in one file. ``name`` is what the user calls the program."""
+    """The plans of one program, or why there are none, in one file. ``name`` is the user's name for the program."""
     context = context or ReportContext()
     sections = [_plan(plan, name, context) for plan in plans]
     return render_page(visible(f"Plan of {name}"), sections)

@@ -23,14 +23,14 @@ from compat.state.flink.metadata import FIRST_TO_WRITE
 Json = Mapping[str, Any]
 
 _UNBROKEN = 10_000
-"""Columns where nobody looks at a terminal: lines stay whole, for other programs to search."""
+"""The width without a terminal: lines stay whole, so that other programs can search them."""
 _NO_NAME = "(no name recorded)"
 _LARGEST, _KEYS = 3, 6
-"""Operators in the lines above the table."""
+"""The most operators that the summary lines above the table name."""
 
 
 def table(found: Json, shown: str, width: int = 0) -> str:
-    """What is asked first, then a line an operator and one for each of its states. ``shown`` is the snapshot's path."""
+    """The summary, then one line per operator and one for each of its states. ``shown`` is the snapshot's path."""
     lines = Table(box=None, pad_edge=False, header_style="", show_edge=False)
     for heading, justify in (("operator or state", "left"), ("id or kind", "left"), ("parallelism", "left")):
         lines.add_column(heading, justify=justify, overflow="fold")  # type: ignore[arg-type]
@@ -92,7 +92,9 @@ def _headline(found: Json, shown: str) -> str:
 
 
 def _first_asked(found: Json) -> Iterator[tuple[str, str]]:
-    """What an operator of systems asks: from when, by which Flink, where the bytes are, what the keys are, what is missing."""
+    """The summary that operators of systems need first: time, Flink version, location and size of the bytes, keys,
+    missing files.
+    """
     if "magic" in found:  # of Flink
         by, when = _written_by(found["format_version"]), _time_of(found)
         yield "written", ", ".join(part for part in (when, by) if part)
@@ -131,7 +133,7 @@ def _written_by(format: int) -> str:
 
 
 def _time_of(found: Json) -> str:
-    """When the metadata was written, by the file's own time: a snapshot says nothing of it."""
+    """The time when the metadata was written, from the file: a snapshot does not record it."""
     try:
         seconds = os.stat(found["path"]).st_mtime
     except (KeyError, OSError, ValueError):
@@ -148,7 +150,7 @@ def _largest_state(operator: Json) -> str:
 
 
 def _key(operator: Json) -> Json | None:
-    """The serializer of the operator's keys; None where there are none."""
+    """The serializer of the operator's keys; None if there is none."""
     return next((header["key_serializer"] for header in _headers(operator) if "key_serializer" in header), None)
 
 
@@ -196,7 +198,7 @@ def _about(operator: Json) -> Iterator[str]:
 
 
 def _details(operator: Json) -> dict[str, list[str]]:
-    """For each state by name what its header says of it."""
+    """The facts in each state's header, by the state's name."""
     details: dict[str, list[str]] = {}
     for header in _headers(operator):
         for kind in ("states", "operator_states", "broadcast_states"):
@@ -231,7 +233,7 @@ def _problems(operator: Json) -> Iterator[str]:
 
 
 def _serializer(serializer: Json) -> str:
-    """The serializer's class, short, with those of its parts."""
+    """The serializer's short class name, with those of its parts."""
     whole = serializer.get("restored_serializer") or serializer["class"]
     name = whole.rpartition(".")[2]
     nested = ", ".join(_serializer(part) for part in serializer.get("nested", ()))

@@ -30,7 +30,7 @@ from compat.state.model.source_line import SourceLine
 from compat.state.model.states import State
 
 FORMAT = 1
-"""Raised when a field changes its meaning or goes; new fields do not raise it."""
+"""Incremented when a field changes its meaning or is removed; new fields do not count."""
 
 
 def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:
@@ -42,7 +42,7 @@ def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> st
 
 
 def as_dict(outcome: Report | Undecided, recipe: OfferedRecipe | None = None) -> dict[str, Any]:
-    """The report as plain values, keys always in the same order; with the recipe by which its state is moved, if any."""
+    """The report as plain values, keys always in the same order; with the recipe that moves its state, if any."""
     if isinstance(outcome, Undecided):
         return _document(
             outcome,
@@ -304,7 +304,7 @@ def _line(line: SourceLine | None) -> dict[str, Any] | None:
 
 
 def plain(value: Any) -> Any:
-    """``value`` as JSON can hold it: keys as text, sorted; sets sorted; anything else by its text."""
+    """``value`` in JSON's types: keys as text, sorted; sets sorted; anything else as its text."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):

@@ -16,8 +16,9 @@ from compat.state.model.source_line import SourceLine
 
 
 def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:
-    """One test suite an outcome. One whose check fails has one failure, or one error where a question is open: CI servers count
-    these, and a job that breaks is one. It is in the case of the first finding that fails the check, or in the verdict's.
+    """One test suite per outcome. A suite whose check fails has one failure, or one error for open questions: CI
+    servers count these, and a broken job should count once. It is in the case of the first finding that fails the
+    check, or in the verdict's.
     """
     root = Element("testsuites", name="compat")
     for outcome in outcomes:
@@ -63,7 +64,7 @@ def _report(suite: Element, report: Report, context: ReportContext) -> None:
 
 
 def _one_failure(suite: Element) -> None:
-    """Leave the first failure or error of a job, with the texts of all: failures first."""
+    """Keep only the first failure or error of a job, with the texts of all: failures first."""
     marked = [(case, mark) for tag in ("failure", "error") for case in suite for mark in case.findall(tag)]
     for case, mark in marked[1:]:
         case.remove(mark)
@@ -72,14 +73,14 @@ def _one_failure(suite: Element) -> None:
 
 
 def _place(case: Element, place: SourceLine | None, context: ReportContext) -> None:
-    """Where an editor goes from a test case: a path of the working tree, also for a line of another revision."""
+    """The file of a test case for editors: a path of the working tree, also for a line of another revision."""
     if place is not None:
         case.set("file", visible(path_of(place.file, context)))
         case.set("line", str(place.line))
 
 
 class _ByOperator:
-    """Findings by the operator they are about: OLD's, or NEW's where there is none in OLD. Each is taken once."""
+    """Findings by the operator they are about: OLD's, or NEW's if OLD has none. Each is used once."""
 
     def __init__(self, findings: Sequence[Finding]) -> None:
         self.groups: dict[tuple[str, str], list[Finding]] = {}
@@ -96,7 +97,7 @@ class _ByOperator:
 
 
 def _outcome(case: Element, findings: Sequence[Finding], context: ReportContext) -> None:
-    """Marks a test case by the findings that make the check fail; one element of each kind, as readers expect."""
+    """Marks a test case by the findings that make the check fail; one element of each kind, as JUnit readers expect."""
     failing = [finding for finding in findings if context.fails(finding.level)]
     for tag, unknown in (("failure", False), ("error", True)):
         chosen = [finding for finding in failing if (finding.level is Level.UNKNOWN) is unknown]
@@ -108,7 +109,7 @@ def _outcome(case: Element, findings: Sequence[Finding], context: ReportContext)
 
 
 def _output(case: Element, lines: Sequence[str], findings: Sequence[Finding], context: ReportContext) -> None:
-    """The output besides failures."""
+    """The output apart from failures."""
     harmless = [finding for finding in findings if not context.fails(finding.level)]
     text = "\n".join([*map(visible, lines), *(_text(finding) for finding in harmless)])
     if text:
@@ -116,7 +117,7 @@ def _output(case: Element, lines: Sequence[str], findings: Sequence[Finding], co
 
 
 def _verdict(suite: Element, report: Report, context: ReportContext) -> None:
-    """A test case of its own for the verdict: red when the verdict is no success, even if no operator's case is."""
+    """A separate test case for the verdict: red when the verdict is no success, even if no operator's case is."""
     case = SubElement(suite, "testcase", classname=visible(report.new.name), name="verdict")
     if report.verdict is Verdict.INCOMPATIBLE:
         SubElement(case, "failure", type=report.verdict.value, message=visible(summary.sentence(report)))

@@ -1,4 +1,4 @@
-"""Places as other tools want them: relative paths and URIs."""
+"""Places in the form that other tools expect: relative paths and URIs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def uri(file: str, context: ReportContext) -> tuple[str, bool]:
 
 
 def path_of(file: str, context: ReportContext) -> str:
-    """The path of ``file``; of one of another git revision, that in the repository."""
+    """The path of ``file``; for a file of another git revision, its path in the repository."""
     return context.relative(file.split(":", 2)[-1] if file.startswith(_GIT) else file)
 
 

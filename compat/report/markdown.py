@@ -21,13 +21,13 @@ SIGNS = {
     Verdict.UNKNOWN: "❓",
 }
 MOST_ROWS = 100
-"""Rows of the mapping beyond this many are counted only: comments have a largest size."""
+"""The most rows of the mapping that are listed; the rest is counted, as comments have a maximum size."""
 MOST_DETAILS = 25
-"""Findings beyond this many are listed without their details."""
+"""Findings beyond this many are listed without details."""
 
 
 def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:
-    """How many there are of which verdict, and all outcomes, one below the other, each under a heading of its own."""
+    """The number of outcomes by verdict, then all outcomes, each under its own heading."""
     pages = [[f"**{markdown(summary.together(outcomes))}**"]] if len(outcomes) > 1 else []
     pages += [
         _undecided(outcome, context) if isinstance(outcome, Undecided) else _report(outcome, context)

@@ -6,7 +6,7 @@ from typing import Any
 
 
 def metric_text(value: Any) -> str:
-    """A metric: a number, the spread of a distribution, or the gauges of all subtasks; ``?`` for what is none of these."""
+    """The text of a metric: a number, the spread of a distribution, or the gauges of all subtasks; ``?`` for anything else."""
     if isinstance(value, dict):
         return _spread(value)
     return " / ".join(map(_single, value)) if isinstance(value, list) else _single(value)

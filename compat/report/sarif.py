@@ -30,9 +30,8 @@ LEVELS = {
 
 
 def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:
-    """One log with one run: services keep one run a category, and close the alerts that are no longer in it.
-
-    So the category is the same for every revision, and all jobs are in the one run.
+    """One log with one run: services keep one run per category, and close the alerts that are no longer in it. The
+    category is therefore the same for every revision, and all jobs are in one run.
     """
     rules = _index(rule for outcome in outcomes for rule in _rules_of(outcome))
     results, notifications = [], []
@@ -67,7 +66,7 @@ def _results(outcome: Report | Undecided, index: dict[str, int], context: Report
 
 
 def _tell_which(result: dict[str, Any], outcome: Report | Undecided) -> None:
-    """Tell two jobs apart that share the line of a finding: the one is repaired where the other is not."""
+    """Distinguish two jobs that share the line of a finding, as one may be repaired while the other is not."""
     result["message"]["text"] += f"\nThe check: {visible(summary.pair(outcome))}"
     prints = result.get("partialFingerprints", {})
     sides = "|".join(_without_revision(name or "") for name in summary.names(outcome))
@@ -76,7 +75,7 @@ def _tell_which(result: dict[str, Any], outcome: Report | Undecided) -> None:
 
 
 def _without_revision(name: str) -> str:
-    """``git:REF:path`` without the revision: a fingerprint is the same one commit later."""
+    """``git:REF:path`` without the revision, so that a fingerprint stays the same one commit later."""
     return name.split(":", 2)[-1] if name.startswith("git:") else name
 
 

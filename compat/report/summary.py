@@ -84,7 +84,7 @@ def sentence(outcome: Report | Undecided) -> str:
 
 
 def reason(outcome: Undecided) -> str:
-    """Why nothing was compared where nothing had to be, in one sentence for all jobs."""
+    """Why nothing had to be compared, in one sentence for all jobs."""
     first, *more = outcome.failures
     if not more:
         return first.message
@@ -95,7 +95,7 @@ def reason(outcome: Undecided) -> str:
 
 
 _OF_SEVERAL = {
-    Unchecked.NOT_CONCERNED: "look at no file that changed",
+    Unchecked.NOT_CONCERNED: "use no file that changed",
     Unchecked.NOT_NAMED: "are not among those that the settings name",
 }
 
@@ -106,18 +106,18 @@ def said(text: str) -> str:
 
 
 def alike(failures: Iterable[Failure]) -> list[list[Failure]]:
-    """The failures, those of OLD and NEW together that are told in the same words."""
+    """The failures, with those of OLD and NEW merged that have the same words."""
     return of_one_cause(failures, lambda one: (one.rule, one.message))
 
 
 def whose(failures: Sequence[Failure]) -> str:
-    """The programs of failures in the same words: ``OLD, a.py; NEW, b.py``."""
+    """The programs of failures with the same words: ``OLD, a.py; NEW, b.py``."""
     sides = (f"{one.side.name}, {one.name}" if one.side is not None else one.name for one in failures)
     return "; ".join(dict.fromkeys(sides))
 
 
 def traceback(failure: Failure) -> list[str]:
-    """The traceback of a failure; empty where its message and its line say the same."""
+    """The traceback of a failure; empty if its message and its line say the same."""
     lines = (failure.traceback or "").splitlines()
     frames = sum(line.startswith(('  File "', "    at ")) for line in lines)
     told = failure.source is not None and frames <= 1 and SAID not in lines
@@ -129,12 +129,12 @@ def _back(outcome: Report | Undecided) -> str:
 
 
 def names(outcome: Report | Undecided) -> tuple[str | None, str | None]:
-    """What the two sides are called."""
+    """The names of the two sides."""
     return (outcome.old.name, outcome.new.name) if isinstance(outcome, Report) else (outcome.old, outcome.new)
 
 
 def pair(outcome: Report | Undecided) -> str:
-    """Which check it is, among several: the state that is restored, and the program that restores it."""
+    """The label of one check among several: the state that is restored, and the program that restores it."""
     old, new = names(outcome)
     if old is None or new is None:
         return str(old or new or outcome.failures[0].name if isinstance(outcome, Undecided) else new)
@@ -143,14 +143,14 @@ def pair(outcome: Report | Undecided) -> str:
 
 
 def tags(outcomes: Sequence[Report | Undecided]) -> list[str]:
-    """For each outcome, what a line about it has to say so that it is not taken for one of another pair."""
+    """For each outcome, the label that distinguishes it from other pairs."""
     pairs = [None if _passed_over(outcome) else pair(outcome) for outcome in outcomes]
     several = len(set(pairs)) > 1
     return [f" [{text}]" if several and text is not None else "" for text in pairs]
 
 
 def roles(outcome: Report | Undecided) -> str | None:
-    """In a rollback, which program is meant by OLD and by NEW."""
+    """In a rollback, which program OLD and NEW stand for."""
     if outcome.direction == "forward" or not isinstance(outcome, Report):
         return None
     return (
@@ -178,9 +178,8 @@ def _detail(report: Report) -> str:
 
 
 def by_cause(report: Report) -> list[Finding]:
-    """The findings as a person reads them, worst first: those of one cause are one, which lists whom it concerns.
-
-    Where an explanation was asked for, each stands for itself.
+    """The findings for people, worst first: those with the same cause become one, which lists the operators concerned.
+    With an explanation, each stays separate.
     """
     groups = of_one_cause(
         ordered(_of_edits(report.findings)), lambda one: None if report.story else (one.rule, one.level, one.cause)
@@ -189,9 +188,8 @@ def by_cause(report: Report) -> list[Finding]:
 
 
 def _of_edits(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings without those of types that follow from another one of the same operator: one edit is told once.
-
-    The verdict rests on all of them: where the other one is ignored, these are told.
+    """The findings without those on types that follow from another one of the same operator: one edit is reported once.
+    The verdict considers all of them: if the other one is ignored, these are reported.
     """
     errors = [finding for finding in findings if finding.level is Level.ERROR and finding.old is not None]
     queries = {one.old.id for one in errors if one.old is not None and RULES[one.rule].family is Family.SQL}
@@ -207,7 +205,7 @@ def _of_edits(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def of_one_cause(findings: Iterable[T], cause: Callable[[T], tuple[object, ...] | None]) -> list[list[T]]:
-    """The findings by cause, in the order given: its last part is None for one that stands for itself."""
+    """The findings by cause, in the given order: the last part of the cause is None for a finding that stays separate."""
     groups: dict[object, list[T]] = {}
     for number, finding in enumerate(findings):
         key = cause(finding)
@@ -234,18 +232,18 @@ def group_title(count: int, cause: str) -> str:
 
 
 def _whom(finding: Finding) -> str:
-    """Which operator a finding of a group is about; all of its title where there are two."""
+    """The operator that a finding of a group is about; its whole title if it has two."""
     old, new = finding.old, finding.new
     return new.label if new is not None and (old is None or old.label == new.label) else finding.title
 
 
-BESIDES = "what it may keep besides"
-"""What the account without a state is for."""
+BESIDES = "further states"
+"""The name of the account of states that are not known by name."""
 
 
 def looked_at(accounts: Sequence[Account]) -> str:
-    """How much the verdict rests on: ``12 states of 7 operators: all accounted for, 3 by Flink's serializers``. Empty where
-    OLD keeps nothing."""
+    """The extent of the check: ``12 states of 7 operators: all accounted for, 3 by Flink's serializers``. Empty if OLD
+    has no state."""
     if not accounts:
         return ""
     operators = len({account.old.id for account in accounts})
@@ -272,27 +270,27 @@ _ACCOUNTED = {
 def assumed(one: Assumption) -> str:
     """The assumption, and whether the verdict depends on it."""
     if not one.tried:
-        return f"{one.name}: {one.value}. Tell another by {one.settle}."
+        return f"{one.name}: {one.value}. Change it by {one.settle}."
     tried = " and ".join(one.tried)
     if one.differs:
-        return f"{one.name}: with {one.value} the answer is another one than with {tried}. Tell which by {one.settle}."
+        return f"{one.name}: the answer with {one.value} differs from that with {tried}. Give it by {one.settle}."
     return f"{one.name}: {one.value}. With {tried} the answer is the same."
 
 
 def evidence(account: Account) -> str:
-    """What speaks for the fate of a state, in a few words."""
+    """The evidence for the fate of a state, in a few words."""
     if account.evidence is not None:
         return proof(account.evidence.compared, account.evidence.witness)
     return account.rule or account.gap
 
 
 def proof(compared: Iterable[str], witness: Witness) -> str:
-    """What was compared, and by whom."""
+    """What was compared, and by which witness."""
     return f"{', '.join(compared)}, by {witness.value}"
 
 
 def counts(findings: Iterable[Finding]) -> dict[str, int]:
-    """How many findings there are of each level, worst first, levels without any included."""
+    """The number of findings of each level, worst first, levels without any included."""
     tally = dict.fromkeys(Level, 0)
     for finding in findings:
         tally[finding.level] += 1
@@ -310,7 +308,7 @@ def tally(report: Report) -> str:
 
 
 def together(outcomes: Sequence[Report | Undecided]) -> str:
-    """How many checks there were, of which verdict, and what was not checked: ``1 check: 1 compatible. Not checked: 1 new.``"""
+    """The number of checks by verdict, and what was not checked: ``1 check: 1 compatible. Not checked: 1 new.``"""
     passed = [one for one in outcomes if isinstance(one, Undecided)]
     reasons = [one.unchecked for one in passed if one.unchecked is not None for _ in one.failures]
     words = [_verdict_word(one) for one in outcomes if not _passed_over(one)]
@@ -330,7 +328,7 @@ def _verdict_word(outcome: Report | Undecided) -> str:
 
 
 def verdict_of(outcome: Report | Undecided) -> str:
-    """The verdict as programs read it; a comparison that was not needed has none of the four."""
+    """The verdict in the form that programs read; an unneeded comparison has none of the four verdicts."""
     return "not-checked" if _passed_over(outcome) else outcome.verdict.value
 
 
@@ -352,7 +350,7 @@ def rule_name(rule: str) -> str:
 
 
 def ordered(findings: Iterable[Finding]) -> list[Finding]:
-    """Worst first, of one level those that cost more state; the order given is kept among equals."""
+    """Worst first, within a level those that cost more state first; otherwise the given order is kept."""
     return sorted(
         findings, key=lambda finding: (finding.level.rank, _WEIGHTS.index(finding.fate or _fate(finding.rule)))
     )
@@ -371,12 +369,12 @@ _WEIGHTS = (
 
 
 def _fate(rule: str) -> Fate:
-    """What becomes of the state by most findings of a rule."""
+    """The fate of the state in most findings of a rule."""
     return RULES[rule].fate if rule in RULES else Fate.RESTORED
 
 
 def place(finding: Finding) -> SourceLine | None:
-    """Where an editor should go: the line in NEW, or else the one in OLD."""
+    """The place for an editor: the line in NEW, or else the one in OLD."""
     return new_place(finding) or old_place(finding)
 
 
@@ -401,7 +399,7 @@ def ids(operator: Operator) -> str:
 
 
 def change_words(change: Change) -> str:
-    """A difference in words: ``states.count.type: LONG -> STRING``."""
+    """One difference in words: ``states.count.type: LONG -> STRING``."""
     path = ".".join(change.path)
     match change.kind:
         case "added":
@@ -436,22 +434,22 @@ def by_old_operator(mapping: Iterable[MappingRow]) -> list[tuple[Operator, list[
 
 
 def fix_line(fix: Fix) -> str:
-    """A fix on one line, with what is to be written behind it."""
+    """A fix on one line, followed by the code to write."""
     code = f" ({fix.call} at {fix.at})" if fix.call and fix.at else f" ({fix.code})" if fix.code else ""
     return f"Fix: {fix.text}{code}"
 
 
 MOST_FIXES = 5
-"""Edits of one finding that are shown."""
+"""The most edits of one finding that are shown."""
 
 MOST_EDITS = 12
-"""Edits of all findings together that are shown in short."""
+"""The most edits of all findings together that the short report shows."""
 
 MOST_NAMED = 6
-"""Edits, and repairs by hand, that one line names."""
+"""The most edits, or repairs by hand, that one line names."""
 
 MOST_PLACES = 4
-"""Further places of a finding that are named in short."""
+"""The most further places of a finding that the short report names."""
 
 
 def with_consequences(findings: Iterable[Finding]) -> list[tuple[Finding, list[Finding]]]:
@@ -478,14 +476,14 @@ def _follows(finding: Finding, cause: Finding) -> bool:
 
 
 def consequence(finding: Finding) -> str:
-    """What would happen at the restore, and that Flink does not say so where it does not."""
+    """The consequence at the restore, and, if Flink gives no error, that it does not."""
     if not finding.silent or finding.consequence.startswith(SILENT.rstrip(".")):
         return finding.consequence
     return f"{finding.consequence} {SILENT}"
 
 
 def short_reason(finding: Finding) -> str:
-    """The first line of the reason of a finding that stands against the deployment, unless the title says it already."""
+    """The first line of the reason of a finding that blocks the deployment, unless the title says it already."""
     reason = finding.reason.partition("\n")[0]
     said = finding.level not in (Level.ERROR, Level.UNKNOWN) or finding.title in reason
     return "" if said else reason
@@ -502,7 +500,7 @@ def where(finding: Finding) -> str:
 
 
 def advice(finding: Finding, context: ReportContext) -> list[str]:
-    """What to do about a finding, in words; the calls of one that fails the check are shown with those of the others."""
+    """What to do about a finding, in words; the calls of a finding that fails the check are shown with those of the others."""
     shown = context.fails(finding.level)
     chosen = [fix for fix in finding.fixes if fix.call is None] or ([] if shown else list(finding.fixes[:1]))
     texts = [_with_code(fix) for fix in chosen[:MOST_FIXES]]
@@ -519,7 +517,7 @@ def _with_code(fix: Fix) -> str:
 
 
 def by_file(fixes: Iterable[Fix]) -> list[tuple[str | None, list[Fix]]]:
-    """Fixes by the file that they change, None for those of the environment."""
+    """Fixes by the file that they change; None for those of the environment."""
     groups: dict[str | None, list[Fix]] = {}
     for fix in fixes:
         groups.setdefault(fix.at.file if fix.at is not None else None, []).append(fix)
@@ -527,8 +525,8 @@ def by_file(fixes: Iterable[Fix]) -> list[tuple[str | None, list[Fix]]]:
 
 
 def by_place(fixes: Iterable[Fix], new: Program) -> list[list[Addition]]:
-    """The calls to add to a file, those of one row together, in the order of its rows. Where one call makes several
-    operators, each addition says whose it is."""
+    """The calls to add to a file, those of one row together, in the order of rows. If one call creates several
+    operators, each addition names its operator."""
     several = crowded(new)
     names = {operator.id: operator.label for operator in new.operators}
     texts: dict[Call | None, list[str]] = {}
@@ -556,9 +554,9 @@ def further(finding: Finding) -> str | None:
 
 
 def repairs(findings: Iterable[Sequence[Fix]], new: Program) -> list[str]:
-    """What repairs all findings that block, given the fixes of each: the calls to add to NEW, then what has no call.
-
-    They belong together, one alone can make things worse. Of a finding that no call repairs, the first way is named.
+    """The repairs of all blocking findings, given the fixes of each: the calls to add to NEW, then repairs without a
+    call. They belong together, as one alone can make things worse. For a finding that no call repairs, the first fix is
+    named.
     """
     several = crowded(new)
     names = {operator.id: operator.label for operator in new.operators}
@@ -585,7 +583,7 @@ def repairs(findings: Iterable[Sequence[Fix]], new: Program) -> list[str]:
 
 
 def crowded(program: Program) -> set[Call]:
-    """The calls that make more than one operator that a program can name."""
+    """The calls that create more than one operator that a program can name."""
     named = (one for one in program.operators if not hidden(one))
     calls = Counter(one.source.call for one in named if one.source is not None)
     return {call for call, number in calls.items() if number > 1}
@@ -614,7 +612,7 @@ _FAILS = {
 
 
 def rehearsal_rows(operators: Sequence[RehearsedOperator]) -> list[tuple[str, str, str, str]]:
-    """The lines of the table of a rehearsal: the operator, the state, and what became of it on each backend."""
+    """The rows of the table of a rehearsal: the operator, the state, and the result on each backend."""
     rows = []
     for operator in operators:
         states = list(dict.fromkeys((state.scope, state.name) for state in operator.states))

@@ -1,6 +1,7 @@
-"""The report for a person at a terminal: short, or all that is known.
+"""The report for a person at a terminal: short, or complete.
 
-Short, a finding is one paragraph: what, where, what comes of it, what to do. The edits that belong together follow once, and
+In the short report, a finding is one paragraph: what, where, its consequence, what to do. The edits that belong
+together follow once, and
 the command to run next is the last line. ``--verbose`` adds source lines, reasons, ids and the table of states.
 """
 
@@ -63,11 +64,11 @@ FATE_STYLES = {
     Fate.UNKNOWN: "magenta",
 }
 MOST_ROWS = 100
-"""Beyond this many rows, the table leaves out the operators whose state is simply restored."""
+"""With more rows than this, the table leaves out the operators whose state is simply restored."""
 
 
 def render(outcomes: Sequence[Report | Undecided], context: ReportContext) -> str:
-    """All outcomes, one below the other."""
+    """All outcomes, one after the other."""
     buffer = StringIO()
     console = Console(
         file=buffer,
@@ -104,7 +105,7 @@ def _is_one_line(outcome: Report | Undecided, context: ReportContext) -> bool:
 
 
 def _broken(text: Text, width: int) -> Iterator[Text]:
-    """The lines of a paragraph, each as wide as ``width`` columns at most, or a single word."""
+    """The lines of a paragraph, each at most ``width`` columns wide, or a single word."""
     breaks, used = [], 0
     for word in re.finditer(r"\s*\S+\s*", text.plain):
         if used and used + cell_len(word[0].rstrip()) > width:
@@ -125,7 +126,7 @@ class _Page:
         self.sides: Mapping[str, str] = {}
 
     def shown(self, text: str) -> str:
-        """``text``, made visible; a revision that the first line names is called OLD or NEW below it."""
+        """``text``, made visible; a revision that the first line names is called OLD or NEW from then on."""
         for prefix, side in self.sides.items():
             for before in (f"{side} ", f"{side[:-1]}, "):
                 text = text.replace(f"{before}{prefix}", before)
@@ -133,7 +134,7 @@ class _Page:
         return visible(short_revisions(text))
 
     def report(self, report: Report, *, last: bool = True) -> None:
-        """One outcome; ``last`` is False where the command to run next is told once for several."""
+        """One outcome; ``last`` is False if the command to run next comes once for several."""
         self.sides = {}
         self.whole(short_revisions(summary.sentence(report)), VERDICT_STYLES[report.verdict])
         roles = summary.roles(report)
@@ -148,7 +149,7 @@ class _Page:
         self.ending(report, last=last)
 
     def whole_report(self, report: Report) -> None:
-        """All that is known, before the last lines."""
+        """The complete report, before the last lines."""
         for finding in summary.by_cause(report):
             self.finding(finding, report)
         if report.mapping:
@@ -166,7 +167,7 @@ class _Page:
             self.suppressed(report.suppressed)
 
     def short_report(self, report: Report) -> None:
-        """A paragraph a finding, and the edits."""
+        """One paragraph per finding, and the edits."""
         for finding, consequent in summary.with_consequences(summary.by_cause(report)):
             self.paragraph(finding, consequent, report)
         self.edits(following.edits(report, self.context), report)
@@ -174,7 +175,7 @@ class _Page:
             self.rehearsal(report.rehearsal)
 
     def is_compact(self, report: Report) -> bool:
-        """Whether paragraphs stand close: where nothing is to be done."""
+        """Whether paragraphs have no blank lines between them: when there is nothing to do."""
         return not self.context.verbose and following.accepted(report, self.context)
 
     def notes(self, notes: Sequence[str]) -> None:
@@ -184,9 +185,9 @@ class _Page:
             self.line(f"note: {note}")
 
     def ending(self, report: Report, *, last: bool) -> None:
-        """How many findings there are, and the command to run next."""
+        """The number of findings, and the command to run next."""
         first = following.instruction(report, self.context)
-        more = "" if self.context.verbose else "--verbose tells the rest."
+        more = "" if self.context.verbose else "--verbose shows the rest."
         if first or self.context.verbose or report.suppressed or len(report.findings) > 1:
             if not self.is_compact(report):
                 self.line()
@@ -197,13 +198,13 @@ class _Page:
             self.next(report)
 
     def next(self, report: Report) -> None:
-        """The command to run next, and what does the same elsewhere."""
+        """The command to run next, and its alternatives elsewhere."""
         self.whole(following.next_step(report, self.context), "bold")
         for other in following.others(report, self.context):
             self.whole(f"  or: {other}", "bold")
 
     def together(self, outcomes: Sequence[Report | Undecided]) -> None:
-        """How many checks there were, and the command to run next: the same check where any failed, else NEW's start."""
+        """The number of checks, and the command to run next: the same check if any failed, else the start of NEW."""
         self.line()
         self.line(summary.together(outcomes))
         reports = [one for one in outcomes if isinstance(one, Report)]
@@ -231,7 +232,7 @@ class _Page:
             self.whole(following.next_step_undecided(outcome, self.context), "bold")
 
     def paragraph(self, finding: Finding, consequent: Sequence[Finding], report: Report) -> None:
-        """A finding in short: what, and in one paragraph where, what comes of it, and what to do by hand."""
+        """A finding in short: what, and in one paragraph where, its consequence, and what to do by hand."""
         if not self.is_compact(report):
             self.line()
         self.head(finding)
@@ -259,7 +260,7 @@ class _Page:
             self.line(f"and {len(edits) - len(shown)} edits more")
 
     def additions(self, row: Sequence[Addition]) -> None:
-        """A row of the program with the calls that it needs; the calls alone where the source is missing."""
+        """A row of the program with the calls that it needs; only the calls if the source is missing."""
         lines = addition(self.context, *row)
         self.numbered(lines)
         for one in () if lines else row:
@@ -280,7 +281,7 @@ class _Page:
             self.console.print(Text(" " * indent).append_text(line), soft_wrap=True)
 
     def whole(self, text: str, style: str) -> None:
-        """One line, however long: the first and the last of a report are read by scripts and copied by people."""
+        """One line, however long: scripts read the first and last lines of a report, and people copy them."""
         self.console.print(Text(visible(text), style=style), soft_wrap=True)
 
     def head(self, finding: Finding) -> None:
@@ -293,7 +294,7 @@ class _Page:
         self.wrapped(head)
 
     def finding(self, finding: Finding, report: Report) -> None:
-        """A finding with all that is known of it."""
+        """A finding with everything known about it."""
         self.line()
         self.head(finding)
         old, new = finding.old, finding.new
@@ -388,7 +389,7 @@ class _Page:
             self.line(f"and {left_out} operators whose state is restored")
 
     def accounts(self, accounts: Sequence[Account]) -> None:
-        """The ledger: each state of OLD, what becomes of it, and what speaks for that."""
+        """The ledger: each state of OLD, its fate, and the evidence for that."""
         rows = list(accounts)
         if len(rows) > MOST_ROWS:
             rows = [one for one in rows if one.evidence is None][:MOST_ROWS]
@@ -408,7 +409,7 @@ class _Page:
             self.line(f"and {left_out:,} state{'s' if left_out > 1 else ''} more; --format json has all")
 
     def assumptions(self, assumptions: Sequence[Assumption]) -> None:
-        """The inputs that were not given, and that the check took for granted or tried."""
+        """The inputs that were not given, which the check assumed or tried."""
         if assumptions:
             self.line()
             self.line("Assumed, because it was not given:", style="bold")
@@ -459,7 +460,7 @@ class _Page:
             self.line(f"{where}{finding.rule} {finding.title} [{finding.ignored or 'no reason given'}]", 2)
 
     def failure(self, failures: Sequence[Failure], outcome: Undecided) -> None:
-        """What went wrong, once for the programs that it went wrong with."""
+        """A failure, reported once for all programs that had it."""
         failure = failures[-1]
         self.line()
         head = Text(f"failure {failure.rule}", style="bold red")
@@ -484,7 +485,9 @@ class _Page:
 
 
 def _revisions(old: str | None, new: str | None) -> dict[str, str]:
-    """What stands for the revisions of OLD and NEW; nothing where both are of one, as that would tell neither."""
+    """The short names for the revisions of OLD and NEW; none if both are the same revision, as a name would not
+    distinguish them.
+    """
     prefixes = [revision_prefix(name or "") for name in (old, new)]
     if prefixes[0] == prefixes[1]:
         return {}

@@ -1,5 +1,6 @@
-"""Jobs that run: what a cluster of Flink tells of them, and where the last snapshot of their state lies.
+"""Running jobs: the information from their Flink cluster, and the place of the latest snapshot of their state.
 
-``rest`` asks Flink's REST API for what changes nothing; ``kubernetes`` finds a job by its resource, with ``kubectl``; ``jobs``
-finds the job that is meant, and ``old`` makes the OLD side of a check of it.
+``rest`` sends read-only requests to Flink's REST API; ``kubernetes`` finds a job by its resource, with ``kubectl``;
+``jobs``
+finds the wanted job, and ``old`` makes it the OLD side of a check.
 """

@@ -1,4 +1,4 @@
-"""The job that ``flink:URL`` or ``k8s:NAMESPACE/NAME`` means, with the last snapshot of its state."""
+"""The job that ``flink:URL`` or ``k8s:NAMESPACE/NAME`` refers to, with the latest snapshot of its state."""
 
 from __future__ import annotations
 
@@ -17,26 +17,27 @@ from compat.running.rest import Access, ByHttp, Cluster, ClusterError, Details, 
 
 FLINK, KUBERNETES = "flink:", "k8s:"
 SAVEPOINT_TAKES = 600.0
-"""Seconds that a cluster has to write a savepoint that it was asked for."""
+"""Seconds that a cluster gets to write a requested savepoint."""
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _ENDED = frozenset({"FINISHED", "CANCELED", "FAILED"})
 _MOST_NAMED = 8
-"""A message names so many jobs."""
+"""The most jobs that a message names."""
 
 
 class Asked(Struct, frozen=True, kw_only=True):
-    """How clusters are asked: what they want to see, and where a savepoint is to be written first, if one is; "" stands for
-    the folder that the cluster is configured with."""
+    """The access to clusters: their requirements, and where a savepoint is to be written first, if one is; "" stands
+    for the cluster's configured folder.
+    """
 
     access: Access = Access()
     savepoint: str | None = None
 
 
 class Kept(Struct, frozen=True, kw_only=True):
-    """The last snapshot of a job: where it is, what it is in words, and the state in it by vertex, in bytes, where known.
+    """The latest snapshot of a job: its place, its description, and the state in it by vertex, in bytes, if known.
 
-    ``at`` is when it was taken, in seconds since 1970, 0 where that is not known.
+    ``at`` is when it was taken, in seconds since 1970, 0 if that is not known.
     """
 
     path: str | None
@@ -46,7 +47,7 @@ class Kept(Struct, frozen=True, kw_only=True):
 
 
 class RunningJob(Struct, frozen=True, kw_only=True):
-    """A job of a cluster. ``details`` are None where nothing runs, ``flink`` is its version, ``kept`` its last snapshot.
+    """A job of a cluster. ``details`` are None if nothing runs, ``flink`` is its version, ``kept`` its last snapshot.
 
     ``resource`` is that of Kubernetes where it was found by one.
     """
@@ -61,7 +62,7 @@ class RunningJob(Struct, frozen=True, kw_only=True):
 
 
 def running_job(argument: str, asked: Asked) -> RunningJob:
-    """The job that an argument names. Raises ClusterError where there is none, or several may be meant."""
+    """The job that an argument names. Raises ClusterError if there is none, or several fit."""
     if argument.startswith(KUBERNETES):
         return _of_kubernetes(argument, asked)
     cluster, wanted = _cluster(argument.removeprefix(FLINK), asked.access)
@@ -71,7 +72,7 @@ def running_job(argument: str, asked: Asked) -> RunningJob:
 class ListedJob(Struct, frozen=True, kw_only=True):
     """A job of a cluster as ``compat job list --flink`` shows it. Times are seconds since 1970.
 
-    ``snapshot`` is the path of its last one, None where that has none, ``what`` says which it is.
+    ``snapshot`` is the path of its latest snapshot, None if that has none, ``what`` describes it.
     """
 
     job_id: str

@@ -1,4 +1,4 @@
-"""Resources of Flink's Kubernetes operator as a cluster has them: what they ask for, and what the operator says of their job.
+"""Resources of Flink's Kubernetes operator in a cluster: their requests, and the operator's status of their job.
 
 Flink's operator: ``FlinkDeploymentStatus``, ``JobStatus``, ``FlinkStateSnapshot``. They are read with ``kubectl``, and nothing
 is changed.
@@ -27,10 +27,10 @@ class Kubectl:
     """``kubectl``, with the configuration that it finds."""
 
     PATIENCE = 60.0
-    """Seconds that it has for an answer."""
+    """The time limit for an answer, in seconds."""
 
     def run(self, *arguments: str, given: bytes | None = None) -> bytes:
-        """What it prints. Raises NotThere for what is not in the cluster, ClusterError for all else that fails."""
+        """Its output. Raises NotThere for a missing resource, ClusterError for any other failure."""
         try:
             done = subprocess.run(
                 ["kubectl", *arguments], input=given, capture_output=True, timeout=self.PATIENCE, check=False
@@ -53,11 +53,11 @@ class ByKubectl:
         self.shown = f"the service {service} in {namespace}"
 
     def get(self, path: str) -> bytes:
-        """What the cluster answers. Raises ClusterError."""
+        """The cluster's answer. Raises ClusterError."""
         return self._kubectl.run("get", "--raw", self._base + path)
 
     def post(self, path: str, body: bytes) -> bytes:
-        """The same of a request that changes something. Raises ClusterError."""
+        """The answer to a request that changes something. Raises ClusterError."""
         return self._kubectl.run("create", "--raw", self._base + path, "-f", "-", given=body)
 
 
@@ -116,7 +116,7 @@ class _Snapshots(Struct, frozen=True):
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """A job's resource: how it is deployed, the job that runs, the cluster's service, and the last savepoint that is told.
+    """A job's resource: its deployment, the running job, the cluster's service, and the latest savepoint in its status.
 
     ``suspended`` is whether the job was stopped, to go on from that savepoint.
     """
@@ -176,7 +176,7 @@ def _last(job: _JobStatus, suspended: bool, snapshots: list[tuple[float, str]]) 
 def _snapshots(kubectl: Kubectl, namespace: str, name: str) -> Iterator[tuple[float, str]]:
     """The job's snapshots that are complete: when each was, in seconds since 1970, and its path.
 
-    None where the operator knows no such resources.
+    None if the operator knows no such resources.
     """
     try:
         answer = kubectl.run("get", _SNAPSHOTS, "-n", namespace, "-o", "json")

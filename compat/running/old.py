@@ -1,4 +1,4 @@
-"""The OLD side of a check of a job that runs: its last snapshot, or what the cluster tells where that cannot be read."""
+"""The OLD side of a check of a running job: its latest snapshot, or the cluster's information if that cannot be read."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from compat.state.flink.ttl import version_of
 from compat.state.stores.schemes import is_remote, why_not_local
 
 _LOOKS = 5
-"""So often the last snapshot is looked for, where that which was it is gone."""
+"""The number of attempts to read the latest snapshot, if it is removed meanwhile."""
 _LARGEST_COPY = 1 << 28
-"""Bytes of state that are copied at most."""
+"""The most bytes of state that are copied."""
 _TAKE = "Have one taken for this check: --take-savepoint DIR, or wait for the job's next checkpoint."
 
 
@@ -37,7 +37,7 @@ class _Snapshot(Struct, frozen=True):
 
 
 class OldJob(Struct, frozen=True):
-    """A job that runs, as the OLD side of a check. Its savepoint has no path where it cannot be read from here."""
+    """A running job as the OLD side of a check. Its savepoint has no path if it cannot be read from here."""
 
     job: RunningJob
     input: Input
@@ -45,10 +45,10 @@ class OldJob(Struct, frozen=True):
 
 
 def old_job(argument: str, asked: Asked, folder: str | None = None) -> OldJob:
-    """The job behind an argument, with its snapshot. Raises InputError where there is none, or no state of it is known.
+    """The job behind an argument, with its snapshot. Raises InputError if there is none, or no state of it is known.
 
-    A checkpoint may be gone as soon as the next one is complete: then that one is read. With ``folder`` there is a copy in it,
-    for whoever reads on later, unless the state is large.
+    A checkpoint may be gone as soon as the next one is complete: then that one is read. With ``folder``, it is copied
+    there for later readers, unless the state is large.
     """
     job, kept = _kept(argument, asked)
     found = _read(kept, folder)
@@ -103,7 +103,7 @@ def _read(kept: Kept, folder: str | None) -> _Snapshot | str:
 
 
 def _copied(savepoint: Savepoint, folder: str) -> str:
-    """A copy of a snapshot in a folder; empty where it is too large for that. Raises SavepointError."""
+    """A copy of a snapshot in a folder; empty if it is too large for that. Raises SavepointError."""
     copy = self_contained(read_draft(savepoint), Changes())
     if sum(file.size for file in copy.copies) > _LARGEST_COPY:
         return ""
@@ -130,7 +130,7 @@ def _names(job: RunningJob) -> Names:
 def _told(job: RunningJob, kept: Kept, why: str) -> OldSavepoint:
     """What the cluster tells of a snapshot that cannot be read: which vertices have state, which is that of their one operator.
 
-    Raises InputError where nothing is told, or a vertex with state has several operators: which of them has it is not told.
+    Raises InputError if nothing is told, or a vertex with state has several operators: which of them has it is not told.
     """
     version = version_of(job.flink or "")
     vertices = () if job.details is None else job.details.vertices

@@ -1,4 +1,4 @@
-"""Flink's REST API, as far as a check asks it: requests that change nothing, and the one that takes a savepoint.
+"""The part of Flink's REST API that a check uses: read-only requests, and the one that takes a savepoint.
 
 Flink: ``JobsOverviewHandler``, ``JobDetailsHandler``, ``CheckpointingStatisticsHandler``, ``SavepointHandlers``.
 """
@@ -23,19 +23,19 @@ from compat.transport import MOST_TOLD, exchanged
 T = TypeVar("T")
 
 _NO_PATH = "<"
-"""Begins what Flink writes in the place of a path: ``<checkpoint-not-externally-addressable>``."""
+"""The prefix of Flink's text in place of a path: ``<checkpoint-not-externally-addressable>``."""
 _ASK_AGAIN = 0.5
-"""Seconds between two looks at what is not there yet."""
+"""Seconds between two polls for a result."""
 _LOOKS_ANEW = 4.0
-"""Seconds in which a cluster has looked at its jobs anew (Flink: ``web.refresh-interval``, 3 seconds)."""
+"""Seconds in which a cluster has refreshed its list of jobs (Flink: ``web.refresh-interval``, 3 seconds)."""
 
 
 class ClusterError(Exception):
-    """A cluster does not answer, refuses, or answers otherwise than Flink; the message says which and where."""
+    """A cluster does not answer, refuses, or answers unlike Flink; the message says which and where."""
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True):
-    """What a cluster says of itself: its version of Flink."""
+    """A cluster's description of itself: its version of Flink."""
 
     version: str = msgspec.field(name="flink-version")
 
@@ -55,7 +55,7 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Overview(msgspec.Struct, frozen=True):
-    """The jobs of a cluster: those that run, and the last that ended."""
+    """The jobs of a cluster: the running ones, and the last that ended."""
 
     jobs: tuple[Listed, ...]
 
@@ -94,12 +94,12 @@ class Taken(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def path(self) -> str | None:
-        """Where it lies; None where it is in the JobManager's memory alone."""
+        """Its path; None if it is only in the JobManager's memory."""
         return None if not self.external_path or self.external_path.startswith(_NO_PATH) else self.external_path
 
     @property
     def kind(self) -> str:
-        """What it is, in words."""
+        """Its kind, in words."""
         return "savepoint" if self.is_savepoint else "checkpoint"
 
 
@@ -151,7 +151,7 @@ class _Triggered(msgspec.Struct, frozen=True):
 
 
 class NotThere(ClusterError):
-    """The cluster has nothing of that name: no such job, or one without checkpoints."""
+    """The cluster has nothing of that name: no such job, or a job without checkpoints."""
 
 
 class Way(Protocol):
@@ -159,20 +159,22 @@ class Way(Protocol):
 
     @property
     def shown(self) -> str:
-        """What the cluster is called in messages."""
+        """The cluster's name in messages."""
         ...
 
     def get(self, path: str) -> bytes:
-        """What it answers. Raises ClusterError."""
+        """The cluster's answer. Raises ClusterError."""
         ...
 
     def post(self, path: str, body: bytes) -> bytes:
-        """The same of the one request that changes something. Raises ClusterError."""
+        """The answer to the one request that changes something. Raises ClusterError."""
         ...
 
 
 class Access(msgspec.Struct, frozen=True, kw_only=True):
-    """What clusters ask for: headers of requests, a file with the authorities to trust, one with our certificate and key."""
+    """The requirements of clusters: headers of requests, a file with the authorities to trust, one with the client's
+    certificate and key.
+    """
 
     headers: Mapping[str, str] = msgspec.field(default_factory=dict)
     ca: str | None = None
@@ -199,11 +201,11 @@ class ByHttp:
         self._context = access.context()
 
     def get(self, path: str) -> bytes:
-        """What the cluster answers. Raises ClusterError."""
+        """The cluster's answer. Raises ClusterError."""
         return self._answer(Request(self.shown + path, headers=self._headers))
 
     def post(self, path: str, body: bytes) -> bytes:
-        """The same of a request that changes something. Raises ClusterError."""
+        """The answer to a request that changes something. Raises ClusterError."""
         headers = {**self._headers, "Content-Type": "application/json"}
         return self._answer(Request(self.shown + path, data=body, headers=headers, method="POST"))
 
@@ -223,19 +225,19 @@ class ByHttp:
 
 
 class Cluster:
-    """A cluster of Flink, of which is asked what changes nothing, but for :meth:`take_savepoint`."""
+    """A cluster of Flink, accessed read-only, except by :meth:`take_savepoint`."""
 
     def __init__(self, way: Way) -> None:
         self._way = way
 
     @property
     def shown(self) -> str:
-        """What it is called in messages."""
+        """The cluster's name in messages."""
         return self._way.shown
 
     @cached_property
     def config(self) -> Config:
-        """What it says of itself. Raises ClusterError."""
+        """Its configuration. Raises ClusterError."""
         return self._get("/config", Config)
 
     def jobs(self) -> tuple[Listed, ...]:
@@ -249,7 +251,7 @@ class Cluster:
     def latest(self, job: str, *, runs: bool) -> Taken | None:
         """The last completed checkpoint or savepoint of a job, whichever is later; None for none. Raises ClusterError.
 
-        One that is not in the JobManager's memory alone is taken first. Of a job that ``runs``, others may follow.
+        One that is not only in the JobManager's memory is preferred. If the job ``runs``, others may follow.
         """
         try:
             latest = self._latest(job, _LOOKS_ANEW if runs else 0.0)
@@ -278,7 +280,7 @@ class Cluster:
     def take_savepoint(self, job: str, folder: str | None, patience: float) -> str:
         """Have a job write a savepoint, and go on; gives its path. Raises ClusterError.
 
-        The folder is one that the cluster reaches; None for the one that it is configured with.
+        The folder has to be reachable for the cluster; None for its configured one.
         """
         body = msgspec.json.encode({"cancel-job": False, **({"target-directory": folder} if folder else {})})
         place = f"/jobs/{job}/savepoints"
@@ -306,12 +308,12 @@ class Cluster:
 
 
 def read_headers(path: Path) -> dict[str, str]:
-    """The headers in a file, one ``Name: value`` a line. Raises ValueError for a line that is none, OSError."""
+    """The headers in a file, one ``Name: value`` per line. Raises ValueError for any other line, OSError."""
     return parse_headers(path.read_text(encoding="utf-8"))
 
 
 def parse_headers(text: str) -> dict[str, str]:
-    """The headers in a text, one ``Name: value`` a line. Raises ValueError for a line that is none."""
+    """The headers in a text, one ``Name: value`` per line. Raises ValueError for any other line."""
     found = {}
     for number, line in enumerate(text.splitlines(), start=1):
         name, colon, value = line.partition(":")

@@ -1,8 +1,8 @@
-"""What the state of a source or a sink tells of its settings: read from the bytes that the connector wrote, without it.
+"""The settings of a source or a sink from its state: read from the bytes that the connector wrote, without the connector.
 
 Read from the sources of flink-connector-kafka 3.0 to 5.0: ``KafkaPartitionSplitSerializer`` has one version, 0;
-``KafkaWriterStateSerializer`` has 1, of the prefix alone, and 2, which only the exactly-once writer uses. What a source of
-files writes is in :mod:`compat.state.flink.file_splits`.
+``KafkaWriterStateSerializer`` has 1, of the prefix alone, and 2, which only the exactly-once writer uses. File sources
+are read by :mod:`compat.state.flink.file_splits`.
 """
 
 from __future__ import annotations
@@ -34,22 +34,22 @@ from compat.state.model.connectors import (
 )
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
-"""What Kafka takes as the name of a topic."""
+"""The allowed form of a Kafka topic name."""
 _NO_END = -(2**63)
 _OWNERSHIPS = {0: TransactionNaming.INCREMENTING, 1: TransactionNaming.POOLING}
-"""The naming by the ordinal of ``TransactionOwnership``: of the subtask, or by the writer's state."""
+"""The transaction naming by the ordinal of ``TransactionOwnership``: of the subtask, or by the writer's state."""
 _DEFAULT_PREFIX = "kafka-sink"
-"""The prefix of sinks that were given none (flink-connector-kafka 3.x); exactly-once needs one."""
+"""The prefix of sinks without one (flink-connector-kafka 3.x); exactly-once needs one."""
 
 
 class KafkaSplits(Struct, frozen=True):
-    """The partitions that a source reads, and the ends of those that have one."""
+    """The partitions that a source reads, and their end offsets, if any."""
 
     partitions: tuple[KafkaPartition, ...]
     ends: tuple[KafkaOffset, ...]
 
     def source(self, new: Connector | None) -> KafkaSource:
-        """The source as it was, as far as its splits tell; what they do not tell is as in NEW."""
+        """The source as its splits describe it; settings that they do not record are taken from NEW."""
         same = new if isinstance(new, KafkaSource) else None
         names_partitions = same is not None and bool(same.partitions)
         stopping = KafkaOffsets(rule=OffsetRule.OFFSETS, offsets=self.ends) if self.ends else None
@@ -66,14 +66,14 @@ class KafkaSplits(Struct, frozen=True):
 
 
 class KafkaWriters(Struct, frozen=True):
-    """The prefix and the naming of the transactions of a sink; ``exactly_once`` is None where the state does not tell."""
+    """The prefix and the naming of the transactions of a sink; ``exactly_once`` is None if the state does not show it."""
 
     prefix: str
     exactly_once: bool | None
     naming: TransactionNaming
 
     def sink(self, new: Connector | None) -> KafkaSink | None:
-        """The sink as it was; None where NEW has none of Kafka to hold it against."""
+        """The sink as its state describes it; None if NEW has no Kafka sink to compare it with."""
         if not isinstance(new, KafkaSink):
             return None
         told = self.exactly_once or self.prefix != _DEFAULT_PREFIX
@@ -85,12 +85,12 @@ class KafkaWriters(Struct, frozen=True):
 
 
 class FilesLeft(Struct, frozen=True):
-    """What a source of files has begun to read, or found: ``looks_for_more`` is None where it has neither."""
+    """The files that a file source has begun to read, or found: ``looks_for_more`` is None if there are neither."""
 
     looks_for_more: bool | None
 
     def source(self, named: Connector | None, new: Connector | None) -> FileSource:
-        """The source as it was, as far as its state tells, and the program that is named for it, if there is one."""
+        """The source as its state and, if given, its program describe it."""
         known = named if isinstance(named, FileSource) else new if isinstance(new, FileSource) else None
         looks = self.looks_for_more
         if looks is None:
@@ -99,7 +99,7 @@ class FilesLeft(Struct, frozen=True):
 
 
 class NumbersLeft(Struct, frozen=True, kw_only=True):
-    """Ranges of numbers that are still to be made."""
+    """Ranges of numbers that are still to be generated."""
 
     def source(self) -> OtherSource:
         """The source."""
@@ -109,10 +109,10 @@ class NumbersLeft(Struct, frozen=True, kw_only=True):
 
 
 class OtherLeft(Struct, frozen=True, kw_only=True):
-    """What a source left that has neither to do with Kafka nor with files or ranges of numbers."""
+    """The state of a source that is not for Kafka, files or ranges of numbers."""
 
     def source(self) -> OtherSource:
-        """The source, of which no more is known than that."""
+        """The source, about which nothing else is known."""
         return OtherSource(class_name="", split_serializer="", enumerator_serializer="")
 
 
@@ -120,7 +120,7 @@ Left = KafkaSplits | KafkaWriters | FilesLeft | NumbersLeft | OtherLeft
 
 
 def source_left(operator: OperatorState, splits: Sequence[Versioned]) -> Left | None:
-    """What a source left behind, with the splits of its readers; None where that may be any source's."""
+    """The state of a source, with the splits of its readers; None if any source may have written it."""
     kafka = kafka_splits(splits)
     try:
         enumerator = None if kafka is not None else enumerator_of(operator, version=None)
@@ -167,7 +167,7 @@ def _range(reader: ByteReader) -> None:
 
 
 def kafka_splits(elements: Sequence[Versioned]) -> KafkaSplits | None:
-    """The partitions that the elements of a source's reader state are; None for what Kafka's source did not write."""
+    """The partitions in the elements of a source's reader state; None if Kafka's source did not write them."""
     partitions: dict[KafkaPartition, None] = {}
     ends: list[KafkaOffset] = []
     for element in elements:
@@ -189,7 +189,7 @@ def kafka_splits(elements: Sequence[Versioned]) -> KafkaSplits | None:
 
 
 def kafka_writers(elements: Sequence[Versioned]) -> KafkaWriters | None:
-    """What the elements of a writer's state tell; None for what Kafka's sink did not write, or several did."""
+    """The settings in the elements of a writer's state; None if Kafka's sink did not write them, or several did."""
     found = {_writer(element) for element in elements}
     return found.pop() if len(found) == 1 else None
 

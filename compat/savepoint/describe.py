@@ -13,7 +13,7 @@ from compat.state.stores.schemes import is_remote
 def describe(snapshot: str) -> dict[str, Any]:
     """Operators, states, key groups, files and sizes of a savepoint or checkpoint, of Flink or of a job on Spark.
 
-    Raises SavepointError or StoreError for what cannot be read, and ModuleNotFoundError where Delta is not installed.
+    Raises SavepointError or StoreError for what cannot be read, and ModuleNotFoundError if Delta is not installed.
     """
     from compat.state.flink import inspect_savepoint
     from compat.state.flink.remote import read_savepoint

@@ -1,10 +1,12 @@
-"""Whether stored bytes can be of a declared type: what PyFlink's coders write of a value, without reading the value.
+"""Whether stored bytes can be of a declared type: compares them with the format of PyFlink's coders, without decoding
+values.
 
-In process mode a savepoint has bytes and no types. But not every bytes are of every type: a ``Long`` is 8 bytes, a
-``String`` begins with its length. What contradicts the declared type is certain. What does not may still be of another
-type of the same form: 8 bytes are a ``Long``, a ``Double`` or a ``Timestamp``. There the values tell, if only one of these
-types has such values in practice: 30 is no time in milliseconds, and as a ``Double`` it would be the smallest there is. A text
-is never told from bytes that happen to be one. In thread mode tuples and rows are pickled, too. Nothing is unpickled.
+In process mode a savepoint has bytes and no types. But the bytes of a type have a format: a ``Long`` is 8 bytes, a
+``String`` begins with its length. A contradiction to the declared type is certain. Other bytes may still be of another
+type of the same format: 8 bytes are a ``Long``, a ``Double`` or a ``Timestamp``. Then values decide, if only one of
+these types has such values in practice: 30 is not a time in milliseconds, and as a ``Double`` it would be the smallest
+there is. A text is never distinguished from bytes that look like one. In thread mode tuples and rows are pickled, too.
+Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ _PICKLED = "PickledByteArrayTypeInfo"
 _ROW_KIND_BITS = 2
 _PICKLE_START, _PICKLE_END = 0x80, 0x2E
 _ONLY_ONES_OF_THEIR_SIZE = frozenset({"Byte", "Boolean", "Short"})
-"""Of one byte there are truth values and small numbers, which are equal in Python; of two there are numbers only."""
+"""Types of one byte: truth values and small numbers, which are equal in Python; types of two bytes are only numbers."""
 _DAY = 86_400_000
 _TIMES = range(10**11, 10**14)
 """Milliseconds from 1973 to 5138: a number of this size may be a time."""
@@ -47,7 +49,7 @@ class _Untold(Exception):
 
 
 class Evidence(Struct, frozen=True):
-    """The evidence of stored values about a declared type: why they cannot be of it, or that they are of no other one."""
+    """The evidence of stored values about a declared type: why they cannot be of it, or that only it fits."""
 
     contradiction: str | None = None
     told: bool = False
@@ -101,7 +103,7 @@ def judge(declared: str | None, container: str, values: Iterable[bytes]) -> Evid
 
 
 def pickles_tell(declared: TypeInformation, pickles: Sequence[bytes]) -> bool:
-    """Whether values that thread mode keeps pickled can be of no other declared type than this one.
+    """Whether values that thread mode keeps pickled fit only this declared type.
 
     A tuple is declared as one, and a row as one; of a list PyFlink's thread mode keeps nothing that it could read. A type
     that is pickled in all modes may have any values. Nothing is unpickled: the last thing that a pickle makes is looked at.
@@ -140,7 +142,7 @@ def _made_by(pickle: bytes) -> str | None:
 
 
 def classes_named(pickle: bytes) -> set[str]:
-    """The classes and functions that a pickle finds by name, as ``module:name``; none for bytes that are no pickle."""
+    """The classes and functions that a pickle refers to, as ``module:name``; none for bytes that are not a pickle."""
     if pickle[:1] != b"\x80":
         return set()
     found: set[str] = set()

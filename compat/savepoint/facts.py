@@ -1,4 +1,5 @@
-"""The facts of a savepoint as a program's: in the words of the program that is to restore it, as far as it says the same.
+"""The facts of a savepoint in the form of a program's: under the names of the program that will restore it, as far as
+these match.
 
 A savepoint knows a state by its name, the kind of its container and its serializers. PyFlink keeps a value, a list, a
 reducing and an aggregating state all in a list of bytes: which of them it was, and of what type, is not recorded. So a
@@ -36,15 +37,15 @@ from compat.state.types.spelling import parse_type
 
 PROCESS, THREAD = "process", "thread"
 FOLDING = ("reduce", "aggregate")
-"""Calls of windows that keep one value for each, in the place of its records."""
+"""Window calls that keep one value per window, in place of its records."""
 COLLECTING = ("process", "apply")
-"""Calls of windows that keep the records."""
+"""Window calls that keep the records."""
 _ANY_TIME = 0
-"""A time to live of which is known only that there is one."""
+"""A time to live of unknown length."""
 
 
 def program(recorded: Recorded, name: str, new: Program, names: Names | None = None) -> Program:
-    """The OLD side of a check of ``new`` against a savepoint; ``name`` is what the report calls it."""
+    """The OLD side of a check of ``new`` against a savepoint; ``name`` is its name in the report."""
     names = names or Names()
     mode = _mode(recorded, new)
     heirs = partners(map(_assignable, recorded.operators), new)
@@ -155,7 +156,7 @@ class _Translation(Struct, frozen=True):
         )
 
     def connector(self) -> Connector | None:
-        """The source that left its state behind, or the sink of Kafka; none where the class in a named program tells it."""
+        """The source that left its state behind, or the sink of Kafka; none if the class in a named program tells it."""
         new = None if self.partner is None else self.partner.connector
         match self.recorded.connector:
             case FilesLeft() as files:

@@ -1,4 +1,4 @@
-"""The kind of operator that left a state behind, from the state alone: a savepoint records no kinds."""
+"""The kind of operator that wrote a state, judged from the state alone: a savepoint records no kinds."""
 
 from __future__ import annotations
 
@@ -27,8 +27,9 @@ _WINDOWS = _BY_STATE[framework.WINDOW_CONTENTS]
 _KEYED_IN_PYTHON = frozenset({"keyed function", "keyed function of two streams"})
 _BROADCAST_IN_PYTHON = frozenset({"function with broadcast state", "keyed function with broadcast state"})
 _WITH_MARKS = frozenset({"source", "rolling aggregate", "window", "window_all", "assign_timestamps", "print"})
-"""Sorts of operators in Java that keep what tells them apart, or nothing. All others run a function or a connector, which
-may ask for any state."""
+"""Kinds of Java operators whose states identify them, or that keep none. All others run a function or a connector,
+which may ask for any state.
+"""
 _WITHOUT_USER_TIMERS = frozenset(
     {"map", "flat_map", "filter", "legacy source", "legacy_sink", "collection", "print"}
     | {"connect_map", "connect_flat_map", "async_wait", "sink writer", "sink committer"}
@@ -37,11 +38,11 @@ _USER_TIMERS = "user-timers"
 
 
 def kind_of(recorded: RecordedOperator, partner: Operator | None, new: Program, served: frozenset[str]) -> str:
-    """The kind of operator: that of an operator of NEW which it may well be, else the likeliest one.
+    """The kind of operator: that of the operator of NEW that it probably is, else the likeliest one.
 
     The operator that has its id comes first, then those of its name; but where that one declares nothing of what was
     recorded, one that declares it comes before, unless it is among those that find their own state (``served``, by id).
-    ``unknown`` is no kind of any program.
+    ``unknown`` is not a kind of any program.
     """
     for candidate in _candidates(recorded, partner, new, served):
         if may_be(recorded, candidate):
@@ -50,7 +51,7 @@ def kind_of(recorded: RecordedOperator, partner: Operator | None, new: Program, 
 
 
 def may_be(recorded: RecordedOperator, candidate: Operator) -> bool:
-    """Whether an operator of NEW may be the one that left the state behind."""
+    """Whether an operator of NEW may be the one that wrote the state."""
     if recorded.keyed and not candidate.inputs:
         return False  # a source has no key
     sort = family(candidate)
@@ -72,7 +73,7 @@ def may_be(recorded: RecordedOperator, candidate: Operator) -> bool:
 
 
 def served(partners: Mapping[str, Operator], recorded: Mapping[str, RecordedOperator]) -> frozenset[str]:
-    """The ids of the operators of NEW that find state of a name that they declare; ``partners`` are by the recorded id."""
+    """The ids of the operators of NEW that get state under a name that they declare; ``partners`` are by the recorded id."""
     return frozenset(
         operator.id for id, operator in partners.items() if _own_names(recorded[id]) & _declared_names(operator)
     )

@@ -1,4 +1,4 @@
-"""From the path of a savepoint to the OLD side of a check."""
+"""Loads a savepoint as the OLD side of a check, by its path."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 class OldSavepoint(Struct, frozen=True):
-    """A savepoint that was read, and the names that were told with it.
+    """A savepoint that was read, with the operator names from elsewhere.
 
-    ``notes`` are what is to be said of where it is from, ``copy`` is where Flink's classes read it, where that is a copy.
+    ``notes`` are remarks on its origin, ``copy`` is the path of a copy for Flink's classes, if there is one.
     """
 
     recorded: Recorded
@@ -32,12 +32,12 @@ class OldSavepoint(Struct, frozen=True):
     copy: str = ""
 
     def program(self, name: str, new: Program) -> Program:
-        """The facts of the savepoint, to be held against ``new``."""
+        """The facts of the savepoint, to be compared with ``new``."""
         return facts.program(self.recorded, name, new, self.names)
 
 
 def read_old(given: Input, names: Names) -> OldSavepoint:
-    """The savepoint behind an input. Raises InputError, with the byte where the reading stopped."""
+    """The savepoint behind an input. Raises InputError, with the byte at which reading stopped."""
     try:
         recorded = read(given.path)
         newest = os.path.basename(os.path.dirname(recorded.metadata))
@@ -64,7 +64,7 @@ def read_names(
     side: Side | None = Side.OLD,
     jvms: WarmJvms | None = None,
 ) -> Names:
-    """The names that ``--names`` tells: a table of uids, or a program, topology file or plan. Raises InputError.
+    """The names from ``--names``: a table of uids, or a program, topology file or plan. Raises InputError.
 
     ``options`` and ``arguments`` are those of the program, ``job`` is which of its jobs wrote the savepoint. There is no
     ``side`` where a command has one program, and its options are of that. ``jvms`` are for callers that build another one, too.
@@ -95,7 +95,7 @@ def read_names(
 def one_job(
     plans: tuple[Plan | Refused, ...], argument: str, job: int | None, side: Side | None = Side.OLD
 ) -> Plan | Refused:
-    """The one job of a program, or the one of a number. Raises InputError where it has several and none is named."""
+    """The one job of a program, or the one of a number. Raises InputError if it has several and none is named."""
     if len(plans) == 1 or (job is not None and 0 <= job < len(plans)):
         return plans[0 if len(plans) == 1 else job or 0]
     raise InputError(

@@ -1,7 +1,7 @@
-"""Names and uids of a savepoint's operators, from elsewhere: the program that wrote it, or a table of known uids.
+"""Names and uids of a savepoint's operators from another source: the program that wrote it, or a table of known uids.
 
-Metadata before format 5 (Flink before 2.0) knows operators by their ids alone. An id made of a uid cannot be turned back,
-but a known uid can be tried.
+Metadata before format 5 (Flink before 2.0) knows operators by their ids alone. The hash of a uid cannot be inverted,
+but known uids can be tried.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ class Entry(Struct, frozen=True):
 
 
 class Names(Struct, frozen=True):
-    """Where names come from: the program that wrote the savepoint, or a table by operator id."""
+    """The source of names: the program that wrote the savepoint, or a table by operator id."""
 
     program: Program | None = None
     operators: Mapping[str, Operator] = field(default_factory=dict)
     table: Mapping[str, Entry] = field(default_factory=dict)
 
     def operator(self, id: str) -> Operator | None:
-        """The operator of the program that has this id."""
+        """The operator of the program with this id."""
         return self.operators.get(id)
 
     def uid(self, id: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The operators of a savepoint, by all that they are called, and the ids that texts mean."""
+"""The operators of a savepoint under all their names, and the ids that texts refer to."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ OPERATOR_ID = re.compile(r"[0-9a-fA-F]{32}")
 
 
 class RequestError(ValueError):
-    """What was asked for cannot be done with this savepoint; the message says why and what to do."""
+    """A request that cannot be done with this savepoint; the message says why and what to do."""
 
 
 class Operators:
-    """The operators of a savepoint, by all that they are called."""
+    """The operators of a savepoint under all their names."""
 
     def __init__(self, savepoint: Savepoint, names: Names) -> None:
         self._savepoint = savepoint
@@ -44,12 +44,12 @@ class Operators:
                 self._by_name.setdefault(text, []).append(operator)
 
     def label(self, operator: OperatorState) -> str:
-        """The operator as a person knows it, with its id."""
+        """The operator's displayed name, with its id."""
         called = next(iter((*self._called(operator), *self._uids(operator))), None)
         return f"operator {operator.id}" if called is None else f"{called!r} ({operator.id})"
 
     def change(self, text: str) -> tuple[OperatorState, NewId]:
-        """The operator and the id that ``OLD=NEW`` means. A uid may have a ``=`` in it: then OLD is what is an operator."""
+        """The operator and the id in ``OLD=NEW``. If a uid contains ``=``, the split is where OLD is an operator."""
         cuts = [at for at, character in enumerate(text) if character == "="]
         ways = [(text[:at], text[at + 1 :]) for at in cuts if text[:at] and text[at + 1 :]]
         if not ways:
@@ -71,7 +71,7 @@ class Operators:
         return {id: new_id(part) for id, part in made if id in self._by_id}
 
     def one(self, text: str) -> OperatorState:
-        """The operator that a text means. Raises RequestError where it means none, or several."""
+        """The operator that a text refers to. Raises RequestError if there is none, or several."""
         found = self._all(text)
         if len(found) == 1:
             if found[0].id == uid_hash(text) and text not in self._uids(found[0]):
@@ -85,7 +85,7 @@ class Operators:
         raise RequestError(f"{self._savepoint.path} has no operator {text!r}. {self._nearest(text)}")
 
     def find(self, text: str) -> OperatorState | None:
-        """The operator that a text means; None where it means none. Raises RequestError where it means several."""
+        """The operator that a text refers to; None if there is none. Raises RequestError if there are several."""
         return self.one(text) if self._all(text) else None
 
     def _all(self, text: str) -> list[OperatorState]:
@@ -116,7 +116,7 @@ class Operators:
 
 
 def new_id(text: str) -> NewId:
-    """The id that a text means: itself, or the hash of the uid that it is. Raises RequestError for what can be neither."""
+    """The id that a text means: itself, or the hash of a uid. Raises RequestError for any other text."""
     if OPERATOR_ID.fullmatch(text):
         return NewId(text.lower())
     if not fits(text):

@@ -1,4 +1,4 @@
-"""The records of a savepoint, as far as a restore asks for them: operators, and states with the shapes of their serializers."""
+"""The records of a savepoint that a restore needs: operators, and states with the shapes of their serializers."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class RecordedOperator(Struct, frozen=True, kw_only=True):
     """An operator of a savepoint.
 
     ``states`` are all that could be read; ``unreadable`` says why there may be more. ``finished`` is ``fully``, ``partly``
-    or None. ``channels`` tells whether there are records in flight before it and behind it. ``connector`` is what a source left
-    behind, or a sink of Kafka. ``raw_keyed`` tells whether there is keyed state that the operator wrote by itself: checkpoints
-    of RocksDB have timers of the heap there.
+    or None. ``channels`` tells whether there are records in flight before it and behind it. ``connector`` is the state
+    of a source or of a Kafka sink. ``raw_keyed`` says whether the operator wrote raw keyed state: checkpoints of
+    RocksDB have heap timers there.
     """
 
     id: str
@@ -71,7 +71,7 @@ class RecordedOperator(Struct, frozen=True, kw_only=True):
 
 
 class Recorded(Struct, frozen=True):
-    """A savepoint or checkpoint. ``metadata`` is the path of its ``_metadata``, ``files`` what lies outside of it.
+    """A savepoint or checkpoint. ``metadata`` is the path of its ``_metadata``, ``files`` the files outside of it.
 
     ``newer`` is the latest snapshot of the same job that lies beside it and was taken after it.
     """

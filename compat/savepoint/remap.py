@@ -1,4 +1,4 @@
-"""Which operators of a savepoint get which ids: what a person writes as names, or what the report of a check tells."""
+"""The new ids of a savepoint's operators: from names that the user gives, or from the report of a check."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LARGEST_REPORT = 256 * 1024 * 1024
 
 
 class Move(Struct, frozen=True, kw_only=True):
-    """An operator of the savepoint, the name that a person knows it by, and the id that it is to have."""
+    """An operator of the savepoint, its displayed name, and its new id."""
 
     operator: OperatorState
     label: str
@@ -25,7 +25,7 @@ class Move(Struct, frozen=True, kw_only=True):
 
 
 class Advice(Struct, frozen=True, kw_only=True):
-    """A report's advice: the ids of OLD with the new ones, and the operators that it has none for, each with the reason."""
+    """A report's advice: new ids by the ids of OLD, and the operators without one, each with the reason."""
 
     ids: dict[str, NewId]
     left: tuple[str, ...]
@@ -37,8 +37,8 @@ def moves(
 ) -> tuple[Move, ...]:
     """The changes that ``OLD=NEW`` texts ask for, and those that a report advises, in the order of the savepoint.
 
-    OLD is an id, a uid or a name, NEW an id or a uid; the committers of a sink follow its uid, as they do in a program. What a
-    person writes goes before what a report says, and that before what follows from it. Raises RequestError.
+    OLD is an id, a uid or a name, NEW an id or a uid; the committers of a sink follow its uid, as they do in a program.
+    The user's changes override those of a report, which override derived ones. Raises RequestError.
     """
     known = Operators(savepoint, names)
     chosen: dict[str, NewId] = {}
@@ -92,8 +92,8 @@ def _require_apart(savepoint: Savepoint, known: Operators, chosen: dict[str, New
 
 
 def read_advice(path: str) -> Advice:
-    """The map in a report of ``compat check --output json``: from each operator whose state finds nobody, or the wrong one,
-    to the operator that does its work now. Raises RequestError.
+    """The map in a report of ``compat check --output json``: from each operator whose state no operator or the wrong
+    one takes, to the operator that does its work now. Raises RequestError.
     """
     try:
         with open(path, "rb") as file:

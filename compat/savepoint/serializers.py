@@ -1,4 +1,4 @@
-"""The serializers of two savepoints, held against each other as far as their snapshots tell."""
+"""Compares the serializers of two savepoints, as far as their snapshots show."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PARTS = {"USER_KEY_SERIALIZER": "map key", "NAMESPACE_SERIALIZER": "namespace",
 def unlike(old: Recorded, new: Recorded) -> tuple[str, ...]:
     """Sentences on the keys and states that both have, under the same operator ids and names, with other serializers.
 
-    Whether the later one reads what the earlier wrote is for its classes to say. A serializer that cannot be read is named too.
+    Only its classes can say whether the later one reads what the earlier wrote. Unreadable serializers are named too.
     """
     try:
         before, after = read_savepoint(old.metadata), read_savepoint(new.metadata)

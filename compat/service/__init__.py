@@ -2,8 +2,8 @@
 
     app = create_app(ServiceSettings(database="sqlite:///compat.db"))
 
-It takes plans and what snapshots say of themselves, never programs: nothing that a client sends is imported, run or
-unpickled, but for programs that :mod:`compat.service.building` builds, confined, where the operator allows it. Starlette
+It takes plans and descriptions of snapshots, not programs: nothing from a client is imported, run or unpickled, except
+programs that :mod:`compat.service.building` builds, confined, if the operator allows it. Starlette
 carries the requests (no framework above it is needed: bodies are read raw, and checked in other processes), SQLAlchemy the
 registry, Alembic its migrations, Pebble the processes that check, as it can end one that takes too long. Nothing below
 :mod:`compat.service` is imported by the checker.

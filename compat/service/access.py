@@ -1,13 +1,13 @@
 """Access control: each request's host, origin and sender are checked first, and each answer gets protective headers.
 
-- **Host**: only names that the operator allowed. A page elsewhere whose name was pointed at this machine is turned away.
-- **Origin**: what changes something is taken from our own pages and from programs, not from pages of others; moreover a cookie
-  only lets look, never change, so there is no request that a foreign page could make in a person's name. Where there are
-  forms of our own that change something, they have addresses of their own: there the cookie counts, and nothing is taken of
-  which the browser does not say that it comes from our own page. No script and no other site can send the cookie.
-- **Identity**: a token as ``Authorization: Bearer``, or, for looking and in our own forms, in the cookie that the login gave.
-  One that is bound to jobs looks at all of them, and changes nothing of others; one whose end has come is worth nothing.
-- **Headers**: a content security policy that runs nothing but our own files, and no framing, sniffing or referrers.
+- **Host**: only names that the operator allowed. A foreign page whose name was pointed at this machine is refused.
+- **Origin**: changing requests are accepted from the service's own pages and from programs, not from foreign pages;
+moreover a cookie only allows reading, so a foreign page cannot act in a person's name. Forms of the service that change
+something have separate addresses: there the cookie counts, and only requests that the browser marks as coming from the
+service's own page are accepted. No script and no other site can send the cookie.
+- **Identity**: a token as ``Authorization: Bearer``, or, for reading and in the service's own forms, in the cookie from
+the login. A token bound to jobs reads all jobs, but changes only its own; an expired one is refused.
+- **Headers**: a content security policy that allows only the service's own files, and no framing, sniffing or referrers.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-"""Browsers name no origin in a form's request where no referrer may be sent at all, and then the login is turned away."""
+"""Browsers send no origin with a form if no referrer may be sent at all, and then the login is refused."""
 _HEADERS = tuple((name.lower().encode(), value.encode()) for name, value in HEADERS.items())
 OPEN_PATHS = ("/livez", "/readyz", "/login", "/logout", "/static/", "/api/v1/openapi.json")
-"""Paths that are open to everybody; one that ends with a slash stands for all below it."""
+"""Public paths; one that ends with a slash stands for all below it."""
 
 _HOST = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[^\[\]:/@]+)(?::[0-9]*)?")
 _SAFE = ("GET", "HEAD", "OPTIONS")
@@ -55,7 +55,7 @@ _ANONYMOUS = "anonymous"
 def require(request: Request, role: Role, job: str | None = None) -> Identity:
     """The sender of the request. Raises an HTTPException (401, 403) if their role is below ``role``.
 
-    What is more than looking concerns a ``job``, or none: then it is not for tokens that are bound to some.
+    Anything beyond reading concerns a ``job``, or none: then tokens bound to jobs are refused.
     """
     identity: Identity = request.state.identity
     if identity.role >= role:
@@ -77,9 +77,8 @@ def _foreign_token(identity: Identity, job: str | None) -> str:
 
 
 def require_deploy(request: Request) -> Identity:
-    """The sender of a request that has programs run. Raises an HTTPException for whoever has not exactly that role.
-
-    An admin of a registry decides what may pass; where a cluster shares the registry's tokens, that alone runs no program.
+    """The sender of a request to run programs. Raises an HTTPException for any other role. An admin of a registry
+    accepts findings; if a cluster shares the registry's tokens, that role does not run programs.
     """
     identity = require(request, Role.DEPLOY)
     if not identity.deploys:
@@ -92,7 +91,7 @@ def require_deploy(request: Request) -> Identity:
 
 
 class AccessControl:
-    """ASGI middleware; see the module."""
+    """ASGI middleware for the access control described in the module."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""The answers of a service, as far as the command line and clusters read them; what they say besides may change."""
+"""The answers of a service that the command line and clusters read; other parts may change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Number = Annotated[int, Meta(ge=1, le=2**31 - 1)]
 
 
 class PlanInfo(Struct, frozen=True, kw_only=True):
-    """A plan that is kept; ``program`` is the digest of what it was made of, as far as that is known."""
+    """A stored plan; ``program`` is the digest of its program, if known."""
 
     program: str | None = None
 
@@ -34,14 +34,14 @@ class VersionAnswers(Struct, frozen=True, kw_only=True):
 
 
 class JobAnswer(Struct, frozen=True, kw_only=True):
-    """A job, and the version of it that runs, if one was promoted."""
+    """A job, and its running version, if one was promoted."""
 
     name: str
     current: VersionAnswer | None
 
 
 class CheckAnswer(Struct, frozen=True, kw_only=True):
-    """A check that was recorded."""
+    """A recorded check."""
 
     id: Number
 
@@ -61,7 +61,7 @@ class FindingAnswer(Struct, frozen=True, kw_only=True):
 
 
 class SuppressedAnswer(FindingAnswer, frozen=True, kw_only=True):
-    """A finding of a report that passes, as it was accepted."""
+    """An ignored finding of a report, which was accepted."""
 
     fingerprint: str
 
@@ -85,18 +85,18 @@ class ReportAnswer(Struct, frozen=True, kw_only=True):
 
     @property
     def passed(self) -> bool:
-        """True where the new version restores the state of the old one."""
+        """True if the new version restores the state of the old one."""
         return self.verdict in (Verdict.COMPATIBLE.value, Verdict.MIGRATION.value)
 
     @property
     def against(self) -> list[str]:
-        """What stands against the new version, a line for each finding."""
+        """The findings against the new version, one line each."""
         lines = [f"{one.rule} {one.level}: {one.title}" for one in self.findings if one.level in ("error", "unknown")]
         return lines + [f"{one.rule}: {one.message}" for one in self.failures]
 
 
 class CheckedAnswer(Struct, frozen=True, kw_only=True):
-    """A check that was made; ``check`` is None where it was not recorded."""
+    """A finished check; ``check`` is None if it was not recorded."""
 
     check: CheckAnswer | None
     report: ReportAnswer
@@ -131,13 +131,13 @@ class AcceptedAnswers(Struct, frozen=True, kw_only=True):
 
 
 class WithdrawnAnswers(Struct, frozen=True, kw_only=True):
-    """A finding that is accepted no more."""
+    """A finding whose acceptance was withdrawn."""
 
     withdrawn: tuple[StandingAnswer, ...]
 
 
 class CompatibilityAnswer(Struct, frozen=True, kw_only=True):
-    """What a new version of a job has to restore: the versions that this is now, or a savepoint."""
+    """The state that a new version of a job has to restore: that of these versions, or of a savepoint."""
 
     mode: Mode
     versions: Number | None
@@ -151,7 +151,7 @@ class CompatibilityAnswer(Struct, frozen=True, kw_only=True):
 
 
 class DeletedAnswer(Struct, frozen=True, kw_only=True):
-    """The versions of a job that are deleted, or all of it."""
+    """The deleted versions of a job, or the whole job."""
 
     job: str
     versions: tuple[Number, ...]
@@ -159,7 +159,7 @@ class DeletedAnswer(Struct, frozen=True, kw_only=True):
 
 
 class PromotionAnswer(Struct, frozen=True, kw_only=True):
-    """A promotion; servers of before they told what was accepted name nothing."""
+    """A promotion; older servers do not list the accepted findings."""
 
     job: str
     number: Number
@@ -174,11 +174,11 @@ class PromotedAnswer(Struct, frozen=True, kw_only=True):
 
 
 class RefusedPromotion(Struct, frozen=True, kw_only=True):
-    """The answer to a promotion that is not to be."""
+    """The answer to a refused promotion."""
 
     check: CheckAnswer
     report: ReportAnswer
 
 
 PlanAnswer = Raw
-"""A plan, which is read as any other."""
+"""A plan, read like any other."""

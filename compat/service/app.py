@@ -1,4 +1,4 @@
-"""The application: what is served, and in which order a request meets it."""
+"""The application: its routes, and the order in which a request passes its layers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from compat.service.settings import ServiceSettings
 from compat.service.telemetry import Metrics, Telemetry, log
 
 BODIES = 4
-"""So many of the largest bodies may be in memory at once."""
+"""The number of largest bodies that may be in memory at once."""
 
 
 def create_app(settings: ServiceSettings) -> Starlette:

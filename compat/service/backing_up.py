@@ -1,4 +1,4 @@
-"""Exporting the registry now and then, in a process of its own: a large one takes a while."""
+"""Exports the registry regularly, in a separate process, as a large one takes a while."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compat.service.telemetry import log
 
 
 async def keep_backing_up(parts: Service) -> None:
-    """Export now and then until cancelled. What goes wrong is logged, and tried again."""
+    """Export regularly until cancelled. Errors are logged, and the export is repeated later."""
     while parts.settings.backup is not None:
         try:
             await _export(parts, parts.settings.backup)

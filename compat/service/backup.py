@@ -3,8 +3,9 @@
     export(database, "registry.compat.gz")
     restore(database, "registry.compat.gz")    # into an empty database, of the same kind or another one
 
-The file is written beside its place and renamed, so that there is always a whole one. It holds the hashes of tokens: only its
-owner may read it. A file is read to its end and checked before anything is written, and all of it is written or nothing.
+The file is written under another name and renamed, so that there is always a complete one. It holds the hashes of
+tokens: only its owner may read it. A file is read and checked to its end before anything is written, and all of it is
+written or nothing.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ LONGEST_LINE = 1024 * 1024 * 1024
 
 
 class BackupError(ValueError):
-    """A file that cannot be written or is no whole backup, or a database that cannot take it; the message says why."""
+    """A file that cannot be written or is not a complete backup, or a database that cannot take it; the message says why."""
 
 
 class _Head(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,14 +64,14 @@ class _End(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Backup(msgspec.Struct, frozen=True):
-    """What a file holds: rows by table, and when it was written."""
+    """The contents of a file: rows by table, and when it was written."""
 
     rows: dict[str, int]
     at: float
 
 
 def export(database: Database, path: str) -> Backup:
-    """Write all that a registry holds, as it is at one moment, to a file. Raises BackupError, SQLAlchemyError."""
+    """Write the registry's contents, as of one moment, to a file. Raises BackupError, SQLAlchemyError."""
     unfinished = f"{path}.{os.getpid()}.tmp"
     try:
         descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -114,7 +115,7 @@ def _line(file: gzip.GzipFile, digest: Any, line: bytes) -> None:
 
 
 def verify(path: str) -> Backup:
-    """Read a backup to its end; what it holds. Raises BackupError for one that is not whole, or holds what it should not."""
+    """Read a backup to its end; gives its contents. Raises BackupError if it is incomplete, or has invalid contents."""
     digest, rows = sha256(), Counter[str]()
     head: _Head | None = None
     ended: _End | None = None

@@ -14,11 +14,11 @@ SMALL_BODY = 64 * 1024
 """The largest body of a request without a plan, in bytes."""
 
 _READ_ON = 4
-"""Up to so many times the largest body is read and thrown away: a client that still writes does not hear why it is refused."""
+"""The multiple of the largest body that is read and discarded: a client that still writes does not read the refusal."""
 
 
 class BodyRefused(Exception):
-    """A body whose reading was given up; ``status`` is HTTP's."""
+    """A body that was not read to its end; ``status`` is HTTP's."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -26,9 +26,8 @@ class BodyRefused(Exception):
 
 
 class BodyLimit:
-    """ASGI middleware: the bodies of all requests together have at most ``most`` bytes in memory, those of a client half of it.
-
-    Of one body at most ``largest`` bytes count: what is beyond that is thrown away.
+    """ASGI middleware: the bodies of all requests together have at most ``most`` bytes in memory, those of one client
+    half of it. One body counts with at most ``largest`` bytes: the rest is discarded.
     """
 
     def __init__(self, app: ASGIApp, most: int, largest: int) -> None:
@@ -57,7 +56,7 @@ class BodyLimit:
 async def read_body(
     request: Request, settings: ServiceSettings, *, json: bool = True, most: int | None = None
 ) -> bytes:
-    """The body of a request, of at most ``most`` bytes, or as many as any may have.
+    """The body of a request, of at most ``most`` bytes, or the general limit.
 
     Raises BodyRefused for one that is too large or comes too slowly, or is not JSON.
     """

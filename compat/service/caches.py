@@ -1,6 +1,6 @@
-"""Values that are kept in memory for the next who asks, within a number of bytes: what the server's process takes levels off.
+"""Values kept in memory for later requests, within a limit of bytes, so that the server's memory stays bounded.
 
-The amounts of all such memory are here; :mod:`compat.service.memory` says what they come to.
+The limits of all such memory are here; :mod:`compat.service.memory` adds them up.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ V = TypeVar("V")
 MEGABYTE = 1024 * 1024
 
 PAGES, ANSWERS, REPORTS, PLANS = 32 * MEGABYTE, 16 * MEGABYTE, 32 * MEGABYTE, 16 * MEGABYTE
-"""Bytes of pages, of answers as they were sent, and of reports and plans, which are kept deflated."""
+"""Bytes of cached pages, of answers as they were sent, and of reports and plans, which are deflated."""
 
 VERSIONS = 10_000
-"""Versions of which it is known what they are."""
+"""The number of versions whose description is cached."""
 
 ENTRY = 1024
-"""Bytes that an entry takes besides the text that it holds: keys, records, and the place in the cache."""
+"""Bytes of an entry besides its text: keys, records, and the place in the cache."""
 
 
 class Kept(Generic[V]):
-    """Values by key; those that were asked for least lately go first. Safe to use from several threads."""
+    """Values by key; the least recently used go first. Safe to use from several threads."""
 
     def __init__(self, most: int) -> None:
         self._most, self._held = most, 0
@@ -33,7 +33,7 @@ class Kept(Generic[V]):
         self._lock = threading.Lock()
 
     def get(self, key: Hashable) -> V | None:
-        """A value; None where there is none any more."""
+        """A value; None if it is not there any more."""
         with self._lock:
             found = self._values.get(key)
             if found is None:
@@ -42,7 +42,7 @@ class Kept(Generic[V]):
             return found[0]
 
     def put(self, key: Hashable, value: V, size: int) -> None:
-        """Keep a value of ``size`` bytes, all that it holds; one that would take more than half of the room is not kept."""
+        """Keep a value of ``size`` bytes in all; one that would take more than half of the room is not kept."""
         if size > self._most // 2:
             return
         with self._lock:

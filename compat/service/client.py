@@ -1,4 +1,4 @@
-"""A service as others of ours talk to it over HTTP, with nothing but the standard library."""
+"""A client of a service over HTTP, with the standard library only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Server(Struct, frozen=True):
     token: str | None = None
 
     def get(self, path: str, kind: type[T]) -> T:
-        """What is at an address below ``/api/v1``."""
+        """The answer at an address below ``/api/v1``."""
         return self._call(path, None, kind)
 
     def post(self, path: str, value: Mapping[str, Any], kind: type[T]) -> T:
@@ -38,5 +38,5 @@ class Server(Struct, frozen=True):
 
 
 def job_path(job: str) -> str:
-    """The address of a job, below ``/api/v1``. Raises RefusedBody for what no job is called."""
+    """The address of a job, below ``/api/v1``. Raises RefusedBody for an invalid job name."""
     return f"/jobs/{quote(job_name(job), safe='')}"

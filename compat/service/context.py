@@ -29,8 +29,8 @@ T = TypeVar("T")
 
 @dataclass(slots=True)
 class Service:
-    """The parts of a running service; ``app.state.service``. ``pages`` are those that never change, by what they show;
-    ``underway`` are those that are being made, one after the other those for which no process is needed (``turn``).
+    """The parts of a running service; ``app.state.service``. ``pages`` are those that never change, by their subject;
+    ``underway`` are those being made; those that need no process are made one after the other (``turn``).
     """
 
     settings: ServiceSettings
@@ -59,9 +59,10 @@ async def blocking(function: Callable[..., T], *arguments: Any, **named: Any) ->
 async def work(
     request: Request, function: Callable[..., T], *arguments: Any, size: int | Size, timeout: float | None = None
 ) -> T:
-    """Call ``function`` in a process for work of that size, for the client of a request; gives its result.
+    """Call ``function`` in a process for work of that size, on behalf of the client of a request; gives its result.
 
-    Raises what :meth:`~compat.service.pool.Pools.run` does, and BodyRefused when the client leaves: then the work is dropped.
+    Raises what :meth:`~compat.service.pool.Pools.run` does, and BodyRefused when the client leaves: then the work is
+    dropped.
     """
     pools = service(request).pools
     task = asyncio.ensure_future(pools.run(function, *arguments, size=size, client=client_of(request), timeout=timeout))
@@ -85,10 +86,9 @@ async def page_of(
     kept: bool = True,
     here: bool = False,
 ) -> str:
-    """A page that ``function`` makes in a process for work of that size: once, however many ask for it meanwhile.
-
-    It is ``kept`` for the next, unless what it shows may change. What takes little is made ``here``, in a thread, one after
-    the other: it waits behind no check. Raises what :meth:`~compat.service.pool.Pools.run` does.
+    """A page that ``function`` makes in a process for work of that size: once for all simultaneous requests. It is
+    ``kept`` for later requests, unless its contents may change. Small pages are made ``here``, in a thread, one after
+    the other, so that they do not wait for checks. Raises what :meth:`~compat.service.pool.Pools.run` does.
     """
     parts = service(request)
     known = parts.pages.get(key)
@@ -135,12 +135,12 @@ def raw(text: bytes, status: int = 200) -> Response:
 
 
 def path_job(request: Request) -> str:
-    """The job that the address names. Raises RefusedBody."""
+    """The job in the address. Raises RefusedBody."""
     return job_name(request.path_params["job"])
 
 
 def path_number(request: Request, name: str) -> int:
-    """A number that the address holds. Raises RefusedBody."""
+    """A number in the address. Raises RefusedBody."""
     return _number(request.path_params[name], name)
 
 
@@ -162,5 +162,5 @@ def _number(text: str, name: str) -> int:
 
 
 def page_size(request: Request) -> int:
-    """The number of items a page of a list has."""
+    """The number of items on a page of a list."""
     return query_number(request, "limit", 100, most=1000) or 100

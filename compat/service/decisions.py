@@ -1,7 +1,7 @@
-"""Checks that were made before: the same two plans, asked the same, are decided alike.
+"""Earlier checks: the same two plans with the same options are decided alike.
 
-Reading two plans and checking them takes a process tens of milliseconds, to look up what it found takes one. A plan is
-known again by its text as it was sent, before anything is made of it.
+Reading two plans and checking them takes a process tens of milliseconds, a look-up of the result takes one. A plan is
+recognized by its text as sent, before it is decoded.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from compat.service.registry.plans import PackedPlan
 from compat.service.requests import CheckRequest, Reference
 
 LARGEST = 4 * MEGABYTE
-"""Bytes of the largest request that is looked up; to look at more of it would hold up others."""
+"""The size of the largest request that is looked up, in bytes; larger ones would delay others."""
 
 
 SMALL = 256 * 1024
-"""Bytes of a request whose look-up holds up nobody."""
+"""The size of a request that is looked up without delay, in bytes."""
 
 
 class _Side(Struct, frozen=True):
@@ -37,7 +37,7 @@ class _Side(Struct, frozen=True):
 
 
 class Decisions:
-    """What was decided, in memory; the registry has the rest."""
+    """Earlier decisions, in memory; the registry has the rest."""
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
@@ -48,8 +48,8 @@ class Decisions:
     def find(self, asked: CheckRequest) -> worker.Checked | None:
         """The check that a request asks for, if it was made before. Raises NotFound. Blocks.
 
-        Only what the registry says now counts: the version that runs, and what admins accepted. Where the registry's database
-        answers at once, so does this, but for the first look at a version.
+        Only the registry's present state counts: the version that runs, and what admins accepted. If the registry's
+        database answers at once, so does this, except for the first look at a version.
         """
         if asked.options.accept:
             return None
@@ -73,7 +73,7 @@ class Decisions:
         )
 
     def remember(self, asked: CheckRequest, made: worker.Checked) -> None:
-        """Keep a check that was made for a request."""
+        """Remember a check that was made for a request."""
         sent = [reference.plan for reference in (asked.old, asked.new) if reference.plan is not None]
         for text, packed in zip(sent, made.plans, strict=True):
             self._plans.put(_name(text), packed, len(packed.body) + ENTRY)

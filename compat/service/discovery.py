@@ -1,4 +1,4 @@
-"""Finding savepoints, checkpoints and jobs' state tables below a folder, and reading their descriptions.
+"""Finds savepoints, checkpoints and jobs' state tables below a folder, and reads their descriptions.
 
 A folder may be written by jobs that the operator does not trust. So no symbolic link is followed, and nothing outside of it
 is opened; the readers hold that line for the files that metadata names. No bytes are unpickled. The folder may be one of an
@@ -30,7 +30,7 @@ FLINK, DELTA_SAVEPOINT, DELTA_JOB = "flink", "delta-savepoint", "delta-job"
 FLINK_FILE, DELTA_FILE, DELTA_LOG = "_metadata", "_savepoint.json", "_delta_log"
 JOB_FILE, PLAN_FILE = "job.json", "plan.json"
 _FORMS = {FLINK: ":digest"}
-"""What is read of a kind since its descriptions were first kept: those of before are read again."""
+"""The version of descriptions: older ones are read again."""
 DEEPEST = 6
 MOST_ENTRIES = 200_000
 LARGEST_DESCRIPTION = 128 * 1024 * 1024
@@ -38,7 +38,7 @@ DEEPEST_VALUE = 100
 
 
 class Place(Struct, frozen=True):
-    """A directory that holds a snapshot, as it was seen; ``fingerprint`` changes when its describing file does."""
+    """A directory with a snapshot, as it was seen; ``fingerprint`` changes when its describing file does."""
 
     id: str
     path: str
@@ -123,7 +123,7 @@ def _place(path: str, kind: str, job: str | None, entry: os.DirEntry[str]) -> Pl
 
 
 def read(place: Place) -> SeenSavepoint:
-    """The description of a snapshot. For one that cannot be read, the reason."""
+    """The description of a snapshot; for an unreadable one, the reason."""
     reader = {FLINK: _flink, DELTA_SAVEPOINT: _delta_savepoint, DELTA_JOB: _delta_job}[place.kind]
     try:
         return reader(place)

@@ -1,4 +1,4 @@
-"""Versions that go by themselves, by the rule of the service, now and then."""
+"""Deletes expired versions regularly, by the rule of the service."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from compat.service.telemetry import log
 
 
 async def keep_expiring(parts: Service) -> None:
-    """Delete what the rule says, until cancelled; nothing where the operator gave none. What fails is told and tried again."""
+    """Delete expired versions until cancelled; nothing without a rule. Errors are logged, and the deletion is repeated
+    later.
+    """
     rule = parts.settings.expiry
     while rule is not None:
         try:

@@ -1,7 +1,8 @@
-"""What the gate says of two versions of a job, from what the registry has. Nothing is checked here.
+"""The gate's verdict on two versions of a job, from the registry. Nothing is checked here.
 
-The gate always asks the same: may NEW restore the state of OLD, under NEW's Flink, with nothing let pass but what an admin
-accepted for these two plans. What others asked of the same plans decides nothing. Which OLD there are, each job says: the
+The gate always asks the same question: can NEW restore the state of OLD, under NEW's Flink, with no finding ignored
+except those that an admin accepted for these two plans. Other checks of the same plans decide nothing. Each job's mode
+says which OLD count: the
 version that runs, the last that ran, or a savepoint.
 """
 
@@ -16,14 +17,16 @@ from compat.service.registry import Registry
 
 
 class Decided(Struct, frozen=True):
-    """The newest check that the gate goes by, None where there is none yet, and what admins let pass between the plans."""
+    """The newest check that the gate uses, None if there is none yet, and the findings that admins accepted between the
+    plans.
+    """
 
     check: Check | None
     accepted: tuple[Acceptance, ...]
 
 
 def states(registry: Registry, job: Job) -> tuple[Version, ...]:
-    """The versions of a job whose state a new one has to restore, the one that runs first. Blocks."""
+    """The versions of a job whose state a new one has to restore, the running one first. Blocks."""
     running = () if job.current is None else (job.current,)
     if job.compatibility.mode is not Mode.ROLLBACK:
         return running
@@ -33,7 +36,7 @@ def states(registry: Registry, job: Job) -> tuple[Version, ...]:
 
 
 def decided(registry: Registry, job: str, old: Version, new: Version, recipe: Recipe | None = None) -> Decided:
-    """What is known of ``new`` in the place of ``old``, whose state a recipe may have moved. Blocks."""
+    """The known decision on ``new`` in place of ``old``, whose state a recipe may have moved. Blocks."""
     plans = old.plan.digest, new.plan.digest
     accepted = registry.acceptances.between(job, *plans)
     options = gate_options(new, accepted, recipe)
@@ -41,6 +44,6 @@ def decided(registry: Registry, job: str, old: Version, new: Version, recipe: Re
 
 
 def gate_options(new: Version, accepted: tuple[Acceptance, ...] = (), recipe: Recipe | None = None) -> Options:
-    """What the gate asks of a check whose NEW is ``new``."""
+    """The gate's options for a check of ``new``."""
     accept = tuple(Accepted(each.fingerprint, each.reason) for each in accepted)
     return Options(flink=new.plan.flink, accept=accept, recipe=recipe)

@@ -29,7 +29,7 @@ class Accepted(msgspec.Struct, frozen=True):
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What a check is asked besides its two sides. ``accept`` are findings that may pass, ``recipe`` is what becomes of OLD's
+    """What a check is asked besides its two sides. ``accept`` are findings that may pass, ``recipe`` is what happens to OLD's
     state before NEW restores it."""
 
     flink: str = LATEST_FLINK

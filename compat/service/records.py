@@ -34,7 +34,7 @@ class Identity(Struct, frozen=True):
     jobs: tuple[str, ...] = ()
 
     def may_change(self, job: str | None) -> bool:
-        """True where the token is for that job; what is of no single job (None) is only for tokens of all jobs."""
+        """True if the token is for that job; what is of no single job (None) is only for tokens of all jobs."""
         return not self.jobs or (job is not None and any(fnmatchcase(job, pattern) for pattern in self.jobs))
 
     @property
@@ -199,7 +199,7 @@ class Savepoint(Struct, frozen=True, kw_only=True):
 
     ``id`` stands for its path. ``kind`` is ``flink``, ``delta-savepoint`` or ``delta-job`` (a job's own state table, of which
     the last epoch counts). ``status`` is ``ok``, ``unreadable`` (``error`` says why) or ``gone``. ``bytes`` and ``operators``
-    are None where they are not known.
+    are None if they are not known.
     """
 
     id: str
@@ -225,7 +225,7 @@ class Token(Struct, frozen=True, kw_only=True):
     expires_at: float | None = None
 
     def expired(self, now: float) -> bool:
-        """True where its end has come."""
+        """True if its end has come."""
         return self.expires_at is not None and now >= self.expires_at
 
 

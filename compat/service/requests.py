@@ -77,7 +77,7 @@ class PushRequest(Struct, frozen=True, kw_only=True):
 class PromoteRequest(Struct, frozen=True, kw_only=True):
     """Make a version the one that runs (None: the newest), on a check unless ``force``d for a ``reason``.
 
-    ``recipe`` is what became of the state before the version restored it.
+    ``recipe`` is what happened to the state before the version restored it.
     """
 
     version: int | None
@@ -199,7 +199,7 @@ def promote_request(body: bytes) -> PromoteRequest:
 
 
 def _recipe(value: Any, where: str) -> Recipe | None:
-    """A recipe, as ``compat migrate`` reads it from a file. Raises RefusedBody for what is none, and for open questions."""
+    """A recipe, as ``compat migrate`` reads it from a file. Raises RefusedBody for anything else, and for open questions."""
     if value is None:
         return None
     try:

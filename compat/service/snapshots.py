@@ -14,7 +14,7 @@ from compat.state.stores.schemes import is_remote
 
 
 def snapshot_program(registry: Registry, savepoint: Savepoint, label: str, new: Program) -> Program:
-    """The facts of a snapshot, to be held against ``new``.
+    """The facts of a snapshot, to be compared with ``new``.
 
     Flink's own files are read where the look into the folders found them; they take names from the version of the job that
     runs, where the operator said whose they are. Raises PlanError for a snapshot that cannot be read, NotFound for

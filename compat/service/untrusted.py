@@ -16,7 +16,7 @@ import msgspec
 from compat.compiler.gc_policy import collection_paused
 
 MOST_VALUES = 6_000_000
-"""A body has at most so many values; two plans of 10,000 operators have three million. Made, each takes up to 200 bytes."""
+"""A body has at most this many values; two plans of 10,000 operators have three million. Made, each takes up to 200 bytes."""
 
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 _EXPLAINED = 64 * 1024

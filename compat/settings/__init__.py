@@ -1,7 +1,7 @@
 """A project's settings, from ``[tool.compat]`` of a ``pyproject.toml`` or from a ``compat.toml``.
 
-The command line wins over the file, key by key: :meth:`Settings.under`. ``keys`` is the table of all keys, ``kinds`` says which
-values they take.
+The command line wins over the file, key by key: :meth:`Settings.under`. ``keys`` is the table of all keys, ``kinds``
+defines the values that they take.
 """
 
 from compat.settings.files import find, load, load_text

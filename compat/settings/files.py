@@ -18,12 +18,12 @@ from compat.state.safe_open import read_regular
 OWN_FILE = "compat.toml"
 PROJECT_FILE = "pyproject.toml"
 LARGEST = 10_000_000
-"""A settings file has at most so many bytes."""
+"""The largest size of a settings file, in bytes."""
 _SHOWN = 200
 
 
 def find(*starts: Path) -> Settings:
-    """The settings that hold for the first of ``starts`` (folders, or files in them) that has any above it.
+    """The settings for the first of ``starts`` (folders, or files in them) that has a settings file in or above it.
 
     In each folder from there upwards ``compat.toml`` is looked for first, then a ``pyproject.toml`` with a table
     ``tool.compat``. Without a file, empty settings. Raises :class:`SettingsError`.
@@ -50,7 +50,7 @@ def _in_folder(folder: Path) -> Settings | None:
 
 
 def load(path: Path) -> Settings:
-    """The settings in one file: its table ``tool.compat`` if it is a ``pyproject.toml``, else the whole of it.
+    """The settings in one file: its table ``tool.compat`` if it is a ``pyproject.toml``, else the whole file.
 
     Paths in the file are relative to its folder. Raises :class:`SettingsError`.
     """
@@ -58,7 +58,7 @@ def load(path: Path) -> Settings:
 
 
 def load_text(path: Path, text: bytes) -> Settings:
-    """The settings that a file had when it held ``text``. Raises :class:`SettingsError`."""
+    """The settings in the ``text`` of a settings file. Raises :class:`SettingsError`."""
     return _of_document(path, _parsed(path, text))
 
 
@@ -98,14 +98,14 @@ def _parsed(path: Path, text: bytes) -> dict[str, Any]:
 
 
 class _Table(Struct, frozen=True):
-    """A table of a settings file; knows how to complain."""
+    """A table of a settings file, with its place for error messages."""
 
     path: Path
     prefix: str
     values: dict[str, Any]
 
     def read(self, keys: tuple[Key, ...], what: str) -> dict[str, Any]:
-        """The values of the keys that are there, by key. Raises SettingsError for a key or a value that cannot be."""
+        """The values of the keys that are there, by key. Raises SettingsError for an unknown key or an invalid value."""
         known = {key.name: key for key in keys}
         found = {}
         for name, value in self.values.items():
@@ -119,7 +119,7 @@ class _Table(Struct, frozen=True):
         return found
 
     def error(self, key: str, expected: str, value: Any, detail: str = "") -> SettingsError:
-        """What is wrong with the value of a key."""
+        """The error for a wrong value of a key."""
         said = kind_of(value) if isinstance(value, dict | list) else clipped(repr(value), _SHOWN)
         return SettingsError(f"{self.path}: {self.prefix}{key} must be {expected}, not {said}{detail}")
 
@@ -128,7 +128,7 @@ class _Table(Struct, frozen=True):
 
         near = get_close_matches(name[:_SHOWN].replace("_", "-"), known, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}"
-        return SettingsError(f"{self.path}: {self.prefix}{clipped(name, _SHOWN)} is no {what}; {hint}")
+        return SettingsError(f"{self.path}: {self.prefix}{clipped(name, _SHOWN)} is not a {what}; {hint}")
 
 
 def _settings(table: _Table) -> Settings:
@@ -142,7 +142,7 @@ def _settings(table: _Table) -> Settings:
 
 
 def _entry(table: _Table) -> JobEntry:
-    """What the table of a job says."""
+    """The entry from the table of a job."""
     found = table.read(JOB_KEYS, "key of a job")
     if "path" not in found:
         raise SettingsError(f"{table.path}: {table.prefix}path is missing: each job has a path")
@@ -156,7 +156,7 @@ def _entry(table: _Table) -> JobEntry:
 
 
 def _made(table: _Table, found: dict[str, Any], entries: tuple[JobEntry, ...]) -> Settings:
-    """The settings of the values of a table."""
+    """The settings from the values of a table."""
     fields = {key.field: found[key.name] for key in KEYS if key.field and key.name in found}
     of_jars = {name.partition(".")[2]: value for name, value in fields.items() if name.startswith("jars.")}
     options = found.get("options", {})

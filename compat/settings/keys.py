@@ -1,4 +1,4 @@
-"""The keys of settings files: one table, of which the reader, the reference and the schema are made."""
+"""The keys of settings files: one table, from which the reader, the reference and the schema are made."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ PARALLELISM = "parallelism.default"
 
 
 class Key(Struct, frozen=True, kw_only=True):
-    """A key of a settings file. ``default`` and ``says`` are for people; ``of_job`` marks those that a single job may have too.
-
-    ``field`` is where the value goes: a field of Settings, or behind ``jars.`` one of FlinkJars; empty where more is done.
+    """A key of a settings file. ``default`` and ``says`` are texts for people; ``of_job`` marks keys that a single job
+    may have too. ``field`` names the target of the value: a field of Settings, or after ``jars.`` one of FlinkJars;
+    empty for keys with their own code.
     """
 
     name: str
@@ -36,9 +36,15 @@ KEYS = (
     Key(
         name="baseline",
         kind=kinds.BASELINE,
-        says="Findings that are ignored, and the revision that jobs are held against.",
+        says="Findings that are ignored, and the revision that jobs are compared with.",
     ),
-    Key(name="fail-on", kind=kinds.LEVEL, field="fail_on", default="error", says="Exit with 1 from this level on."),
+    Key(
+        name="fail-on",
+        kind=kinds.LEVEL,
+        field="fail_on",
+        default="error",
+        says="Exit with 1 for findings of this level or worse.",
+    ),
     Key(
         name="allow-unknown",
         kind=kinds.FLAG,
@@ -51,7 +57,7 @@ KEYS = (
         kind=kinds.FLAG,
         field="allow_non_restored_state",
         default="false",
-        says="State may be left behind.",
+        says="Skip savepoint state that cannot be restored.",
     ),
     Key(name="ignore", kind=kinds.IGNORES, field="ignore", says="Rules whose findings are ignored."),
     Key(name="output", kind=kinds.OUTPUTS, field="output", default="text", says="The reports to make."),
@@ -63,7 +69,7 @@ KEYS = (
         says="The version of Flink to follow.",
         of_job=True,
     ),
-    Key(name="options", kind=kinds.OPTIONS, says="Flink options, as -D gives them.", of_job=True),
+    Key(name="options", kind=kinds.OPTIONS, says="Flink options, as given by -D.", of_job=True),
     Key(
         name="parallelism",
         kind=kinds.COUNT,
@@ -99,7 +105,7 @@ KEYS = (
         name="pyfiles",
         kind=kinds.PATHS,
         field="pyfiles",
-        says="Modules, folders and archives that programs in Python import from.",
+        says="Modules, folders and archives that Python programs import from.",
         of_job=True,
     ),
     Key(
@@ -122,7 +128,7 @@ KEYS = (
         kind=kinds.PYTHON,
         field="jars.pyflink",
         default="COMPAT_PYFLINK, or the Python that runs compat",
-        says="A Python that has PyFlink, for programs with the Table API.",
+        says="A Python interpreter with PyFlink, for programs with the Table API.",
         of_job=True,
     ),
     Key(
@@ -136,7 +142,7 @@ KEYS = (
         name="connectors",
         kind=kinds.CONNECTORS,
         field="jars.connectors",
-        says="Connectors and formats to fetch.",
+        says="Connectors and formats to download.",
         of_job=True,
     ),
     Key(
@@ -151,14 +157,14 @@ KEYS = (
         name="flink-version",
         kind=kinds.VERSION,
         field="jars.version",
-        says="For jars and SQL: the Flink to fetch.",
+        says="For jars and SQL: the Flink version to download.",
         of_job=True,
     ),
     Key(
         name="main-class",
         kind=kinds.CLASS,
         field="jars.main_class",
-        default="that of the jar's manifest",
+        default="from the jar's manifest",
         says="The class of a jar to run.",
         of_job=True,
     ),
@@ -170,15 +176,15 @@ KEYS = (
         of_job=True,
     ),
 )
-"""The keys of a settings file, beside the tables of single jobs."""
+"""The keys of a settings file, except those in the tables of single jobs."""
 
 JOB = "job"
 """The key of the tables of single jobs."""
 
 JOB_KEYS = (
     Key(name="path", kind=kinds.JOB_PATH, says="The job's file, or a pattern of the files of several jobs; required."),
-    Key(name="args", kind=kinds.ARGUMENTS, says="The arguments that it is started with."),
-    Key(name="check", kind=kinds.FLAG, default="true", says="Check it; with false it may be gone, too."),
+    Key(name="args", kind=kinds.ARGUMENTS, says="The arguments of the job."),
+    Key(name="check", kind=kinds.FLAG, default="true", says="Check the job; with false, its file may also be missing."),
     *(key for key in KEYS if key.of_job),
 )
 """The keys of a table of a single job."""

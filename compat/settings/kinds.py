@@ -1,4 +1,4 @@
-"""The kinds of values that settings have: how each is read, what is said of a wrong one, and its JSON schema."""
+"""The kinds of values in settings: how each is read, the error for a wrong one, and its JSON schema."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Kind(Struct, frozen=True):
-    """A kind of values. ``read`` takes one and the folder that paths are below, and raises ValueError for any other."""
+    """A kind of value. ``read`` takes a value and the folder that paths are relative to, and raises ValueError otherwise."""
 
     read: Callable[[Any, Path], Any]
     expected: str
@@ -28,7 +28,7 @@ class Kind(Struct, frozen=True):
 
 
 def parse_output(text: str, folder: Path | None = None) -> Output:
-    """``FORMAT`` or ``FORMAT=PATH``; a relative path is below ``folder`` where one is given.
+    """``FORMAT`` or ``FORMAT=PATH``; a relative path is below ``folder`` if that is given.
 
     Raises :class:`ValueError` with a sentence that says what is wrong.
     """
@@ -163,7 +163,7 @@ def _ignore(item: Any) -> IgnoredRule:
         raise ValueError
     strange = set(entry) - {"rule", "uid", "reason"}
     if strange:
-        raise ValueError(f"{sorted(strange)[0]!r} is no key of an ignored rule")
+        raise ValueError(f"{sorted(strange)[0]!r} is not a key of an ignored rule")
     from compat.check.catalogue import RULES
     from compat.check.ignores import IgnoredRule
 
@@ -189,7 +189,7 @@ def _refuse() -> Any:
 
 
 def kind_of(value: Any) -> str:
-    """What a value of TOML is, in words."""
+    """The kind of a TOML value, in words."""
     names = {dict: "a table", list: "a list", str: "text", bool: "a boolean", int: "a number", float: "a number"}
     return names.get(type(value), "a date or time")
 

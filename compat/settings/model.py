@@ -1,4 +1,4 @@
-"""The settings that a project can make, and the command line over them."""
+"""The settings of a project, and how the command line overrides them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class SettingsError(ValueError):
-    """A settings file that cannot be read, or a key of it that cannot be used; the message names both."""
+    """A settings file that cannot be read, or an invalid key in it; the message names both."""
 
 
 class Output(Struct, frozen=True):
@@ -32,7 +32,7 @@ class Output(Struct, frozen=True):
 
 
 def matcher(pattern: str) -> Callable[[str], bool]:
-    """Whether a path matches a pattern of the shell, ``**`` included."""
+    """A test whether paths match a pattern of the shell, ``**`` included."""
     parts = []
     for part in pattern.split("/"):
         parts.append(
@@ -43,10 +43,10 @@ def matcher(pattern: str) -> Callable[[str], bool]:
 
 
 class JobEntry(Struct, frozen=True, kw_only=True):
-    """What the settings say of one job, at ``path`` below their folder, or of all that this pattern finds.
+    """The settings of one job, at ``path`` below their folder, or of all jobs that match this pattern.
 
-    ``args`` are those that it is started with, ``settings`` how it is built where that is another way than for all jobs. One
-    that is not to be checked may be gone, too.
+    ``args`` are its arguments, ``settings`` override the build settings of all jobs. The file of a job that is not
+    checked may be missing.
     """
 
     path: str
@@ -55,22 +55,22 @@ class JobEntry(Struct, frozen=True, kw_only=True):
     settings: Settings | None = None
 
     def is_of(self, file: str, folder: Path) -> bool:
-        """Whether it says something of a file, which may be gone; ``folder`` is that of the settings."""
+        """Whether the entry is for a file, which may be gone; ``folder`` is that of the settings."""
         path = os.path.relpath(os.path.abspath(file), folder)
         return path == os.path.normpath(self.path) or matcher(self.path)(path)
 
     def files(self, folder: Path) -> list[str]:
-        """Its files below the folder of the settings; of a path without a pattern that one, be it there or not."""
+        """Its files below the folder of the settings; for a path without a pattern, that one, whether it exists or not."""
         if not any(mark in self.path for mark in "*?["):
             return [os.path.abspath(folder / self.path)]
         return sorted(os.path.abspath(path) for path in folder.glob(self.path) if path.is_file())
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """The settings that can be made; None where nothing was said. ``options`` are Flink options, as ``-D`` gives them.
+    """The settings; None for those that are not given. ``options`` are Flink options, as given by ``-D``.
 
-    ``jobs`` are patterns of files below the folder of the settings, ``against`` is the revision that they are held against, and
-    ``entries`` are jobs that more is said of.
+    ``jobs`` are patterns of files below the folder of the settings, ``against`` is the revision that they are compared
+    with, and ``entries`` are the settings of single jobs.
     """
 
     fail_on: Level | None = None
@@ -94,7 +94,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     path: Path | None = None
 
     def under(self, command_line: Settings) -> Settings:
-        """These settings with those of the command line over them: options key by key, ignored rules added."""
+        """These settings overridden by those of the command line: options key by key, ignored rules added."""
         said = {name: value for name, value in asdict(command_line).items() if value is not None}
         said["options"] = MappingProxyType({**self.options, **command_line.options})
         said["environment"] = MappingProxyType({**self.environment, **command_line.environment})
@@ -104,7 +104,7 @@ class Settings(Struct, frozen=True, kw_only=True):
         return replace(self, **said)
 
     def job_files(self) -> list[str]:
-        """The files of the project's jobs, by their paths from the working directory. Raises SettingsError for none."""
+        """The files of the project's jobs, relative to the working directory. Raises SettingsError if there are none."""
         files: list[str] = []
         folder = self.folder
         for pattern in self.jobs or ():
@@ -116,26 +116,26 @@ class Settings(Struct, frozen=True, kw_only=True):
         return list(dict.fromkeys(files))
 
     def entry(self, file: str) -> JobEntry | None:
-        """What is said of the job in a file."""
+        """The entry for the job in a file."""
         return next((one for one in self.entries if one.is_of(file, self.folder)), None)
 
     def arguments(self, file: str) -> str:
-        """The arguments that the job in a file is started with."""
+        """The arguments of the job in a file."""
         entry = self.entry(file)
         return "" if entry is None else entry.args
 
     def of_job(self, file: str) -> Settings:
-        """The settings with those of the job in a file over them."""
+        """The settings overridden by those of the job in a file."""
         entry = self.entry(file)
         return self if entry is None or entry.settings is None else self.under(entry.settings)
 
     @property
     def folder(self) -> Path:
-        """The folder that its paths are below."""
+        """The folder that paths in the settings are relative to."""
         return Path() if self.path is None else self.path.absolute().parent
 
     def load_options(self) -> LoadOptions:
-        """How programs are loaded by these settings."""
+        """The load options of programs under these settings."""
         return LoadOptions.given(
             self.options,
             flink=self.flink,

@@ -18,7 +18,7 @@ _KEYED = (Kind.VALUE, Kind.LIST, Kind.MAP, *_TIMERS)
 
 
 class SparkSnapshot:
-    """A savepoint, a job or a checkpoint of it (``…/state@12``). Raises StoreError where there is none.
+    """A savepoint, a job or a checkpoint of it (``…/state@12``). Raises StoreError if there is none.
 
     Pickled, it is the same version of the table, whatever is committed meanwhile.
     """

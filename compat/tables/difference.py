@@ -19,7 +19,7 @@ _KEY_GROUPS = (1 << 15) + 1
 
 
 class Change(Enum):
-    """What became of an entry."""
+    """What happened to an entry."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -27,7 +27,7 @@ class Change(Enum):
 
 
 class ChangedEntry(NamedTuple):
-    """An entry that differs: keys and values as texts, None where there is none; the window as its texts."""
+    """An entry that differs: keys and values as texts, None if there is none; the window as its texts."""
 
     change: Change
     key: str | None

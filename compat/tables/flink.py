@@ -26,7 +26,7 @@ class UnreadableState(SavepointError):
 
 
 class FlinkSnapshot:
-    """A savepoint or checkpoint that Flink wrote. Raises SavepointError where it cannot be read."""
+    """A savepoint or checkpoint that Flink wrote. Raises SavepointError if it cannot be read."""
 
     def __init__(self, path: str) -> None:
         self._savepoint = read_savepoint(path)

@@ -32,7 +32,7 @@ def open_snapshot(path: str, checkpoint: int | None = None) -> StateSnapshot:
 def choose(states: Sequence[TableState], operator: str | None = None, state: str | None = None) -> Sequence[TableState]:
     """The states of an operator (by uid, name or id), or those that have a name, or all.
 
-    Raises UnknownOperator and UnknownState where none are left.
+    Raises UnknownOperator and UnknownState if none are left.
     """
     of_operator = [
         each for each in states if operator is None or operator in (each.uid, each.operator, each.operator_id)

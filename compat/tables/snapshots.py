@@ -13,7 +13,7 @@ from compat.state.types import TypeInformation
 class TableState(Struct, frozen=True, kw_only=True):
     """A state of an operator: one of the tables that a snapshot is.
 
-    ``kind`` is a word such as ``value``, ``list``, ``map`` or ``event-timer``. The types are None where there is nothing of the
+    ``kind`` is a word such as ``value``, ``list``, ``map`` or ``event-timer``. The types are None if there is nothing of the
     sort, or where it is not declared. ``value_type`` is that of a cell: of a list state, the list's.
     """
 
@@ -36,7 +36,7 @@ class Window(NamedTuple):
 
 
 class TableEntry(NamedTuple):
-    """An entry of a state. ``key_group`` is None where there is no key; ``timestamp`` is in milliseconds since 1970."""
+    """An entry of a state. ``key_group`` is None if there is no key; ``timestamp`` is in milliseconds since 1970."""
 
     state: TableState
     key_group: int | None

@@ -95,7 +95,7 @@ class StateReader(DataSourceReader):
                 yield each
 
     def partitions(self) -> list[InputPartition]:
-        """Ranges of key groups, as the snapshot has them; none where no state is left."""
+        """Ranges of key groups, as the snapshot has them; none if no state is left."""
         if not self._states:
             return []
         return [Part(part) for part in self._snapshot.parts()]

@@ -116,7 +116,7 @@ def _analyzed(session: SparkSession, sql: str, tables: Iterable[Table]) -> DataF
 
 
 def _renamed(sql: str, error: AnalysisException, known: Mapping[Table, Table]) -> str | None:
-    """The query with an unknown name as it is to be; None where that is not one of a table, or of its column."""
+    """The query with an unknown name as it is to be; None if that is not one of a table, or of its column."""
     condition, contexts = error.getCondition() or "", error.getQueryContext()
     if condition not in _UNKNOWN or not contexts:
         return None

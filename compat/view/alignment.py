@@ -14,7 +14,7 @@ from compat.check.similarity import find_successors, similarity
 from compat.plan.facts import Program
 
 Slot = tuple[int | None, int | None]
-"""An index on the side OLD and one on the side NEW; None where that side has nothing there."""
+"""An index on the side OLD and one on the side NEW; None if that side has nothing there."""
 
 
 def match_operators(old: Program, new: Program) -> dict[int, int]:

@@ -21,7 +21,7 @@ LAYERS = ("stream", "job", "execution")
 
 
 class Side(Struct, frozen=True):
-    """One program and its plan, None where there is none: a savepoint has no graph."""
+    """One program and its plan, None if there is none: a savepoint has no graph."""
 
     program: Program
     plan: Plan | None

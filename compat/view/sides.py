@@ -136,7 +136,7 @@ def _max_parallelism(side: Side, index: int, members: Sequence[Sequence[int]]) -
 
 
 def _key_groups(max_parallelism: int, parallelism: int) -> list[list[int]] | None:
-    """The first and the last key group of each subtask; None where there are too many subtasks, or nonsense."""
+    """The first and the last key group of each subtask; None if there are too many subtasks, or nonsense."""
     if not 0 < parallelism <= min(max_parallelism, MOST_SUBTASKS) or max_parallelism > HIGHEST_MAX_PARALLELISM:
         return None
     ranges = (key_groups_of_subtask(max_parallelism, parallelism, subtask) for subtask in range(parallelism))

@@ -85,7 +85,7 @@ class KeyedStream(DataStream):
         return self._keyed("FlatMap", ops.KeyedFlatMap, func, output_type)
 
     def reduce(self, func: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
-        """For each record the combination of it and all before it of the same key."""
+        """Combines each record with all earlier ones of the same key."""
         _build.require(func, ReduceFunction, "reduce")
         return self._reduced(func, None)
 

@@ -1,4 +1,4 @@
-"""Where in the user's program a call stands."""
+"""The place of a call in the user's program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compat.compiler.own_code import is_our_file
 
 _Ends = list[tuple[int | None, int | None]]
 _ends: dict[int, tuple[CodeType, _Ends]] = {}
-"""Where the code of each instruction ends, by the code object's identity; the object is kept, so that it stays one."""
+"""The end positions of each instruction's source, by the code object's identity; the object is kept alive for that."""
 
 
 def here() -> Location | None:

@@ -101,7 +101,7 @@ class StreamOutputs(OperatorSettings):
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator | list[Any]:
-        """Run the job and bring the stream's records back: an iterator, or with ``limit`` a list of at most so many."""
+        """Run the job and bring the stream's records back: an iterator, or with ``limit`` a list of at most this many."""
         environment = self._environment
         if limit is not None and limit <= 0:
             raise illegal_state("Limit must be greater than 0", location=here())

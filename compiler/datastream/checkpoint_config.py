@@ -155,7 +155,7 @@ class CheckpointConfig:
 
     @only("1.20")
     def get_checkpoint_storage(self) -> CheckpointStorage | None:
-        """Where checkpoints go; None where nothing was said about it."""
+        """Where checkpoints go; None if nothing was said about it."""
         return storage_of(self._configuration.to_dict())
 
     def is_unaligned_checkpoints_enabled(self) -> bool:

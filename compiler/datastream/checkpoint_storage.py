@@ -105,7 +105,7 @@ class FileSystemCheckpointStorage(CheckpointStorage):
 
 
 def storage_of(options: Mapping[str, str]) -> CheckpointStorage | None:
-    """The storage that a job's options choose; None where they choose none."""
+    """The storage that a job's options choose; None if they choose none."""
     kind, directory = options.get(_STORAGE), options.get(_DIRECTORY)
     if kind == "jobmanager":
         return JobManagerCheckpointStorage(directory)

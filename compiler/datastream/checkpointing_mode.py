@@ -1,4 +1,4 @@
-"""How often a record counts after a failure. Flink: ``CheckpointingMode``."""
+"""The guarantee for records after a failure. Flink: ``CheckpointingMode``."""
 
 from __future__ import annotations
 

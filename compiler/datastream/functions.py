@@ -203,7 +203,7 @@ class JavaFunctionWrapper:
 
 
 class SourceFunction(JavaFunctionWrapper):
-    """A source of the old kind. ``parallel`` is True where several subtasks may run it."""
+    """A source of the old kind. ``parallel`` is True if several subtasks may run it."""
 
     parallel = False
 
@@ -323,7 +323,7 @@ class BaseBroadcastProcessFunction(Function):
             """The present event time."""
 
     class Context(BaseContext):
-        """On the broadcast side, which may change the broadcast state."""
+        """The context of the broadcast side, which may change the broadcast state."""
 
         @abstractmethod
         def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:

@@ -72,7 +72,7 @@ class Program:
         return next(self._selectors)
 
     def require_executor(self) -> Executor:
-        """Who takes the jobs. Raises ProgramError if nobody does."""
+        """The executor of the jobs. Raises ProgramError if there is none."""
         if self.executor is None:
             raise ProgramError(
                 "Nothing takes the job that this program submits. Plan it with 'compat plan', or run it with 'compat "

@@ -115,10 +115,10 @@ def ours(module: str) -> str:
 
 
 class Served(ModuleType):
-    """A module of PyFlink as one version has it; ``names`` are None where it has all that ours has."""
+    """A module of PyFlink as one version has it; ``names`` are None if it has all that ours has."""
 
     def __init__(self, name: str, names: Names | None) -> None:
-        super().__init__(name, "Served by compat in the place of PyFlink.")
+        super().__init__(name, "Served by compat in place of PyFlink.")
         self._added = names is None
         self._known = names
         self._behind: ModuleType | None = None
@@ -159,7 +159,7 @@ def serve(flink: str = LATEST_FLINK) -> None:
         del sys.modules[name]
     names = {**recorded(flink), **dict.fromkeys(ADDED)}
     made = {name: Served(name, of) for name, of in sorted(names.items())}
-    root = ModuleType("pyflink", "Served by compat in the place of PyFlink.")
+    root = ModuleType("pyflink", "Served by compat in place of PyFlink.")
     version = ModuleType("pyflink.version", root.__doc__)
     version.__version__ = root.__version__ = pyflink_version(flink)  # type: ignore[attr-defined]
     modules: dict[str, ModuleType] = {"pyflink": root, "pyflink.version": version, **made}
@@ -183,7 +183,7 @@ def served() -> None:
 
 
 def in_programs_words(error: BaseException, message: str) -> str:
-    """What Python says of an error, by the names that a program knows: PyFlink's modules, and none of what only we have."""
+    """Python's text of an error with the names that a program knows: PyFlink's modules, without compat's own."""
     message = _OUR_PATH.sub("", message)
     for behind, module in _MODULES:
         message = message.replace(behind, module)

@@ -104,7 +104,7 @@ class SlotSharingGroup:
         return self._cpu_cores is not None and self._task_heap_memory is not None
 
     def resources(self, location: Location | None = None) -> SlotResources | None:
-        """What a slot needs, as the program says it at ``location``; None where the group does not say."""
+        """The resources of a slot, set by the program at ``location``; None if the group sets none."""
         if self._cpu_cores is None or self._task_heap_memory is None:
             return None
         off_heap, managed = self._task_off_heap_memory, self._managed_memory

@@ -96,7 +96,7 @@ class ListState(MergingState[T, Iterable[T]]):
 
     @abstractmethod
     def update(self, values: list[T]) -> None:
-        """Put these values in the place of the present ones."""
+        """Put these values in place of the present ones."""
 
     @abstractmethod
     def add_all(self, values: list[T]) -> None:

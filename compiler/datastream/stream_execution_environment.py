@@ -1,4 +1,4 @@
-"""Where a program starts. Flink: ``StreamExecutionEnvironment``."""
+"""The entry point of programs. Flink: ``StreamExecutionEnvironment``."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
 
     @only("1.20")
     def get_state_backend(self) -> StateBackend | None:
-        """The state backend that was set; None where none was."""
+        """The state backend that was set; None if none was."""
         return self._state_backend
 
     @only("1.20")
@@ -323,7 +323,7 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
         """Nothing is held open."""
 
     def optimise(self, target: int | None = None) -> int:
-        """PyFlink's two passes over what was built; gives what stands in the place of ``target``."""
+        """PyFlink's two passes over what was built; gives what stands in place of ``target``."""
         if self.program.planning:
             self._built = self.pipeline.copy()
         align(self.pipeline)

@@ -8,7 +8,7 @@ __all__ = ["TimeCharacteristic"]
 
 
 class TimeCharacteristic(Enum):
-    """Which time operators go by where nothing else says so. Since Flink 1.12, assigners of windows say it themselves."""
+    """The default time of operators. Since Flink 1.12, assigners of windows say it themselves."""
 
     ProcessingTime = 0
     IngestionTime = 1

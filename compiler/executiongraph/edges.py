@@ -55,7 +55,7 @@ class EdgeGroup(Struct, frozen=True):
 
     @property
     def run_count(self) -> int:
-        """How many groups :meth:`runs` gives."""
+        """The number of groups from :meth:`runs`."""
         return 1 if self.pattern is DistributionPattern.ALL_TO_ALL else min(self.producers, self.consumers)
 
     def runs(self) -> Iterator[tuple[range, range]]:

@@ -102,7 +102,7 @@ class Executions:
         self._advance(_E.SCHEDULED)
 
     def deploy(self) -> bool:
-        """Those that wait are given to their slots; False if none did."""
+        """Deploy waiting executions to their slots; False if there were none."""
         now = self._clock()
         waiting = [execution for execution in self if execution.state is _E.SCHEDULED]
         for execution in waiting:

@@ -28,7 +28,7 @@ class JobStatus(Enum):
 
 
 class ExecutionState(Enum):
-    """Where a task is in its life."""
+    """The state in a task's life."""
 
     CREATED = "CREATED"
     SCHEDULED = "SCHEDULED"

@@ -30,7 +30,7 @@ def chain_outputs(
     hashes: Mapping[int, str],
     parallelisms: Mapping[int, VertexParallelism],
 ) -> list[tuple[StreamEdge, NonChainedOutput]]:
-    """For each edge that leaves the chain, in order, the data set that it reads.
+    """The data sets that the edges leaving the chain read, in order.
 
     ``parallelisms`` are the vertices', by the node id of their head.
     Raises Flink's refusal of a buffer timeout on an exchange that is written to the end before it is read.

@@ -53,7 +53,7 @@ class DistributionPattern(Enum):
 class NonChainedOutput(Struct, frozen=True, kw_only=True):
     """A data set that one operator of a chain writes. One that several edges may read is one object for all of them.
 
-    ``source`` is the node that writes it; ``id`` is None where Flink draws it at random (1.x).
+    ``source`` is the node that writes it; ``id`` is None if Flink draws it at random (1.x).
     """
 
     source: int
@@ -63,7 +63,7 @@ class NonChainedOutput(Struct, frozen=True, kw_only=True):
 
     @property
     def pattern(self) -> DistributionPattern:
-        """Who feeds whom."""
+        """The distribution pattern from producer to consumer subtasks."""
         return DistributionPattern.POINTWISE if self.partitioner.ship.pointwise else DistributionPattern.ALL_TO_ALL
 
 
@@ -103,7 +103,7 @@ class OperatorIdPair(Struct, frozen=True, kw_only=True):
 
 
 class IntermediateDataSet(Struct, frozen=True, kw_only=True):
-    """A data set that a vertex produces for others. ``id`` is None where Flink draws it at random (1.x)."""
+    """A data set that a vertex produces for others. ``id`` is None if Flink draws it at random (1.x)."""
 
     index: int
     id: str | None
@@ -166,7 +166,7 @@ NO_CHECKPOINTS = 2**63 - 1
 
 
 class CheckpointRetention(Enum):
-    """Which ends of the job its checkpoints outlive. Flink: ``CheckpointRetentionPolicy``."""
+    """The ends of the job after which its checkpoints are kept. Flink: ``CheckpointRetentionPolicy``."""
 
     RETAIN_ON_CANCELLATION = "RETAIN_ON_CANCELLATION"
     RETAIN_ON_FAILURE = "RETAIN_ON_FAILURE"

@@ -28,11 +28,11 @@ PACKED = "shipped.tar.gz"
 _COMPLETE = "complete"
 _TARRED = (".tar", ".tar.gz", ".tgz")
 _PACKAGES = ("lib*/python*/*-packages", "local/lib*/python*/*-packages")
-"""Where pip installs below a prefix; Debian's adds ``local``."""
+"""The folder below a prefix where pip installs; Debian's adds ``local``."""
 _OURS = "COMPAT_SEARCHES"
 """The variable with what an interpreter of the job's searches last."""
 _SHOWN = 20
-"""So many of the last lines of pip are shown."""
+"""The number of pip's last lines that are shown."""
 
 
 class EnvironmentFailed(Exception):
@@ -54,7 +54,7 @@ class CachedFile(NamedTuple):
 
 
 class Shipped(Struct, frozen=True, kw_only=True):
-    """What travels with a job, in ``folder``, which all its machines see, or an archive there; names are relative to it.
+    """The files sent with a job, in ``folder``, which all its machines see, or an archive there; names are relative to it.
 
     ``files`` are for the search path of modules. ``executable`` is the interpreter, a path or a name, or one inside an
     archive; the program runs with Python ``version``. ``digest`` is that of everything.
@@ -96,7 +96,8 @@ class Shipped(Struct, frozen=True, kw_only=True):
 
 
 class Environment(NamedTuple):
-    """Where functions of a job run: the interpreter, what it searches for modules and for tools, and its working directory.
+    """The environment of a job's functions: the interpreter, its search paths for modules and tools, and its working
+    directory.
 
     ``cached`` are the paths of cached files by name. ``interpreter`` is None for the one that runs already.
     """

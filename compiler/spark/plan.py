@@ -77,7 +77,7 @@ class Channels(Collection[tuple[int, int]]):
 class OperatorSpec(Struct, frozen=True, kw_only=True):
     """An operator of a chain: ``operator`` is None for the ends of an iteration.
 
-    ``tagged`` is True where a side output of it is read somewhere: PyFlink's merging may have made two operators of one, of
+    ``tagged`` is True if a side output of it is read somewhere: PyFlink's merging may have made two operators of one, of
     which only one has the side output.
     """
 
@@ -214,7 +214,7 @@ def with_max_parallelism(plan: PhysicalPlan, adopted: Mapping[int, int]) -> Phys
 
 
 def plan(compilation: Compilation) -> PhysicalPlan:
-    """The physical plan of a compiled job. Raises a ProgramError where one of the graphs was refused."""
+    """The physical plan of a compiled job. Raises a ProgramError if one of the graphs was refused."""
     return _Planning(compilation.or_refuse()).run()
 
 

@@ -1,4 +1,4 @@
-"""What the slots of slot sharing groups need, and whether machines have it. Flink: ``ResourceProfile``, ``SlotManager``.
+"""The resources of slot sharing groups' slots, and whether machines have them. Flink: ``ResourceProfile``, ``SlotManager``.
 
 A group that does not say what its slots need takes what there is, as a slot of unknown profile does in Flink.
 """
@@ -37,7 +37,7 @@ class GroupNeeds(Struct, frozen=True, kw_only=True):
 
 
 class Machine(Struct, frozen=True):
-    """What a machine has for slots; what is not known of it is infinite."""
+    """The resources of a machine for slots; unknown ones are infinite."""
 
     cores: float = inf
     memory: float = inf
@@ -56,7 +56,7 @@ class Machines(Struct, frozen=True, kw_only=True):
 
     @property
     def together(self) -> Machine:
-        """What they have together."""
+        """The resources of all machines together."""
         return Machine(sum(each.cores for each in self.each), sum(each.memory for each in self.each))
 
 
@@ -76,7 +76,7 @@ def needs_of(vertices: Iterable[ExecutionJobVertex], resources: Mapping[str, Slo
 
 
 def lack(groups: Sequence[GroupNeeds], machines: Machines) -> str | None:
-    """Why machines cannot give groups their slots, with what to do; None where they can."""
+    """Why machines cannot give groups their slots, with what to do; None if they can."""
     if _fit(groups, machines):
         return None
     blamed = [group for group in groups if not _fit([group], machines)] or groups

@@ -151,7 +151,7 @@ class GraphBuilder:
 
 
 def _unaligned_possible(partitioner: Partitioner, settings: JobSettings) -> bool:
-    """False where in-flight records could not be remapped after rescaling, or must not be overtaken."""
+    """False if in-flight records could not be remapped after rescaling, or must not be overtaken."""
     if partitioner.ship.pointwise or partitioner.ship is Ship.BROADCAST or not partitioner.unaligned_allowed:
         return False
     return partitioner.ship is not Ship.CUSTOM or settings.legacy or settings.unaligned_forced

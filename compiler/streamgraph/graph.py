@@ -51,7 +51,7 @@ class StreamNode(Struct, frozen=True, kw_only=True):
 
     ``operator`` and ``chaining`` are None for iteration heads and tails. ``state_keys`` counts the inputs with a key
     selector and ``key_type`` is their type. ``input_types`` and ``output_type`` are the types of the records that the
-    operator reads, input by input, and writes; None where the program gave none.
+    operator reads, input by input, and writes; None if the program gave none.
     """
 
     id: int

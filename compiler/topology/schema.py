@@ -57,7 +57,7 @@ _FIELDS = {
     "maxWait": "the milliseconds that an iteration waits for feedback",
     "states": "the states of the operator, as a plan lists them: name, kind, scope, type, key_type, ttl",
 }
-"""What the fields of an entry are: for attributes, the call of Flink's API."""
+"""The meanings of an entry's fields: for attributes, the call of Flink's API."""
 
 
 def schema() -> Json:

@@ -33,7 +33,7 @@ _WITHOUT_ONE_INPUT = (
 def align(pipeline: Pipeline) -> None:
     """Align the hidden operators among the registered transformations of ``pipeline``, in place.
 
-    Raises a FlinkError where PyFlink does: a value operator directly before an operator with two inputs.
+    Raises a FlinkError if PyFlink does: a value operator directly before an operator with two inputs.
     """
     for id in pipeline.registered:
         transformation = pipeline[id]

@@ -50,7 +50,7 @@ class Transformation(Struct, frozen=True, kw_only=True):
         return ()
 
     def with_input(self, old: int, new: int) -> dict[str, Any]:
-        """The fields to change so that ``new`` feeds this transformation in the place of ``old``."""
+        """The fields to change so that ``new`` feeds this transformation in place of ``old``."""
         return {}
 
 

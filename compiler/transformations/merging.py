@@ -44,7 +44,7 @@ def merge(pipeline: Pipeline, target: int | None = None) -> int | None:
     """Merge the Python operators of ``pipeline`` and replace its registered list by the resulting one.
 
     With ``target`` (``execute_and_collect``) only what that transformation reaches is merged and stays in the list.
-    Gives the transformation that stands in the place of ``target``.
+    Gives the transformation that stands in place of ``target``.
     """
     return _Merger(pipeline).run(target)
 

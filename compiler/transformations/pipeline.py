@@ -85,7 +85,7 @@ class Pipeline:
         self._registered.append(id)
 
     def update(self, id: int, **changes: Any) -> Transformation:
-        """Put a copy with ``changes`` in the place of transformation ``id``."""
+        """Put a copy with ``changes`` in place of transformation ``id``."""
         changed = replace(self._transformations[id], **changes)
         self._transformations[id] = changed
         return changed

@@ -49,7 +49,9 @@ UNKNOWN = ResourceSpec(known=False)
 
 
 class SlotResources(Struct, frozen=True):
-    """What each slot of a slot sharing group needs, and the line of the program that says so; equal where the needs are."""
+    """The resources of each slot of a slot sharing group, and the line of the program that sets them; equal if the
+    resources are.
+    """
 
     spec: ResourceSpec
     location: Location | None = None

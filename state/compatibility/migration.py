@@ -23,7 +23,7 @@ Migrate = Callable[[bytes], bytes]
 
 
 def migration_of(old: TypeInformation, new: TypeInformation) -> Migrate | None:
-    """The function from bytes of ``old`` to bytes of ``new``; None where they are the same.
+    """The function from bytes of ``old`` to bytes of ``new``; None if they are the same.
 
     Raises ValueError if ``new`` cannot read what ``old`` wrote. A field that was added is None in what was written before.
     """
@@ -36,7 +36,7 @@ def migration_of(old: TypeInformation, new: TypeInformation) -> Migrate | None:
 def state_migration(old: Description, new: Description) -> Migrate | None:
     """The function from a row's value in the log, written under ``old``, to the value that ``new`` reads.
 
-    None where the bytes are the same. Raises ValueError where :func:`resolve_state` says that they cannot be read.
+    None if the bytes are the same. Raises ValueError if :func:`resolve_state` says that they cannot be read.
     """
     found = resolve_state(old, new)
     if not found.readable:

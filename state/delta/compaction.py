@@ -68,7 +68,7 @@ class Compaction(Struct, frozen=True):
     def commit(self, log: SnapshotLog, made: Sequence[DataFile], metadata: Mapping[str, Any]) -> bool:
         """Have the log consist of what was ``made``, and of what was committed since; ``metadata`` is that of its last epoch.
 
-        False where somebody else rewrote files that were merged: then all stays as it is. Raises StoreError.
+        False if somebody else rewrote files that were merged: then all stays as it is. Raises StoreError.
         """
         return log.replace(self.files, made, {**metadata, "floor": self.floor})
 

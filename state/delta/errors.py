@@ -24,7 +24,7 @@ _COLOURS = re.compile(r"\x1b\[\d*m|↳")
 
 
 def in_one_line(error: Exception) -> str:
-    """What an error says, without line ends and colours."""
+    """The message of an error, without line ends and colours."""
     return " ".join(_COLOURS.sub(" ", str(error)).split())
 
 

@@ -55,7 +55,7 @@ def named_files(table: Place, known: dict[str, frozenset[str]] | None = None) ->
     """The data files that the commits of a table add or remove, as far back as they are kept: older versions need these.
 
     ``known`` is what was read of commits before, by their names, and is brought up to date: a commit never changes.
-    Raises StoreError where one cannot be read.
+    Raises StoreError if one cannot be read.
     """
     before = {} if known is None else dict(known)
     found: dict[str, frozenset[str]] = {} if known is None else known

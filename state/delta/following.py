@@ -1,4 +1,4 @@
-"""A replica follows the snapshot log: it is brought forward from where it stands, or made anew."""
+"""A replica follows the snapshot log: it is brought forward from where it stands, or made again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _BATCH, _BATCH_BYTES = 200_000, 64 * 1024 * 1024
 _PART, _PART_BYTES = 65_536, 16 * 1024 * 1024
 """So many rows, or bytes of them, become entries at once."""
 _MOVING = Position(-1, "moving")
-"""Where a replica stands that is between two epochs: if it is found so, it is made anew."""
+"""Where a replica stands that is between two epochs: if it is found so, it is made again."""
 
 
 def follow(

@@ -18,7 +18,7 @@ _COMMIT = re.compile(r"(\d{20})\.(json|checkpoint\.parquet)")
 
 
 class Verified(Struct, frozen=True):
-    """What was found out about a table: the epoch it stands at, its files and their bytes, and what is wrong with it."""
+    """The result of verifying a table: its epoch, its files and their bytes, and the problems found."""
 
     epoch: int
     files: int

@@ -30,9 +30,9 @@ NO_WATERMARK, NO_MORE_INPUT = -(1 << 62), 1 << 62
 class Epoch(Struct, frozen=True, kw_only=True):
     """One committed epoch.
 
-    ``time`` is in milliseconds since 1970; ``records`` what was read from the sources, None where the commit does not say.
+    ``time`` is in milliseconds since 1970; ``records`` what was read from the sources, None if the commit does not say.
     ``written`` are the bytes of the files it added and ``size`` those of all files afterwards. ``watermark`` is the lowest
-    one of those operators that have one, in milliseconds, None where none has or the input ended. ``seconds`` is what it took,
+    one of those operators that have one, in milliseconds, None if none has or the input ended. ``seconds`` is what it took,
     where somebody measured that: commits do not say.
     """
 

@@ -12,7 +12,7 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class InUse:
-    """The mark of those who have a file open. ``trusted`` is False where whoever had it before came to grief.
+    """The mark of those who have a file open. ``trusted`` is False if whoever had it before came to grief.
 
     The mark is a file beside it: locked while somebody lives who has the file open, and afterwards naming the system's start,
     the file's size, and when it was last written. Else a process was killed at its work, perhaps by what it read, the page
@@ -47,7 +47,7 @@ class InUse:
 
 @functools.cache
 def boot_id() -> str:
-    """The name of the system's start; empty where it does not tell."""
+    """The name of the system's start; empty if it does not tell."""
     try:
         return _BOOT_ID.read_text().strip()
     except OSError:

@@ -75,7 +75,7 @@ class SnapshotLog(SnapshotHistory):
         """From now on only this token commits, or a greater one: what smaller ones are about to commit is refused.
 
         The token is a Delta transaction of every commit, so that two commits with a token on one version conflict. Raises
-        Superseded where a greater token has been here, StoreError where the store cannot be written.
+        Superseded where a greater token has been here, StoreError if the store cannot be written.
         """
         self.fence = fence
         for _ in range(_MOST_CONFLICTS):
@@ -108,7 +108,7 @@ class SnapshotLog(SnapshotHistory):
     def commit(self, epoch: int, files: Sequence[DataFile], metadata: Mapping[str, Any]) -> bool:
         """Make ``files`` the changes of ``epoch``; False if that epoch was committed before, by whomever.
 
-        ``metadata`` is kept in the commit (and in Delta's history). Raises StoreError where the table was rolled back since
+        ``metadata`` is kept in the commit (and in Delta's history). Raises StoreError if the table was rolled back since
         this object last saw it: the changes follow on a state that is gone; or where one of the files is not in it.
         """
         if self._seen.highest >= epoch:
@@ -120,9 +120,9 @@ class SnapshotLog(SnapshotHistory):
         return True
 
     def replace(self, old: Sequence[LogFile], new: Sequence[DataFile], metadata: Mapping[str, Any]) -> bool:
-        """Put ``new`` in the place of ``old``, with the same contents: older versions stay readable.
+        """Put ``new`` in place of ``old``, with the same contents: older versions stay readable.
 
-        What was committed since ``old`` was looked at stays. False where one of ``old`` is none of the table's by now: somebody
+        What was committed since ``old`` was looked at stays. False if one of ``old`` is none of the table's by now: somebody
         else has rewritten it, or rolled it back, and ``new`` is removed. Raises StoreError.
         """
         known = (self.epoch, self._seen.highest)
@@ -163,9 +163,9 @@ class SnapshotLog(SnapshotHistory):
     def _transact(
         self, new: Sequence[DataFile], old: Sequence[LogFile], told: Mapping[str, str], epoch: int, highest: int
     ) -> None:
-        """Commit on the version that this object sees. Raises CommitFailedError where another commit conflicts.
+        """Commit on the version that this object sees. Raises CommitFailedError if another commit conflicts.
 
-        Files that are put in the place of others hold what those held.
+        Files that are put in place of others hold what those held.
         """
         before, leader = self.version, self.leader
         summed = sum_of(map(log_file, new), old, self._summed())
@@ -188,7 +188,7 @@ class SnapshotLog(SnapshotHistory):
     def _summed(self) -> int:
         """The sum of the digests of the version's files; they are looked at only where another made the version.
 
-        Raises DamagedLog where it is damaged: a new seal would hide that.
+        Raises DamagedLog if it is damaged: a new seal would hide that.
         """
         if self._sum is None or self._sum[0] != self.version:
             _ = self.epoch

@@ -21,7 +21,7 @@ from compat.state.stores.paths import Place
 ENDED, SAVEPOINT = "ended", "savepoint"
 _RESTORE = "RESTORE"
 _REWRITES_NOTHING = (_RESTORE, "VACUUM")
-"""What others do to a table that leaves the files of the version as its own commit had them."""
+"""Operations on a table that leave the files of its last version unchanged."""
 
 
 class Ended(Struct, frozen=True):
@@ -78,7 +78,7 @@ class SnapshotHistory(SnapshotTable):
     def checkpoints(self) -> list[dict[str, Any]]:
         """Every checkpoint that the present one follows on: epoch, version and time, newest first.
 
-        Raises DamagedLog where a commit tells what none does.
+        Raises DamagedLog if a commit tells what none does.
         """
         found: dict[int, dict[str, Any]] = {}
         for entry in self._line():
@@ -95,7 +95,9 @@ class SnapshotHistory(SnapshotTable):
         return list(found.values())
 
     def tokens(self, subtask: str = "") -> dict[int, str]:
-        """Who made each epoch from which a replica can follow the log; that of a subtask follows one run of it."""
+        """The token of each epoch from which a replica can follow the log; the replica of a subtask follows one run of
+        it.
+        """
         floor = self.floor
         return {
             each["epoch"]: as_run_of(each.get("token", ""), each.get("runs", {}).get(subtask, ""))

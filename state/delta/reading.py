@@ -22,9 +22,9 @@ BATCH_BYTES = 16 * 1024 * 1024
 """Rows are read in batches of about so many bytes."""
 _MOST_ROWS = 65_536
 _ROW_BYTES = 128
-"""What a row takes in memory beside its values: Parquet writes a name once that Arrow has in each row."""
+"""The memory of a row besides its values: Arrow has names in each row, which Parquet writes once."""
 _WHOLE_BYTES = 4 * 1024 * 1024
-"""A file of up to so many bytes is read at once: elsewhere that is one request, and its digest is proven."""
+"""A file of up to this many bytes is read at once: elsewhere that is one request, and its digest is proven."""
 _BUFFER_BYTES = 1024 * 1024
 
 
@@ -82,7 +82,7 @@ def ahead(table: Place, files: Iterable[LogFile]) -> Iterator[tuple[LogFile, Fet
 
 @contextmanager
 def opened(table: Place, file: LogFile, fetched: Fetched | None = None) -> Iterator[pq.ParquetFile]:
-    """A data file of a table. Raises StoreError where it is gone or damaged, be it found while it is read."""
+    """A data file of a table. Raises StoreError if it is gone or damaged, be it found while it is read."""
     place = table / file.path
     try:
         with (
@@ -114,7 +114,7 @@ def _large(place: Place) -> AbstractContextManager[Any]:
 
 
 class RowGroup(NamedTuple):
-    """A row group of a data file: its lowest and highest key group, None where nothing says them, its bytes in memory, and
+    """A row group of a data file: its lowest and highest key group, None if nothing says them, its bytes in memory, and
     its rows."""
 
     number: int

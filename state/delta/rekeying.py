@@ -47,7 +47,7 @@ _RAISED_BY_PICKLES = (Exception,)
 
 
 class Rekeying(Struct, frozen=True):
-    """What becomes of the keys of an operator, whose states are ``stored`` so, by their names.
+    """The change of the keys of an operator, whose states are ``stored`` so, by their names.
 
     ``old`` and ``new`` are the types of its keys; ``gone`` are states that are dropped whatever their keys are. Errors name
     the operator as it is ``called``.

@@ -1,8 +1,8 @@
 """A local copy of the state of one subtask, in LMDB, that follows the snapshot log.
 
 It carries the epoch it stands at and the token of the attempt that made that epoch. A task reads it only if both are those
-of the last commit; otherwise it is brought forward from the log, or made anew. Losing it costs time, never data: one that was
-open when a process was killed, that gave an error or that was there before the system started is made anew.
+of the last commit; otherwise it is brought forward from the log, or made again. Losing it costs time, never data: one that was
+open when a process was killed, that gave an error or that was there before the system started is made again.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LONGEST = 160
 """So many bytes of a key, a namespace or a map key are in the key of an entry; of longer ones there is a digest."""
 _META = b"\0position"
 _CHECKSUM = 4
-"""Each entry begins with so many bytes of a checksum of its key and value."""
+"""Each entry begins with this many bytes of a checksum of its key and value."""
 TIMERS = frozenset({Kind.EVENT_TIMER, Kind.PROCESSING_TIMER})
 OF_MANY = frozenset({Kind.MAP, Kind.LIST, Kind.BROADCAST})
 """The kinds of states that have many entries for a key."""
@@ -42,7 +42,7 @@ class DamagedReplica(Exception):
 
 
 class Position(Struct, frozen=True):
-    """How far a replica or the log is: the epoch, and the token of the attempt that made it."""
+    """The position of a replica or the log: the epoch, and the token of the attempt that made it."""
 
     epoch: int
     token: str
@@ -63,7 +63,7 @@ class Replica(Reader, Protocol):
 
     @property
     def position(self) -> Position | None:
-        """Where the replica stands; None for an empty one."""
+        """The position of the replica; None for an empty one."""
 
     def apply(self, changes: Mapping[bytes, bytes | None], before: Position | None, after: Position) -> None:
         """Take changes over (None removes) and stand at ``after``, all or nothing.
@@ -115,7 +115,7 @@ def split_map_entry(entry: bytes, key: bytes, value: bytes) -> tuple[bytes, byte
 
 
 def timer_prefix(prefix: bytes, timestamp: int) -> bytes:
-    """What the keys of the timers of one time begin with; they sort as their times do."""
+    """The key prefix of all timers of one time; prefixes sort as their times do."""
     return prefix + (timestamp + _SIGN).to_bytes(8, "big")
 
 
@@ -339,7 +339,7 @@ class LmdbReplica(Replica):
 
 
 def _expect_space(directory: str) -> None:
-    """Raise an OSError where LMDB could not even write its lock file: it is mapped, and a full disk would kill the process."""
+    """Raise an OSError if LMDB could not even write its lock file: it is mapped, and a full disk would kill the process."""
     found = os.statvfs(directory)
     if found.f_bavail * found.f_frsize < _LEAST_SPACE:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -69,7 +69,7 @@ COMMENTED = pa.schema([field.with_metadata({"comment": _COMMENTS[field.name]}) f
 
 _STATISTICS = ("operator_id", "key_group", "epoch")
 CLUSTERED_BYTES = 64 * 1024 * 1024
-"""Tables of so many bytes are put in the order of their key groups, which takes as long as to write them."""
+"""Tables of this many bytes are put in the order of their key groups, which takes as long as to write them."""
 _GROUP_BYTES, _GROUP_ROWS = 4 * 1024 * 1024, 1024 * 1024
 """About so much is in a row group of theirs."""
 

@@ -30,7 +30,7 @@ from compat.state.stores.paths import Place, place_of
 METADATA = "_savepoint.json"
 PLAN = "plan.json"
 _FILES = "files"
-"""Where the description lists the files of the savepoint."""
+"""The key under which the description lists the files of the savepoint."""
 
 
 T = TypeVar("T")

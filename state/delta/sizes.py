@@ -1,4 +1,4 @@
-"""How much a snapshot holds of each state."""
+"""The amount of each state in a snapshot."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _MOST_AT_ONCE = 1 << 12
 
 
 class StateChange(Struct, frozen=True):
-    """What becomes of a state: ``apply`` makes of items as ``old`` has them such as ``new`` has.
+    """The change of a state: ``apply`` makes of items as ``old`` has them such as ``new`` has.
 
     ``key_type`` is that of the keys; errors name the state as it is ``called``. What had no time of last use gets ``now``.
     """

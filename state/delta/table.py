@@ -63,7 +63,7 @@ class SnapshotTable:
 
     @property
     def path(self) -> str:
-        """Where the table is."""
+        """The path of the table."""
         return self.place.path
 
     @property
@@ -120,7 +120,7 @@ class SnapshotTable:
         return list(self._files[1])
 
     def _prove_no_row_is_hidden(self) -> None:
-        """Raise StoreError where files have rows that count as deleted: we would read them."""
+        """Raise StoreError if files have rows that count as deleted: we would read them."""
         with self._reading():
             may = _DELETION_VECTORS in (self._table.protocol().reader_features or ())
             hidden = may and pa.table(self._table.deletion_vectors()).num_rows > 0
@@ -138,7 +138,7 @@ class SnapshotTable:
     def parts(self, columns: Sequence[str] | None = None, files: Sequence[LogFile] | None = None) -> Iterator[pa.Table]:
         """The tables of some files, or all, in their order, or some columns of theirs.
 
-        Raises StoreError where one is gone or damaged.
+        Raises StoreError if one is gone or damaged.
         """
         schema = schema_of(columns)
         for file, fetched in ahead(self.place, self.files() if files is None else files):
@@ -222,7 +222,7 @@ def _apart(files: Sequence[LogFile]) -> Iterator[list[LogFile]]:
 
 
 def _info(commit: bytes) -> dict[str, Any]:
-    """What a commit tells of itself; nothing where it is damaged."""
+    """What a commit tells of itself; nothing if it is damaged."""
     for line in commit.splitlines():
         if b'"commitInfo"' in line:
             try:

@@ -1,4 +1,4 @@
-"""Who does the parts of work on much state: this process, or tasks on the machines of a job."""
+"""The workers for parts of large state: this process, or tasks on the machines of a job."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ may keep a job waiting by default; a job of Spark's takes a tenth of that before
 
 
 class Workers(Protocol):
-    """Those who do the parts."""
+    """Workers for the parts."""
 
     def each(self, work: Callable[[P], R], parts: Sequence[P]) -> list[R]:
-        """What ``work`` gives for each of the parts, in their order. Parts and results are plain data. Raises StoreError."""
+        """The results of ``work`` for each part, in order. Parts and results are plain data. Raises StoreError."""
 
     def beside(self) -> Workers:
         """Others who do the same, and hold up nothing else."""

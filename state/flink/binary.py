@@ -1,6 +1,6 @@
 """Reading Java's `DataOutputStream` bytes: big endian, strings as modified UTF-8 behind a two-byte length.
 
-Every length is held against the bytes that remain before anything is allocated, so a file that lies about a
+Every length is compared with the bytes that remain before anything is allocated, so a file that lies about a
 length costs no more memory than it has bytes.
 """
 
@@ -18,7 +18,7 @@ _LONG = struct.Struct(">q")
 
 
 class Part(Enum):
-    """A part of the metadata, or of a header of states, that can be written anew without reading what is around it."""
+    """A part of the metadata, or of a header of states, that can be rewritten without reading what is around it."""
 
     OPERATORS = "operators, behind their count"
     OPERATOR = "operator"
@@ -86,7 +86,7 @@ class ByteReader:
 
     @property
     def remaining(self) -> int:
-        """How many bytes are left."""
+        """The number of bytes that are left."""
         return self.end - self.position
 
     def byte(self) -> int:

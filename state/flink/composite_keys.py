@@ -31,7 +31,7 @@ class KeyParts(NamedTuple):
 
 
 class KeyLayout(Struct, frozen=True):
-    """How the keys of a state's entries are put together. ``variable`` tells that namespaces have no fixed length."""
+    """The layout of the keys of a state's entries. ``variable`` says that namespaces have no fixed length."""
 
     prefix: int
     queue: bool

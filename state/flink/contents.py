@@ -44,7 +44,7 @@ class Group(Struct, frozen=True):
     data: bytes
 
     def entries(self) -> list[Entry] | None:
-        """The entries; None where the bytes are not entries behind their lengths, as in the heap's layout or compressed."""
+        """The entries; None if the bytes are not entries behind their lengths, as in the heap's layout or compressed."""
         data = self.data
         try:
             return [
@@ -56,7 +56,7 @@ class Group(Struct, frozen=True):
 
 
 class Place(Struct, frozen=True):
-    """Where a key group is in a handle's stream."""
+    """The place of a key group in a handle's stream."""
 
     number: int
     start: int
@@ -115,7 +115,9 @@ def stream_entries(reader: StreamReader, group: int, max_parallelism: int, state
 
 
 def prefix_of(max_parallelism: int) -> int:
-    """How many bytes of a key its key group takes (`CompositeKeySerializationUtils.computeRequiredBytesInKeyGroupPrefix`)."""
+    """The number of bytes that the key group takes in a key
+    (`CompositeKeySerializationUtils.computeRequiredBytesInKeyGroupPrefix`).
+    """
     return 1 if max_parallelism <= _LARGEST_ONE_BYTE_PREFIX else 2
 
 

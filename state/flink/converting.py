@@ -1,4 +1,4 @@
-"""What writes the values of a state anew, with errors that say of which state they are and what to do."""
+"""Rewrites the values of a state, with errors that name the state and say what to do."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ _MOST_BYTES = 4 << 20
 def rewrite(
     savepoint: Savepoint, conversion: Conversion, meta: StateMeta, serializer: bytes, layout: Layouts
 ) -> Rewrite:
-    """How the entries of a keyed state are written anew. Raises NotWritten, as its function does, for what cannot be."""
+    """The function that rewrites the entries of a keyed state. Raises NotWritten, like its function, if that is
+    impossible.
+    """
     made = _told(savepoint, meta, conversion.rewriter)(meta, serializer, layout)
     return made._replace(anew=_told(savepoint, meta, made.anew))
 
@@ -43,7 +45,7 @@ def _told(savepoint: Savepoint, meta: StateMeta, convert: Callable[Given, Gives]
                 f"the values of the state `{meta.name}` cannot be converted",
                 path=savepoint.path,
                 why=str(error),
-                advice="Say in the recipe what becomes of them, by fields, constants or a function; or drop the state.",
+                advice="Say in the recipe what happens to them, by fields, constants or a function; or drop the state.",
             ) from None
 
     return told

@@ -17,7 +17,7 @@ from compat.state.flink.storage import LOCAL_FILES
 
 _REMEMBERED = 64
 _DEEPEST = 3
-"""A file of a checkpoint lies at most so many folders below that of the job: `taskowned/<folder>/<file>`."""
+"""A file of a checkpoint lies at most this many folders below that of the job: `taskowned/<folder>/<file>`."""
 
 
 def belongs_to_a_savepoint(path: str) -> bool:

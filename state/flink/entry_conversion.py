@@ -1,4 +1,4 @@
-"""What becomes of the values of a state: how conversions are asked, and those that give a value for each value."""
+"""Conversions of a state's values: their interface, and those that convert value by value."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Layouts = Callable[[], KeyLayout]
 
 
 class Rewrite(NamedTuple):
-    """What writes entries anew: ``anew`` gives what becomes of some, in their order: as many, or more, or fewer. It raises
+    """What writes entries anew: ``anew`` gives what happens to some, in their order: as many, or more, or fewer. It raises
     Unconvertible. ``of_keys`` tells that keys of entries may be others then. ``together`` is equal for entries that have to be
     given at once, which stand behind one another. ``merge`` gives the one value of two whose keys have become one, where there
     is one."""
@@ -29,7 +29,7 @@ class Rewrite(NamedTuple):
 
 
 class MapKeys(NamedTuple):
-    """What gives the keys of a map anew, of nothing where there was a single value; and where two can become one, the one value
+    """Rewrites the keys of a map, of nothing if there was a single value; and where two can become one, the one value
     of the two that they had."""
 
     convert: Transcode
@@ -37,7 +37,7 @@ class MapKeys(NamedTuple):
 
 
 class Conversion(Protocol):
-    """What becomes of the values of a state, or of the elements of one that is no key's.
+    """The conversion of a state's values, or of the elements of operator state.
 
     ``serializer`` is that of the values as the header has it. All raise Unconvertible.
     """
@@ -50,7 +50,7 @@ class Conversion(Protocol):
         """What writes the entries of a keyed state anew."""
 
     def converter(self, meta: StateMeta, serializer: bytes) -> Convert:
-        """What writes the elements of a state of subtasks anew, or all of a broadcast state."""
+        """The function that rewrites the elements of operator state, or a whole broadcast state."""
 
 
 def one_by_one(convert: Convert, map_keys: MapKeys | None, layout: Layouts) -> Rewrite:

@@ -1,6 +1,7 @@
-"""What a file source of Flink keeps: the splits of its readers, and what its enumerator has found and not given out.
+"""The state of a file source of Flink: the splits of its readers, and the unassigned files of its enumerator.
 
-A split is a file, or a part of one, and how many records of it were read (``FileSourceSplitSerializer``). The enumerator writes
+A split is a file, or a part of one, and how many records of it were read (``FileSourceSplitSerializer``). The
+enumerator writes
 the splits that no reader has yet (``PendingSplitsCheckpointSerializer``) and, if it looks for more files, those that it ever
 found: ``ContinuousFileSplitEnumerator`` does, ``StaticFileSplitEnumerator`` does not.
 """
@@ -41,7 +42,7 @@ class Pending(Struct, frozen=True):
 
 
 def enumerator_of(operator: OperatorState, version: int | None = VERSION) -> ByteReader | None:
-    """What the enumerator of a source wrote (``SourceCoordinatorSerdeUtils``); None where it is not in the savepoint.
+    """The state of a source's enumerator (``SourceCoordinatorSerdeUtils``); None if it is not in the savepoint.
 
     Raises a SavepointError, for another ``version`` of its serializer as well, if one is given.
     """
@@ -69,7 +70,7 @@ def read_split(reader: ByteReader) -> FileSplit:
 
 
 def read_pending(reader: ByteReader) -> Pending:
-    """What an enumerator wrote, behind its version and length. Raises a SavepointError."""
+    """The state of an enumerator, after its version and length. Raises a SavepointError."""
     magic, version = _little(reader), _little(reader)
     if (magic, version) != (_MAGIC, VERSION):
         reader.damaged(f"pending splits of version {version}, behind {magic:#x}")

@@ -1,4 +1,4 @@
-"""Which state files a savepoint needs, and which of them are there."""
+"""The state files that a savepoint needs, and whether they exist."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class NeededFile(Struct, frozen=True):
 
     @property
     def missing(self) -> bool:
-        """Whether a restore on this machine would fail for want of this file."""
+        """Whether a restore on this machine would fail for lack of this file."""
         return self.location.status not in (LOCAL, REMOTE)
 
 

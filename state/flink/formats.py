@@ -78,7 +78,7 @@ OWN_FORMATS: Mapping[str, frozenset[KeyedFormat]] = {
     ROCKSDB: frozenset({KeyedFormat.ROCKSDB_SCAN, KeyedFormat.FILES}),
     FORST: frozenset({KeyedFormat.FILES}),
 }
-"""What each backend writes by itself, in native savepoints and checkpoints, of operators without asynchronous state."""
+"""The native format of each backend, in native savepoints and checkpoints of operators without asynchronous state."""
 
 WITHOUT_HEAP_TIMERS = OWN_FORMATS[ROCKSDB] | {KeyedFormat.CHANGELOG_FILES}
 """Formats of RocksDB's that leave out timers on the heap beside it; of a changelog it is what was materialized."""

@@ -49,7 +49,7 @@ class NeedsClass(Unconvertible):
 
 
 class Layout(Enum):
-    """How values with parts stand in bytes."""
+    """The byte layout of values with parts."""
 
     LIST = "a count, and the elements"
     MARKED_LIST = "a count, and the elements, each behind whether it is there"
@@ -194,7 +194,7 @@ _FLOATING = {"FLOAT": "<f", "DOUBLE": "<d"}
 _DECIMAL = re.compile(r"DECIMAL\((?P<precision>\d+), (?P<scale>\d+)\)")
 _WIDTHS = {"TINYINT": 8, "SMALLINT": 16, "INT": 32, "BIGINT": 64}
 _ANY_NULLS = re.compile(r" NOT NULL$| \*(ROW|PROC)TIME\*")
-"""What is said of a type besides how its values are written."""
+"""The facts about a type besides the format of its values."""
 
 _LAYOUTS = {
     _BASE + "ListSerializer": Layout.LIST,
@@ -270,7 +270,7 @@ def shown(value: Any) -> str:
 
 
 def whole(layout: str, least: int, most: int) -> Write:
-    """What writes whole numbers within bounds."""
+    """A writer of whole numbers within bounds."""
     packer = struct.Struct(layout)
 
     def write(value: Any) -> bytes:
@@ -301,7 +301,7 @@ def whole_number(value: Any) -> int:
 
 
 def floating(layout: str) -> Write:
-    """What writes floating numbers that are exact in so many bytes."""
+    """A writer of floating numbers that are exact in this many bytes."""
     packer = struct.Struct(layout)
 
     def write(value: Any) -> bytes:

@@ -67,7 +67,7 @@ def _noted(met: dict[bytes, bytes]) -> Callable[[Form, Form, Fields], Transcode]
 
     def join(old: Form, new: Form, fields: Fields) -> Transcode:
         if Layout.ROW_DATA in (old.layout, new.layout):
-            raise Unconvertible("rows of SQL do not go through a function: say what becomes of their fields")
+            raise Unconvertible("rows of SQL do not go through a function: say what happens to their fields")
 
         def transcode(reader: ByteReader) -> bytes:
             data = bytes_of(old, reader)

@@ -32,7 +32,7 @@ class InlineBytes(Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """How many bytes."""
+        """The number of bytes."""
         return len(self.data)
 
 
@@ -173,7 +173,7 @@ Keyed = KeyGroups | Incremental | Changelog | InMemoryChanges | FileChanges
 
 
 class Partition(Struct, frozen=True):
-    """Where the parts of one operator state begin, and how they are handed out at a restore."""
+    """The offsets of the parts of one operator state, and their distribution mode at a restore."""
 
     name: str
     mode: str

@@ -149,7 +149,7 @@ class _Anew:
         return splice(self._data[: place.end], self._within(place), formed, begin=place.begin)
 
     def values(self, state: Place) -> bytes:
-        """The serializer of a state's values, as it was; nothing where it has none."""
+        """The serializer of a state's values, as it was; nothing if it has none."""
         found = (self._data[one.begin : one.end] for one in self._within(state) if _is_of_values(one))
         return next(found, b"")
 
@@ -157,7 +157,7 @@ class _Anew:
         return (one for one in self._places if place.begin <= one.begin and one.end <= place.end and one != place)
 
     def _named(self, place: Place) -> bytes | None:
-        """A name of a type in the place of the one that is there, nothing for that of a state, which stands before the rest."""
+        """A name of a type in place of the one that is there, nothing for that of a state, which stands before the rest."""
         if place.part is Part.STATE_NAME:
             return b""
         key = _key(place, self._data)
@@ -180,7 +180,7 @@ def _is_of_values(place: Place) -> bool:
 
 
 def _key(place: Place, data: bytes) -> str | Field | None:
-    """The class, field or constant whose name stands at a place; None where something else does."""
+    """The class, field or constant whose name stands at a place; None if something else does."""
     if place.part not in (Part.CLASS_NAME, Part.SUBCLASS_NAME, Part.FIELD_NAME):
         return None
     name = ByteReader(data, "", start=place.begin).utf()

@@ -17,13 +17,13 @@ from compat.state.flink.errors import SavepointError, TruncatedSavepoint
 from compat.state.flink.snapshots import SerializerSnapshot, read_snapshot
 
 VALUES = "VALUE_SERIALIZER"
-"""What the serializer of a state's values is called."""
+"""The name of the serializer of a state's values."""
 
 KEYS = "KEY_SERIALIZER"
 """What the serializer of a broadcast state's keys is called."""
 
 NAMESPACE = "NAMESPACE_SERIALIZER"
-"""What the serializer of a keyed state's namespaces, such as windows, is called."""
+"""The name of the serializer of a keyed state's namespaces, such as windows."""
 
 KIND = "KEYED_STATE_TYPE"
 """The option that tells the kind of a keyed state, such as ``LIST``."""

@@ -129,7 +129,7 @@ class HeapGroups(Struct, frozen=True):
         return frozenset(found)
 
     def _reader(self, group: int) -> StreamReader | None:
-        """The states of a key group; None where it is not there."""
+        """The states of a key group; None if the group is not there."""
         place = self.places.get(group)
         if place is None:
             return None

@@ -24,7 +24,7 @@ _TRUE, _FALSE = 1231, 1237
 
 
 def hash_of(form: Form) -> Hash:
-    """What gives the hash codes of keys of a form. Raises Unconvertible for one whose hash only its class tells."""
+    """A function for the hash codes of keys of a form. Raises Unconvertible if only the keys' class defines the hash."""
     if form.layout is Layout.TUPLE:
         return _tuple([hash_of(part) for part in form.parts])
     if form.layout in (Layout.ROW, Layout.ROW_OF_CHANGES):

@@ -15,7 +15,7 @@ from msgspec import Struct
 from compat.state.flink.binary import ByteReader
 
 STREAM = bytes.fromhex("aced0005")
-"""How each stream begins: the magic number and the only version there is."""
+"""The beginning of each stream: the magic number and the only version."""
 
 
 class _Code(IntEnum):
@@ -41,7 +41,7 @@ _FIRST_HANDLE = 0x7E0000
 _WRITES_DATA, _SERIALIZABLE, _EXTERNALIZABLE, _IN_BLOCKS = 1, 2, 4, 8
 _PRIMITIVES = {"B": 1, "C": 2, "D": 8, "F": 4, "I": 4, "J": 8, "S": 2, "Z": 1}
 _DEEPEST = 64
-"""How deep objects may hold objects. Flink's own go less than ten deep, a row within a row takes three."""
+"""The largest nesting of objects. Flink's own are less than ten deep, a row within a row takes three."""
 
 
 class JavaClass(Struct, frozen=True):
@@ -170,7 +170,7 @@ class _Stream:
     def _class(self) -> JavaClass | None:
         found = self.value()
         if found is not None and not isinstance(found, JavaClass):
-            self._reader.damaged("something else in the place of a Java class", type(found).__name__)
+            self._reader.damaged("something else in place of a Java class", type(found).__name__)
         return found
 
     def _described(self) -> JavaClass:

@@ -1,6 +1,7 @@
-"""Where a Kafka source stands, written anew: partitions of other topics, other numbers, other offsets.
+"""Rewrites the positions of a Kafka source: other topics, partitions or offsets.
 
-Flink: `KafkaPartitionSplitSerializer` of the readers' splits, and `KafkaSourceEnumStateSerializer` of what the enumerator has
+Flink: `KafkaPartitionSplitSerializer` of the readers' splits, and `KafkaSourceEnumStateSerializer` of what the
+enumerator has
 found. A partition that only the readers knew under its new name would be found once more, and read from its beginning.
 """
 
@@ -40,14 +41,14 @@ _OF_TOPICS, _WITH_STATUS, _WITH_SPLITS = 1, 2, 3
 
 
 class PartitionMoves(Struct, frozen=True):
-    """What becomes of partitions: other topics, by topics; other partitions; and the offsets that are read next."""
+    """The moves of partitions: to other topics, by topic; to other partitions; and the next offsets."""
 
     topics: Mapping[str, str] = {}
     partitions: Mapping[Place, Place] = {}
     offsets: Mapping[Place, int] = {}
 
     def of(self, place: Place) -> Place:
-        """What a partition is from now on."""
+        """The new partition for an old one."""
         return self.partitions.get(place, (self.topics.get(place[0], place[0]), place[1]))
 
     @property
@@ -65,7 +66,7 @@ class PartitionMoves(Struct, frozen=True):
         raise Unconvertible("the positions of a source belong to no keys")
 
     def converter(self, meta: StateMeta, serializer: bytes) -> Convert:
-        """What writes the elements of the readers' state anew."""
+        """The function that rewrites the elements of the readers' state."""
         return lambda values: [self._element(value) for value in values]
 
     def _element(self, data: bytes) -> bytes:
@@ -88,7 +89,7 @@ class PartitionMoves(Struct, frozen=True):
         return write_utf(topic) + _INT.pack(number) + _LONG.pack(begin) + end + _rest(reader)
 
     def coordinator(self, operator: OperatorState) -> bytes | None:
-        """What the coordinator of a source keeps, written anew; None where it keeps nothing.
+        """The rewritten state of a source's coordinator; None if it has none.
 
         Raises Unconvertible for what no such enumerator wrote, and for offsets that it has no place for; SavepointError.
         """

@@ -50,7 +50,7 @@ class KeyedEntry(Struct, frozen=True):
 
 
 class KeyedLayout(Struct, frozen=True):
-    """How the entries of one keyed state are read. ``ttl`` tells that each value is kept with the time of its last use.
+    """The layout of the entries of one keyed state. ``ttl`` says that each value is stored with the time of its last use.
 
     A queue's elements are timers: their decoders are those of key and namespace. ``element`` is a list's element.
     """

@@ -1,4 +1,4 @@
-"""Keyed state written anew from the key groups of others: some of their states, under other names, entry by entry."""
+"""Keyed state rewritten from the key groups of others: some of their states, under other names, entry by entry."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from compat.state.flink.tally import Tally
 
 class KeyedSource(Struct, frozen=True):
     """The keyed state of a subtask, or of a whole operator: the operator's id and max parallelism, whether it is canonical,
-    its header, its key groups, and how the values of some states are written anew."""
+    its header, its key groups, and how the values of some states are rewritten."""
 
     savepoint: Savepoint
     operator: str
@@ -56,7 +56,7 @@ class Groups(Protocol):
         """Those that are there."""
 
     def entries(self, group: int) -> Iterator[Entry]:
-        """The entries of one, those of each state together; none where it is not there.
+        """The entries of one, those of each state together; none if it is not there.
 
         Raises a `SavepointError` for damaged bytes.
         """
@@ -111,7 +111,7 @@ def keyed_source(
     conversions: Mapping[str, Conversion],
     keys: bytes | None = None,
 ) -> KeyedSource | None:
-    """The keyed state of a subtask; None where it has none. ``keys`` is another serializer of keys for its header.
+    """The keyed state of a subtask; None if it has none. ``keys`` is another serializer of keys for its header.
 
     Raises NotWritten for a log of changes, and for values that do not become others.
     """
@@ -157,7 +157,7 @@ def _groups(savepoint: Savepoint, handle: KeyGroups | Incremental, header: Backe
 
 
 def write_keyed_state(taken: Sequence[Taken], groups: range, file: str, tally: Tally) -> KeyGroups | None:
-    """Write the key groups of some subtasks' states to a file, and count their entries, and those that were let go; None where
+    """Write the key groups of some subtasks' states to a file, and count their entries, and the dropped ones; None if
     there is no state.
 
     Raises NotWritten for keys of two types, or a state that its subtasks describe in two ways.
@@ -251,7 +251,7 @@ def _written(source: KeyedSource, key: StateKey, members: Iterator[Entry], tally
 
 
 def _merged(source: KeyedSource, name: str, one: Entry, two: Entry, rewrite: Rewrite) -> Entry:
-    """The entry of two whose keys have become one. Raises NotWritten where a backend would keep one of them."""
+    """The entry of two whose keys have become one. Raises NotWritten if a backend would keep one of them."""
     if rewrite.merge is None:
         raise NotWritten(
             f"two keys in a map of the state `{name}` become one",

@@ -30,7 +30,7 @@ class Versioned(Struct, frozen=True):
 def read_versioned(
     savepoint: Savepoint, operator: OperatorState, name: str, headers: HeaderReader
 ) -> tuple[Versioned, ...]:
-    """The elements of an operator state of all subtasks; none where they cannot be read whole. Raises nothing."""
+    """The elements of an operator state of all subtasks; none if they cannot be read whole. Raises nothing."""
     found: list[Versioned] = []
     for subtask in operator.subtasks:
         if subtask.managed_operator is None:

@@ -31,7 +31,7 @@ _DEEPEST = 2
 
 
 class Location(Struct, frozen=True):
-    """Where a state file is: `status` is one of this module's constants, `path` the file if any."""
+    """The location of a state file: `status` is one of this module's constants, `path` the file if any."""
 
     status: str
     name: str

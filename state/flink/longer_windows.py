@@ -33,7 +33,7 @@ class LongerWindows(Struct, frozen=True):
     offset: int = 0
 
     def parts(self, parts: KeyParts) -> KeyParts:
-        """The parts of an entry's key, in the window that has the entry's own in it. Raises Unconvertible where none has."""
+        """The parts of an entry's key, in the window that has the entry's own in it. Raises Unconvertible if none has."""
         begin, end = _WINDOW.unpack(parts.namespace)
         start = begin - (begin - self.offset) % self.size
         if (begin - self.offset) % (end - begin) or end > start + self.size:
@@ -45,7 +45,7 @@ class LongerWindows(Struct, frozen=True):
 
 
 def of_windows(states: Sequence[StateMeta]) -> list[bool]:
-    """Which states of an operator have entries, or timers, of windows of time. Raises Unconvertible where none has any.
+    """The states of an operator with entries, or timers, of time windows. Raises Unconvertible if there are none.
 
     Sessions are kept under one of the windows that they were merged of, and tell no other size.
     """

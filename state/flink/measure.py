@@ -1,4 +1,4 @@
-"""How much of a stream belongs to which state, and which key groups hold anything, where the layout tells.
+"""The bytes of a stream per state, and the key groups with data, if the layout shows them.
 
 Two layouts of full keyed snapshots exist. `FullSnapshotAsyncWriter` (canonical savepoints, RocksDB without
 increments) writes entries of key and value behind their lengths, and leaves the offset of an empty key
@@ -42,7 +42,7 @@ class Measured(Struct, frozen=True):
 
 @dataclass(slots=True)
 class Budget:
-    """How many bytes of state files may still be walked. What stands in the metadata is free."""
+    """The number of bytes of state files that may still be read. State in the metadata does not count."""
 
     left: int = MEASURED_FILES
 

@@ -24,7 +24,7 @@ Merged = Callable[[Sequence[Sequence[bytes]]], list[bytes]]
 
 
 class Rule(StrEnum):
-    """What may become of values without a function."""
+    """The conversions of values that need no function."""
 
     ALL = "all"
     SUM = "sum"
@@ -41,7 +41,7 @@ class MergeByRule(Struct, frozen=True):
     rule: Rule
 
     def merger(self, meta: StateMeta) -> Merged:
-        """What merges the values of a state. Raises Unconvertible for one whose values no rule merges."""
+        """The function that merges the values of a state. Raises Unconvertible if no rule merges them."""
         serializer, kind = meta.serializer(VALUES), meta.option(KIND) or "VALUE"
         if serializer is None:
             raise Unconvertible("a state without a serializer")

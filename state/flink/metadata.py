@@ -113,7 +113,7 @@ def locate_metadata(path: str | os.PathLike[str]) -> Path:
 def metadata_in(folder: str | os.PathLike[str]) -> Path | None:
     """The `_metadata` in a folder, or that of the newest complete checkpoint, where it is the folder of a job's checkpoints.
 
-    None where there is neither. Raises `OSError`.
+    None if there is neither. Raises `OSError`.
     """
     own = Path(folder, METADATA_FILE)
     if own.is_file():

@@ -13,7 +13,7 @@ _NORMAL = 4
 _FILE_MERGING = 17
 
 MODES = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
-"""How the parts of an operator state are handed out at a restore, by the numbers that stand for it."""
+"""The distribution modes of operator state at a restore, by their numbers."""
 
 _SMALLEST_PARTITION = 7
 _SMALLEST_CHANNEL = 13

@@ -1,4 +1,4 @@
-"""Operator state written anew from that of others: some of their states, under other names, part by part."""
+"""Operator state rewritten from that of others: some of their states, under other names, part by part."""
 
 from __future__ import annotations
 
@@ -64,9 +64,9 @@ def operator_source(
     types: TypeNames,
     conversions: Mapping[str, Conversion],
 ) -> OperatorSource | None:
-    """The operator state of a subtask; None where it has none.
+    """The operator state of a subtask; None if it has none.
 
-    Raises NotWritten where it cannot be written anew, and for values that do not become others, DamagedSavepoint for parts of
+    Raises NotWritten if it cannot be rewritten, and for values that do not become others, DamagedSavepoint for parts of
     a state that its header does not have.
     """
     savepoint, handle = headers.savepoint, subtask.managed_operator
@@ -125,7 +125,7 @@ def of_subtask(taken: Sequence[Taken], index: int, parallelism: int) -> Iterator
 def write_operator_state(
     taken: Sequence[tuple[Taken, Partition]], file: str, count: Counter[StateKey]
 ) -> OperatorStream | None:
-    """Write some states to a file, and count their parts; None where there is no state.
+    """Write some states to a file, and count their parts; None if there is no state.
 
     Raises NotWritten for states that are described in two ways, and for such as are compressed beside others that are not.
     """

@@ -28,11 +28,11 @@ from compat.state.types import MapTypeInfo, TypeInformation
 
 Function = Callable[..., Any]
 Change = Callable[[Item], list[Item]]
-"""Gives what becomes of an item. Raises Unconvertible, and `Failed`."""
+"""Gives what happens to an item. Raises Unconvertible, and `Failed`."""
 
 
 class Pickles(NamedTuple):
-    """What opens and makes pickles."""
+    """Unpickles and pickles values."""
 
     load: Unpickle
     dump: Callable[[Any], bytes]
@@ -88,7 +88,7 @@ Task = OfValues | OfKeys | OfChoice | OfMerge | OfSerialized
 
 
 def change_of(task: Task, function: Function, pickles: Pickles) -> Change:
-    """What carries out a task. Raises Unconvertible for types whose values are not read or written."""
+    """The executor of a task. Raises Unconvertible for types whose values are not read or written."""
     match task:
         case OfValues():
             return _of_values(task, function, pickles)

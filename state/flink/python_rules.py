@@ -1,4 +1,4 @@
-"""What becomes of the values of a state of process mode where its types say it, without a function."""
+"""Conversions of process-mode state that follow from the types, without a function."""
 
 from __future__ import annotations
 

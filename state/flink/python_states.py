@@ -49,7 +49,7 @@ class Item(NamedTuple):
 
 
 Apply = Callable[[Sequence[Item]], Sequence[Sequence[Item]]]
-"""Gives for each item what becomes of it: another one, several entries of a map, or nothing. Raises Unconvertible."""
+"""Gives for each item what happens to it: another one, several entries of a map, or nothing. Raises Unconvertible."""
 
 
 class PythonConversion(Struct, frozen=True):
@@ -97,7 +97,7 @@ class _Entries:
         self._now = _TIME.pack(now)
 
     def anew(self, entries: list[Entry]) -> list[Entry]:
-        """What becomes of some entries."""
+        """What happens to some entries."""
         taken = list(map(self._taken, entries))
         if self.gathers:
             taken = [_whole(list(members)) for _, members in groupby(taken, lambda one: self.together(one.entry))]

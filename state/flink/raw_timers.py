@@ -43,7 +43,7 @@ class RawTimer(Struct, frozen=True):
 def timer_services(savepoint: Savepoint, handle: KeyGroups) -> tuple[TimerService, ...]:
     """The services whose timers are in raw keyed state.
 
-    Raises Undecodable where it is something else, or its keys cannot be read, and a SavepointError for damaged bytes.
+    Raises Undecodable if it is something else, or its keys cannot be read, and a SavepointError for damaged bytes.
     """
     found: list[TimerService] = []
     for place in raw_places(handle):

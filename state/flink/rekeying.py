@@ -41,7 +41,7 @@ Anew = Callable[[Sequence[bytes]], Iterable[tuple[int, bytes]]]
 
 class KeyConversion(Struct, frozen=True):
     """The keys of an operator as another serializer of Flink's writes them: its snapshot, as `writeVersionedSnapshot` gives
-    it, and what becomes of the fields of records: of keys of PyFlink, ``within`` the only field of a row.
+    it, and what happens to the fields of records: of keys of PyFlink, ``within`` the only field of a row.
 
     ``classes`` tell hash codes that are not known here. ``apply`` gives the keys where a function makes them.
     """
@@ -91,9 +91,9 @@ def _applied(apply: Apply, keys: Sequence[bytes]) -> list[bytes]:
 
 
 class KeyChange(Struct, frozen=True):
-    """What becomes of the keys of an operator: some go, the others become those of ``conversion``, or stay.
+    """What happens to the keys of an operator: some go, the others become those of ``conversion``, or stay.
 
-    ``windows`` are those that open windows become part of. ``merges`` say, by the names of states, what becomes of values whose
+    ``windows`` are those that open windows become part of. ``merges`` say, by the names of states, what happens to values whose
     keys become one.
     """
 
@@ -125,7 +125,7 @@ def _refused(source: KeyedSource, why: str) -> NotWritten:
         f"the keys or windows of operator {source.operator} cannot be converted",
         path=source.savepoint.path,
         why=why,
-        advice="Say in the recipe what becomes of them, by fields, constants or a function; or drop the operator.",
+        advice="Say in the recipe what happens to them, by fields, constants or a function; or drop the operator.",
     )
 
 
@@ -219,7 +219,7 @@ class _Spilled:
         self._held, self._size = {}, 0
 
     def entries(self, group: int) -> Iterator[Entry]:
-        """The entries of a key group, state by state. Raises NotWritten where two keys have become one."""
+        """The entries of a key group, state by state. Raises NotWritten if two keys have become one."""
         if group not in self._files:
             return
         with open(self._file(group), "rb") as file:

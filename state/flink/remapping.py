@@ -158,7 +158,7 @@ def unfinished(folder: str) -> Iterator[Unfinished]:
 
 @contextmanager
 def writing(folder: str) -> Iterator[None]:
-    """Where what the system refuses is told as `NotWritten` for a folder."""
+    """Turns system errors into `NotWritten` for a folder."""
     try:
         yield
     except (OSError, ValueError) as error:

@@ -65,7 +65,7 @@ def read_savepoint(path: str) -> Savepoint:
 
 
 def _names(system: Any, folder: str) -> list[str]:
-    """The names in a folder; none where there is none, or the storage does not tell."""
+    """The names in a folder; none if there is none, or the storage does not tell."""
     try:
         return [posixpath.basename(str(name).rstrip("/")) for name in system.ls(folder, detail=False)]
     except Exception:  # each storage has errors of its own, and why the folder itself is no savepoint is told
@@ -211,7 +211,7 @@ def _storage(path: str) -> tuple[Any, str]:
 
 
 def _own_storage(path: str) -> tuple[Any, str] | None:
-    """The same by the library of jobs on Spark; None where that has none for the storage, or is not installed."""
+    """The same by the library of jobs on Spark; None if that has none for the storage, or is not installed."""
     from compat.state.delta.errors import StoreError
     from compat.state.stores.paths import place_of
 

@@ -73,7 +73,7 @@ class NewOperator(Struct, frozen=True):
 
 
 class Changes(Struct, frozen=True, kw_only=True):
-    """What becomes of the operators of a savepoint, by the ids that they have: other ids, other state, or nothing.
+    """The changes to the operators of a savepoint, by their present ids: other ids, other state, or removal.
 
     ``coordinators`` is what their coordinators keep from now on.
     """
@@ -127,7 +127,7 @@ def rewrite(draft: Draft, changes: Changes, files: Callable[[FileHandle], FileHa
     """The metadata with the changes, and with the files where `files` says.
 
     As in Flink's `SavepointWriter.changeOperatorIdentifier` all changes are made at once, so that two operators can change
-    places; the uid is that of the new id, none where that is not made of a uid, and the name stays. An operator that is
+    places; the uid is that of the new id, none if that is not made of a uid, and the name stays. An operator that is
     given the id that it has, and no uid, stays as it is. Raises `UnknownOperator` for an id that no operator has, and
     `IdConflict` if two operators would have one.
     """
@@ -173,7 +173,7 @@ class _Rewriting:
         return None
 
     def added(self, place: Place) -> list[bytes]:
-        """The operators that are new, and the subtasks of one that had none where it has state now."""
+        """The operators that are new, and the subtasks of one that had none if it has state now."""
         if place.part is Part.OPERATORS:
             return [self._written(operator) for operator in self._changes.added]
         handles = self._handles

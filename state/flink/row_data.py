@@ -27,7 +27,7 @@ _PRECISION = re.compile(r"\((\d+)")
 
 
 class Slot(Enum):
-    """How a field uses its eight bytes."""
+    """The use of a field's eight bytes."""
 
     VALUE = "for the value"
     BYTES = "for bytes elsewhere, or up to seven of them"
@@ -37,7 +37,7 @@ class Slot(Enum):
 
 
 def slot_of(type: str) -> Slot:
-    """How fields of a type of SQL stand, by its text, such as ``DECIMAL(38, 2) NOT NULL``."""
+    """The slot layout of fields of an SQL type, by its text, such as ``DECIMAL(38, 2) NOT NULL``."""
     name = type.split("(")[0].split(" ")[0]
     found = _PRECISION.search(type)
     if name in ("CHAR", "VARCHAR", "STRING", "BINARY", "VARBINARY", "BYTES"):

@@ -1,4 +1,4 @@
-"""Which snapshot classes of Flink have which layout, by their full names."""
+"""The layout of Flink's snapshot classes, by their full names."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def key_snapshot(type: TypeInformation) -> bytes:
 
 
 def state_form(kind: str, *, timed: bool) -> StateForm:
-    """What the header says of a state of process mode: ``kind`` is ``LIST``, or ``MAP``."""
+    """The header form of a process-mode state: ``kind`` is ``LIST``, or ``MAP``."""
     value = _composite(_TTL, _simple(_BASE + "Long"), _BYTES, version=2) if timed else _BYTES
     serializer = (
         _composite(_BASE + "MapSerializerSnapshot", _simple(_WRAPPED), value)

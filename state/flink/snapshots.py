@@ -60,7 +60,7 @@ class SerializerSnapshot(Struct, frozen=True):
         return hash(self._identity)
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """A detail that is texts, such as a POJO's ``fields``; empty where there is none."""
+        """A detail that is texts, such as a POJO's ``fields``; empty if there is none."""
         found = dict(self.details).get(name)
         return tuple(map(str, found)) if isinstance(found, tuple) else ()
 

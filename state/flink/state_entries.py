@@ -70,7 +70,7 @@ class EntryKind(StrEnum):
 class StoredState(Struct, frozen=True):
     """One state of an operator.
 
-    ``name`` is Flink's. Types are None where there is nothing of the sort (no namespace, no map key), or where only a class of
+    ``name`` is Flink's. Types are None if there is nothing of the sort (no namespace, no map key), or where only a class of
     the program could read it: then entries have ``Undecoded`` there. ``value_type`` is that of a list's elements, a map's
     values, a timer's time. ``ttl`` tells that values have a time of last use. ``problem`` says why the state has no entries
     here although it may have some in the savepoint: None, unless something cannot be read.

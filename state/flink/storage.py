@@ -1,4 +1,4 @@
-"""Where a savepoint's files are: the machine's own file system, or whatever else can tell sizes and hand out bytes."""
+"""The storage of a savepoint's files: the machine's own file system, or any other that gives sizes and bytes."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class StreamReader(ByteReader):
             super().require(length, what)
 
     def _fetch(self, length: int) -> bool:
-        """Have `length` more bytes at hand; False where the stream ends before."""
+        """Have `length` more bytes at hand; False if the stream ends before."""
         begin = self.position if self._kept is None else self._kept
         ahead = self.position - begin
         if ahead + length > LARGEST_VALUE:

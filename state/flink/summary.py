@@ -16,7 +16,7 @@ from compat.state.flink.states import HeaderReader, with_headers
 
 
 class KeyGroupBalance(Struct, frozen=True):
-    """How an operator's key groups are spread over subtasks, and how many hold data (None if unknown)."""
+    """The distribution of an operator's key groups over subtasks, and the number with data (None if unknown)."""
 
     fewest_per_subtask: int
     most_per_subtask: int

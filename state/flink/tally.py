@@ -1,4 +1,4 @@
-"""What became of the entries of states that were written anew, by the states as they were called."""
+"""The counts of rewritten entries, by the old names of their states."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compat.state.flink.header_parts import StateKey
 
 @dataclass(slots=True)
 class Tally:
-    """How many entries were written, how many a recipe let go, and how many went into others whose key became theirs."""
+    """The number of written entries, of those dropped by a recipe, and of those merged into others with the same new key."""
 
     written: Counter[StateKey] = field(default_factory=Counter)
     dropped: Counter[StateKey] = field(default_factory=Counter)

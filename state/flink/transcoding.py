@@ -54,7 +54,7 @@ class Fields(Struct, frozen=True):
     """The fields of a record: by NEW's names those that they are of OLD, constants for what OLD has not, and OLD's that go.
 
     Where one of them is no record but a single value, ``single`` is the field of the other one that it is. A constant of a
-    field that was one of OLD stands in the place of a null. Of a row of SQL that is such a value, or has one, OLD's fields are
+    field that was one of OLD stands in place of a null. Of a row of SQL that is such a value, or has one, OLD's fields are
     behind `OF_ROW`.
     """
 
@@ -89,7 +89,7 @@ class Fields(Struct, frozen=True):
         }
 
     def require_unfilled(self) -> None:
-        """Raise Unconvertible where constants stand in the place of nulls: only rows of SQL are written so."""
+        """Raise Unconvertible where constants stand in place of nulls: only rows of SQL are written so."""
         if self.filled:
             raise Unconvertible(f"{', '.join(self.filled)} has a constant and a field: rows of SQL alone are filled")
 
@@ -117,7 +117,7 @@ class SerializerConversion(Struct, frozen=True):
     """The values of a state as another serializer of Flink's writes them, which may be those of another kind of state.
 
     ``serializer`` is its snapshot as `writeVersionedSnapshot` gives it, ``options`` are the header's that are others now (see
-    `KIND`, `MODE`), ``fields`` what becomes of the fields of records. Values that had no time of last use get ``now``, in
+    `KIND`, `MODE`), ``fields`` what happens to the fields of records. Values that had no time of last use get ``now``, in
     milliseconds. ``entry`` is the key in a map of what was a single value. ``classes`` write what is not read here; ``keys`` is
     the serializer of a broadcast state's keys, for these.
     """
@@ -140,7 +140,7 @@ class SerializerConversion(Struct, frozen=True):
         return one_by_one(self.converter(meta, serializer), self.map_keys(meta), layout)
 
     def map_keys(self, meta: StateMeta) -> MapKeys | None:
-        """What gives the key in a map anew; None where it stays. Raises Unconvertible."""
+        """What gives the key in a map anew; None if it stays. Raises Unconvertible."""
         old, new = meta.serializer(VALUES), self._new
         if self.options.get(KIND) != "MAP" or old is None:
             return None
@@ -159,7 +159,7 @@ class SerializerConversion(Struct, frozen=True):
     def places(self) -> tuple[int | None, ...] | None:
         """For each field of NEW's rows of SQL the place of OLD's that it is, by their numbers; None for constants.
 
-        None where it keeps no such rows, or its fields have names.
+        None if it keeps no such rows, or its fields have names.
         """
         found = _rows_in(self._new)
         if found is None:
@@ -180,7 +180,7 @@ class SerializerConversion(Struct, frozen=True):
         return read_versioned(ByteReader(self.serializer, "NEW's serializer"), 0)
 
     def converter(self, meta: StateMeta, serializer: bytes) -> Convert:
-        """What writes the values of a state anew. Raises Unconvertible."""
+        """The function that rewrites the values of a state. Raises Unconvertible."""
         old = meta.serializer(VALUES)
         if old is None:
             raise Unconvertible("a state without a serializer")
@@ -203,7 +203,7 @@ class SerializerConversion(Struct, frozen=True):
         return convert
 
     def _by(self, classes: Classes | None, meta: StateMeta, old: bytes) -> Convert | None:
-        """What writes the values by classes of the program; None where these do not, as for another kind."""
+        """What writes the values by classes of the program; None if they do not, as for another kind."""
         kind = meta.option(KIND) or "VALUE"
         if classes is None or self.options.get(KIND, kind) != kind:
             return None
@@ -388,7 +388,7 @@ def _broadcast(meta: StateMeta, convert: Transcode) -> Callable[[bytes], bytes]:
 
 
 def transcoder(old: Form, new: Form, fields: Fields = Fields()) -> Transcode:  # noqa: B008 - frozen
-    """What writes values of one form as another. Raises Unconvertible for forms that no rule joins."""
+    """A converter from one form to another. Raises Unconvertible for forms without a rule."""
     if old.same == new.same and fields == Fields():
         return lambda reader: bytes_of(old, reader)
     if fields.single is not None:

@@ -37,7 +37,7 @@ from compat.state.flink.tally import Tally
 from compat.state.key_groups import key_groups_of_subtask
 
 _FIRST_WITH_SUBTASKS = 3
-"""The first format of the metadata whose subtasks can be written anew: that of Flink 1.11."""
+"""The first format of the metadata whose subtasks can be rewritten: that of Flink 1.11."""
 
 
 class StateTarget(NamedTuple):
@@ -48,7 +48,7 @@ class StateTarget(NamedTuple):
 
 
 class Transfer(Struct, frozen=True, kw_only=True):
-    """What becomes of a savepoint. Operators have the ids of the savepoint; all changes are made at once.
+    """The changes to a savepoint. Operators have the ids of the savepoint; all changes are made at once.
 
     ``states`` has None for a state that is dropped; what is not named stays. ``added`` are operators that are not there and
     are given states, by their ids. ``converted`` are states whose values another serializer is to read,
@@ -74,7 +74,7 @@ class Transfer(Struct, frozen=True, kw_only=True):
 
 
 class Transferred(Struct, frozen=True):
-    """The changes of the metadata, what became of the entries of each state, and the names of types that were met."""
+    """The changes of the metadata, what happened to the entries of each state, and the names of types that were met."""
 
     changes: Changes
     tally: Tally
@@ -89,7 +89,7 @@ class Transferred(Struct, frozen=True):
 def write_states(savepoint: Savepoint, transfer: Transfer, folder: str) -> Transferred:
     """Write the state files of the operators whose states change into a folder that is there.
 
-    Raises `UnknownOperator` for an operator that is not there, `NotWritten` for state that cannot be written anew, and other
+    Raises `UnknownOperator` for an operator that is not there, `NotWritten` for state that cannot be rewritten, and other
     `SavepointError` for what cannot be read.
     """
     with writing(folder), TemporaryDirectory(dir=folder) as aside:

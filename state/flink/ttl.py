@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from compat.state.flink.formats import FORST, HEAP, ROCKSDB, backend_of
 
 TTL_MIGRATES_SINCE: Mapping[str, tuple[int, int] | None] = {HEAP: (2, 2), ROCKSDB: (2, 1), FORST: None}
-"""By backend the first version of Flink; None where no version does."""
+"""By backend the first version of Flink; None if no version does."""
 
 _VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})(?!\d)")
 
@@ -25,9 +25,9 @@ def version_of(flink: str) -> tuple[int, int] | None:
 
 
 def ttl_migrates(flink: str, backend: str | None) -> bool | None:
-    """Whether a backend of a version of Flink converts the values; None where that depends on a backend that is not told.
+    """Whether a backend of a version of Flink converts the values; None if that depends on a backend that is not told.
 
-    ``backend`` is a value of ``state.backend.type``, None where a program sets none. Nothing is known of other people's.
+    ``backend`` is a value of ``state.backend.type``, None if a program sets none. Nothing is known of other people's.
     """
     known = None if backend is None else backend_of(backend)
     version = version_of(flink)

@@ -1,4 +1,4 @@
-"""Writing Java's `DataOutputStream` bytes, as far as metadata is written anew: the counterpart of what reads handles."""
+"""Writing Java's `DataOutputStream` bytes, as far as metadata is rewritten: the counterpart of what reads handles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the code of an operator does, as far as a restore cares: told by Flink's own objects of a job in Java."""
+"""The code facts of an operator that matter for a restore, from Flink's own objects of a Java job."""
 
 from __future__ import annotations
 

@@ -18,8 +18,8 @@ class UserCode(Record, frozen=True, kw_only=True):
     """A function: its class, and the method that a lambda stands in or that a method reference names.
 
     ``digest`` is of what its code does, with what it reaches in the user's own classes: the same for another build of the same
-    source. It is None where the code is not at hand. ``captured`` are the plain values that the function object holds, and
-    ``samples`` is a digest of what a KeySelector gives for some made-up records, None where none could be made.
+    source. It is None if the code is not at hand. ``captured`` are the plain values that the function object holds, and
+    ``samples`` is a digest of what a KeySelector gives for some made-up records, None if none could be made.
     """
 
     name: str
@@ -46,7 +46,7 @@ class WrittenField(Record, frozen=True, kw_only=True):
     """A field as it is written; ``fixed`` if its values are of its very type, whose name is then not written.
 
     ``above`` are the classes above its type; None for an interface, and where they are not known. ``given`` are the types in
-    angle brackets behind it, which have no names; None where they are not known.
+    angle brackets behind it, which have no names; None if they are not known.
     """
 
     name: str
@@ -86,7 +86,7 @@ class WrittenClass(Record, frozen=True, kw_only=True):
 class HashCode(Record, frozen=True, kw_only=True):
     """The ``hashCode`` of a class in a key: digests of its code and of that of ``equals``.
 
-    ``samples`` is a digest of what it gives for some made-up values, None where none could be made; ``by_identity`` whether
+    ``samples`` is a digest of what it gives for some made-up values, None if none could be made; ``by_identity`` whether
     equal values have different ones.
     """
 

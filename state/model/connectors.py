@@ -27,7 +27,7 @@ class DeliveryGuarantee(Enum):
 
 
 class TransactionNaming(Enum):
-    """How an exactly-once sink of Kafka names its transactions (Flink: ``TransactionNamingStrategy``).
+    """The transaction naming of an exactly-once Kafka sink (Flink: ``TransactionNamingStrategy``).
 
     Connectors before 4.0 name them as ``INCREMENTING`` does, and keep less of them in their state.
     """
@@ -55,7 +55,7 @@ class KafkaOffset(Record, frozen=True, kw_only=True):
 
 
 class KafkaOffsets(Record, frozen=True, kw_only=True):
-    """Where the reading of partitions begins or ends.
+    """The offsets at which the reading of partitions begins or ends.
 
     ``timestamp`` is in milliseconds since 1970; ``offsets`` are sorted by partition; ``class_name`` is of a rule of the
     program's own.
@@ -77,7 +77,7 @@ class KafkaOffsets(Record, frozen=True, kw_only=True):
 class KafkaSource(Record, frozen=True, kw_only=True, tag="kafka-source"):
     """A source of Kafka topics (Flink: ``KafkaSource``), which reads topics, those that match a pattern, or partitions.
 
-    ``starting`` and ``stopping`` hold for partitions that no state knows. ``stopping`` is None where reading never ends.
+    ``starting`` and ``stopping`` hold for partitions that no state knows. ``stopping`` is None if reading never ends.
     """
 
     topics: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class KafkaSource(Record, frozen=True, kw_only=True, tag="kafka-source"):
 class KafkaSink(Record, frozen=True, kw_only=True, tag="kafka-sink"):
     """A sink that writes Kafka topics (Flink: ``KafkaSink``); with exactly-once it publishes at a checkpoint.
 
-    ``naming`` is None where nobody said it: of programs in PyFlink, which has no call for it.
+    ``naming`` is None if nobody said it: of programs in PyFlink, which has no call for it.
     """
 
     guarantee: DeliveryGuarantee
@@ -119,7 +119,7 @@ NUMBERS_SPLITS = f"{NUMBERS}$SplitSerializer"
 class FileSource(Record, frozen=True, kw_only=True, tag="file-source"):
     """A source of files (Flink: ``FileSource``): the paths below which it finds them, and whether it goes on looking for more.
 
-    ``paths`` is None where a savepoint alone tells of it.
+    ``paths`` is None if a savepoint alone tells of it.
     """
 
     paths: tuple[str, ...] | None

@@ -77,7 +77,7 @@ class OperatorIds(Record, frozen=True, kw_only=True):
 
 
 class JobEdge(Record, frozen=True, kw_only=True):
-    """An input of a vertex. ``data_set`` is None where Flink draws the data set's id at random."""
+    """An input of a vertex. ``data_set`` is None if Flink draws the data set's id at random."""
 
     source: Id
     target: Id
@@ -137,7 +137,7 @@ class JobVertex(Record, frozen=True, kw_only=True):
 
 
 class Checkpointing(Record, frozen=True, kw_only=True):
-    """How the job takes checkpoints; the interval in milliseconds."""
+    """The checkpoint settings of the job; the interval in milliseconds."""
 
     interval: Long
     at_least_once: bool

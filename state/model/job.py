@@ -88,7 +88,7 @@ class Statement(Record, frozen=True, kw_only=True):
 
 
 class Assumed(Record, frozen=True, kw_only=True):
-    """What a job depends on and nobody told.
+    """The assumed inputs of a job, which were not given.
 
     That is an option whose default holds, the arguments that the program read and nobody gave, a variable of the
     environment that it read where it was built, a file of settings that it hands on as a whole and that was not there, or

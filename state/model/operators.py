@@ -81,7 +81,7 @@ pickles depend on."""
 class Operator(Record, frozen=True, kw_only=True):
     """An operator as a restore sees it.
 
-    ``id`` is the generated id or the uid's hash, ``user_hash`` what ``set_uid_hash`` gave. ``states`` is None where they
+    ``id`` is the generated id or the uid's hash, ``user_hash`` what ``set_uid_hash`` gave. ``states`` is None if they
     could not be found out, and ``states_unknown`` says why; ``more`` is why there may be others besides.
     ``has_state`` is whether a snapshot of this operator holds
     anything, be it empty: that is what Flink looks at. ``merged`` are operators that PyFlink melted into this one.
@@ -128,7 +128,7 @@ class Operator(Record, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """How a person calls it: its name, and its uid if it has one."""
+        """The displayed name: its name, and its uid if it has one."""
         return f"{self.name!r}" + (f" (uid {self.uid!r})" if self.uid is not None else "")
 
     @property

@@ -39,7 +39,7 @@ class StateScope(Enum):
 
 
 class Known(Enum):
-    """How a state is known."""
+    """The source of knowledge about a state."""
 
     DECLARED = "declared"
     BUILT_IN = "built into Flink"
@@ -59,7 +59,7 @@ class Serializers(Record, frozen=True, kw_only=True):
 class State(Record, frozen=True, kw_only=True):
     """One state of an operator.
 
-    ``type``, ``key_type`` and ``namespace_type`` are in the textual form of :mod:`compat.state.types`, None where unknown or
+    ``type``, ``key_type`` and ``namespace_type`` are in the textual form of :mod:`compat.state.types`, None if unknown or
     absent. ``ttl`` is the time to live in milliseconds or None. ``built_in`` marks what the framework keeps (timers,
     windows, source positions); ``unstable`` a state whose name is drawn anew at every start. ``keys`` and ``bytes`` are
     sizes, where a snapshot tells them; ``serializers`` what Flink says of the types, for a job that Flink built, and
@@ -90,7 +90,7 @@ class State(Record, frozen=True, kw_only=True):
 class More(Record, frozen=True, kw_only=True):
     """Why an operator may keep states besides those that are known.
 
-    ``code`` is a digest of all that decides which: where it is the same for two versions, they keep the same. None where that
+    ``code`` is a digest of all that decides which: where it is the same for two versions, they keep the same. None if that
     cannot be told.
     """
 

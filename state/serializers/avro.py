@@ -10,7 +10,7 @@ from typing import Any
 
 @cache
 def parsed(schema: str) -> Any:
-    """A schema as the library has it. Raises ValueError for what is none."""
+    """A schema as the library has it. Raises ValueError for anything else."""
     import avro.schema
 
     try:

@@ -1,6 +1,6 @@
-"""Which values come back from their bytes as they went in, and cannot be changed in between.
+"""Values that survive serialization unchanged, and are immutable.
 
-Only they may be used in the place of what reading them again would give.
+Only they may be used in place of what reading them again would give.
 """
 
 from __future__ import annotations

@@ -1,4 +1,6 @@
-"""What lies elsewhere is fetched ahead, side by side: each file is a request there, and the way takes longer than its bytes."""
+"""Files on other storage are fetched ahead in parallel: each file is a request there, whose latency exceeds the
+transfer time.
+"""
 
 from __future__ import annotations
 

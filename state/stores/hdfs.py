@@ -169,7 +169,7 @@ class HadoopFiles(FileSystem):
 
 @functools.lru_cache(maxsize=64)
 def hadoop_at(address: str) -> HadoopFiles:
-    """The file system at ``hdfs://host:port``, as this process's user. Raises StoreError where the library is missing."""
+    """The file system at ``hdfs://host:port``, as this process's user. Raises StoreError if the library is missing."""
     try:
         from hdfs_native import Client
     except ModuleNotFoundError as error:
@@ -183,7 +183,7 @@ def hadoop_at(address: str) -> HadoopFiles:
 
 
 def _prove_reachable(address: str) -> None:
-    """Raise an OSError where no name node answers, which the library itself would wait for longer."""
+    """Raise an OSError if no name node answers, which the library itself would wait for longer."""
     host, _, port = address.removeprefix("hdfs://").rpartition(":")
     if host and port.isdigit():
         socket.create_connection((host.strip("[]"), int(port)), _CONNECTING).close()

@@ -1,4 +1,4 @@
-"""Which folders of this machine lie on a file system that others have mounted, too."""
+"""Detects folders of this machine on a file system that other machines may have mounted, too."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 def is_mounted(folder: str, mounts: Path = _MOUNTS) -> bool:
     """True for a folder, be it there or not yet, on a file system that is made for several machines, such as NFS.
 
-    False where that is not known: elsewhere than on Linux.
+    False if that is not known: elsewhere than on Linux.
     """
     try:
         lines = mounts.read_text(encoding="utf-8", errors="surrogateescape").splitlines()

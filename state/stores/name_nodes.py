@@ -1,4 +1,4 @@
-"""Where an HDFS is: as an address says it, and as Hadoop's own configuration completes it."""
+"""The location of an HDFS: from an address, completed by Hadoop's own configuration."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _setting(file: str, name: str) -> str:
 
 
 def settings_of(file: str | Path) -> dict[str, str]:
-    """The settings in a file of Hadoop's; none where it is not there, or is damaged."""
+    """The settings in a file of Hadoop's; none if it is not there, or is damaged."""
     try:
         found = ElementTree.parse(file).getroot()
     except (OSError, ElementTree.ParseError):

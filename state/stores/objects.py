@@ -136,7 +136,7 @@ class ObjectFiles(FileSystem):
 
 @functools.lru_cache(maxsize=64)
 def bucket_at(bucket: str) -> ObjectFiles:
-    """The file system of a bucket, with credentials of the environment. Raises StoreError where the library is missing."""
+    """The file system of a bucket, with credentials of the environment. Raises StoreError if the library is missing."""
     try:
         from obstore.store import from_url
     except ModuleNotFoundError as error:

@@ -1,4 +1,4 @@
-"""How other storage is reached: by the variables of the environment that delta-rs and the storages' own tools read.
+"""Access to other storage: by the environment variables that delta-rs and the storages' own tools read.
 
 Nothing of it is ever written down: plans, logs and tables name buckets and folders alone.
 """
@@ -62,7 +62,7 @@ def table_options(path: str) -> dict[str, str] | None:
 
 
 def _endpoint(path: str) -> str:
-    """The user's own server of a storage, by the variables that its tools read; empty where it is the storage itself."""
+    """The user's own server of a storage, by the variables that its tools read; empty if it is the storage itself."""
     return next((found for name in _ENDPOINTS[_scheme(path)] if (found := os.environ.get(name))), "")
 
 
@@ -71,5 +71,5 @@ def _scheme(path: str) -> str:
 
 
 def credentials_advice(path: str) -> str:
-    """Where credentials for a storage come from."""
+    """The sources of credentials for a storage."""
     return _ADVICE[_scheme(path)]

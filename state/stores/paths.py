@@ -81,7 +81,7 @@ class Place(Struct, frozen=True):
         self.system.upload(file, self.path)
 
     def size(self) -> int | None:
-        """The bytes of the file; None where there is none."""
+        """The bytes of the file; None if there is none."""
         return self.system.size(self.path)
 
     def modified(self) -> float:
@@ -89,11 +89,11 @@ class Place(Struct, frozen=True):
         return self.system.modified(self.path)
 
     def exists(self) -> bool:
-        """True where a file or a folder is."""
+        """True if a file or a folder is."""
         return self.system.exists(self.path)
 
     def list(self) -> list[Entry]:
-        """What is in the folder."""
+        """The contents of the folder."""
         return self.system.list(self.path)
 
     def walk(self) -> Iterator[Place]:

@@ -1,4 +1,4 @@
-"""Which paths name folders of this machine, which those of another storage, and which of nothing that we know."""
+"""Classifies paths: folders of this machine, of another storage, or unknown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the execution needs of a file system."""
+"""The file system functions that the execution needs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Entry(Struct, frozen=True):
 
 
 class FileSystem(Protocol):
-    """Files by their paths, which are text. What fails raises an OSError; FileNotFoundError where a file is not there.
+    """Files by their paths, which are text. What fails raises an OSError; FileNotFoundError if a file is not there.
 
     What was written is there to stay, whole, when a method returns. Folders need not be made.
     """
@@ -44,16 +44,16 @@ class FileSystem(Protocol):
         """The same as :meth:`write` for what an open file has, from its beginning."""
 
     def size(self, path: str) -> int | None:
-        """The bytes of a file; None where there is no file."""
+        """The bytes of a file; None if there is no file."""
 
     def modified(self, path: str) -> float:
         """When a file was last written, in seconds since 1970 by the storage's clock. Raises FileNotFoundError."""
 
     def exists(self, path: str) -> bool:
-        """True where a file is, or a folder: with something in it, where folders are but parts of names."""
+        """True if a file is, or a folder: with something in it, where folders are but parts of names."""
 
     def list(self, folder: str) -> list[Entry]:
-        """The files and folders in a folder, by their names; none where there is none."""
+        """The files and folders in a folder, by their names; none if there is none."""
 
     def walk(self, folder: str) -> Iterator[str]:
         """The paths of all files below a folder."""

@@ -29,7 +29,7 @@ class TypeInformation:
         return self.kind
 
     def need_conversion(self) -> bool:
-        """True where the value a program sees and the value that is stored differ."""
+        """True if the value a program sees and the value that is stored differ."""
         return False
 
     def to_internal_type(self, obj: Any) -> Any:

@@ -37,7 +37,7 @@ pipeline.operator-chaining.enabled = false
     [
         ('args = "x"', "each job has a path"),
         ('path = "../a.py"', "below the folder of the settings"),
-        ('path = "a.py"\nchecks = false', "checks is no key of a job; did you mean 'check'"),
+        ('path = "a.py"\nchecks = false', "checks is not a key of a job; did you mean 'check'"),
         ('path = "a.py"\nargs = 3', "args must be text, as in a shell"),
         ('path = "a.py"\nargs = "it\'s"', "No closing quotation"),
         ('path = "a.py"\ncheck = "no"', "job.check must be true or false"),
@@ -87,7 +87,7 @@ def test_files_are_searched_upwards(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("timeot = 1", r"compat\.toml: timeot is no setting; did you mean 'timeout'\?"),
+        ("timeot = 1", r"compat\.toml: timeot is not a setting; did you mean 'timeout'\?"),
         ("allow_unknown = true", "did you mean 'allow-unknown'"),
         ("xyz = 1", "known are jobs, baseline, fail-on"),
         ('timeout = "5"', r"timeout must be a number of seconds above 0, not '5'"),
@@ -107,7 +107,7 @@ def test_files_are_searched_upwards(tmp_path: Path) -> None:
         ("options = { a = [1] }", "a is a list"),
         ('ignore = "CMP201"', "ignore must be a list"),
         ('ignore = ["CMP999"]', "there is no rule 'CMP999'"),
-        ('ignore = [{ rule = "CMP201", why = "x" }]', "'why' is no key"),
+        ('ignore = [{ rule = "CMP201", why = "x" }]', "'why' is not a key"),
         ("ignore = [1]", "ignore must be"),
         ("parallelism = 2\noptions.parallelism.default = 2", "say the same"),
         ("= 1", "not valid TOML"),

@@ -1,6 +1,7 @@
-"""Jobs in SQL: the meaning of what an operator keeps, told from the nodes of Flink's compiled plans.
+"""Jobs in SQL: the meaning of an operator's state, derived from the nodes of Flink's compiled plans.
 
-Flink finds an operator's state by the operator's id and never asks whether the operator still computes the same. Here the nodes
+Flink finds an operator's state by the operator's id and never asks whether the operator still computes the same. Here
+the nodes
 of both versions are read into records (one module a family), with every column traced back to the tables or to the
 operators that keep state before it, and compared.
 """

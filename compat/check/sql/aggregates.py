@@ -110,7 +110,7 @@ def _filtered(inputs: tuple[Expression, ...]) -> tuple[Expression, ...]:
 
 
 class Sums(Struct, frozen=True):
-    """What aggregates add up, in a state: ``fields`` are those of its rows, None where that is not told.
+    """What aggregates add up, in a state: ``fields`` are those of its rows, None if that is not told.
 
     ``views`` are the states that aggregates have of their own, ``together`` the calls that one result is made of.
     """
@@ -122,7 +122,7 @@ class Sums(Struct, frozen=True):
     together: frozenset[frozenset[int]] = frozenset()
 
     def parts(self, new: Sums, words: Words) -> tuple[Part, ...] | None:
-        """Where NEW has the same; None where that is not told."""
+        """Where NEW has the same; None if that is not told."""
         if self.state is None or self.state != new.state or self.fields is None or new.fields is None:
             return None
         anew = self._anew(new)

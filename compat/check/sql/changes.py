@@ -1,4 +1,4 @@
-"""The operators of SQL that keep their state and change its meaning."""
+"""SQL operators that keep their state under the same id but give it another meaning."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from compat.state.model.operators import Operator
 
 
 class MeaningChange(msgspec.Struct, frozen=True):
-    """A pair that keeps its id, and what is different in what it keeps.
+    """A pair that keeps its id, and the differences in its state.
 
-    ``parts`` are there where all of it could be written anew for NEW. ``behind`` are pairs whose rows are the same by the
+    ``parts`` are there where all of it could be rewritten for NEW. ``behind`` are pairs whose rows are the same by the
     places of their columns, but no longer by what these are: they are a change once that of this pair is none.
     """
 
@@ -38,20 +38,20 @@ class MeaningChange(msgspec.Struct, frozen=True):
     behind: tuple[MeaningChange, ...] = ()
 
     def is_settled(self, rewritten: Mapping[str, Mapping[str, Rewritten]]) -> bool:
-        """Whether all of it was written anew for NEW, here and behind it."""
+        """Whether all of it was rewritten for NEW, here and behind it."""
         told = rewritten.get(self.pair.old.id, {})
         here = self.parts is not None and all(part.is_settled(told) for part in self.parts)
         return here and all(one.is_settled(rewritten) for one in self.behind)
 
 
 class Exchange(msgspec.Struct, frozen=True):
-    """Operators that took each other's places: each pair, and the operator of OLD whose work NEW's does."""
+    """Operators that exchanged places: each pair, and the operator of OLD whose work NEW's now does."""
 
     moved: tuple[tuple[Pair, Operator], ...]
 
 
 class SqlChanges(msgspec.Struct, frozen=True):
-    """All that changed its meaning; what an exchange of statements or tables explains is no change of its own."""
+    """All operators whose state changed its meaning; an exchange of statements or tables is reported only once."""
 
     changes: tuple[MeaningChange, ...] = ()
     exchanges: tuple[Exchange, ...] = ()
@@ -59,9 +59,10 @@ class SqlChanges(msgspec.Struct, frozen=True):
 
 
 def sql_changes(check: Check) -> SqlChanges:
-    """What changed its meaning between the programs of a check.
+    """The changes of meaning between the programs of a check.
 
-    An operator whose id moved is compared as well, as it is once it has its state under the other id, and so are operators that
+    An operator whose id moved is compared as well, as it is once it has its state under the other id, and so are
+    operators that
     took each other's places.
     """
     moved = [Pair(check.old.by_id[id], new, BY_GENERATED_ID) for id, new in check.owners.items()]
@@ -149,7 +150,7 @@ class _Compared:
         self._olds, self._news = _Meanings(check.old, self.words.old), _Meanings(check.new, self.words.new)
 
     def change(self, pair: Pair) -> MeaningChange | None:
-        """What is different in what a pair keeps."""
+        """The differences in the state of a pair."""
         old, new = self._olds.of(pair.old), self._news.of(pair.new)
         if old is None or new is None:
             old, new = self._olds.described(pair.old), self._news.described(pair.new)
@@ -166,7 +167,7 @@ class _Compared:
         return {id for column in columns for id in read_by_place(column)}
 
     def differences(self, old: Operator, new: Operator) -> tuple[Difference, ...] | None:
-        """What is different in what an operator of NEW keeps from what one of OLD kept; None where nothing tells."""
+        """The differences between the states that an operator of NEW and one of OLD keep; None if unknown."""
         one, two = self._olds.of(old), self._news.of(new)
         return None if one is None or two is None else tuple(_differences(one, two, self.words))
 
@@ -184,7 +185,7 @@ def _passed_on(change: MeaningChange, kept: Iterable[Pair], check: Check) -> Mea
     keeper = next((pair for pair in kept if change.pair.old.id in _origins(pair.old, check.old, stateful=True)), None)
     if keeper is None:
         return change
-    holds = f"What it put out by the old rule is kept by {keeper.new.name} behind it, which goes on with that"
+    holds = f"{keeper.new.name} behind it keeps the output of the old rule, and goes on with that"
     passed = tuple(one if one.holds or not one.output else replace(one, holds=holds) for one in change.differences)
     return replace(change, differences=passed, parts=None)
 
@@ -196,7 +197,7 @@ def _with_parts(
     by_name: _Compared,
     program: Program,
 ) -> Iterator[tuple[str, MeaningChange]]:
-    """The changes with what could be written anew, by what the columns are.
+    """The changes with what could be rewritten, by what the columns are.
 
     An operator that knows the columns of a changed one by their places alone tells nothing, and neither does that one.
     """
@@ -214,14 +215,14 @@ def _with_parts(
 
 
 def _left(change: MeaningChange, check: Check) -> MeaningChange:
-    """The change without what was written anew for NEW."""
+    """The change without what was rewritten for NEW."""
     if not change.is_settled(check.options.rewritten):
         return change
     return replace(change, differences=tuple(one for one in change.differences if not one.holds))
 
 
 def _parts(change: MeaningChange) -> tuple[Part | Uncounted, ...] | None:
-    """What could be written anew; None where that is not told of all that would be wrong, or nothing would be, and where a
+    """What could be rewritten; None if that is not told of all that would be wrong, or nothing would be, and where a
     state would be written in two ways at once."""
     wrong = [one for one in change.differences if one.holds]
     if not wrong or any(one.parts is None for one in wrong):
@@ -263,20 +264,20 @@ def _differences(old: Meaning, new: Meaning, words: Words) -> Iterator[Differenc
 
 
 class _Meanings:
-    """What each operator of a program keeps."""
+    """The meaning of the state of each operator of a program."""
 
     def __init__(self, program: Program, lineage: Lineage) -> None:
         self._program, self._lineage = program, lineage
         self._known: dict[str, Meaning | None] = {}
 
     def of(self, operator: Operator) -> Meaning | None:
-        """By its node; None if it has none."""
+        """The meaning by the operator's node; None if it has none."""
         if operator.id not in self._known:
             self._known[operator.id] = self._read(operator)
         return self._known[operator.id]
 
     def described(self, operator: Operator) -> Meaning | None:
-        """By its description."""
+        """The meaning by the operator's description."""
         return described(operator, self._program)
 
     def _read(self, operator: Operator) -> Meaning | None:
@@ -290,7 +291,7 @@ class _Meanings:
 
 
 def _exchanges(found: Mapping[str, MeaningChange], comparison: _Compared) -> Iterator[Exchange]:
-    """Circles of operators that do each other's work now."""
+    """Cycles of operators that now do each other's work."""
     works: dict[str, str] = {}
     for id, change in found.items():
         for other_id, other in found.items():

@@ -1,4 +1,4 @@
-"""What stands in the states of a query's operators, one thing beside the other, and where NEW has the same.
+"""The parts of the states of a query's operators, in order, and their places in NEW.
 
 Names of states are those of Flink's operators (``org.apache.flink.table.runtime.operators``).
 """
@@ -18,7 +18,7 @@ from compat.state.model.states import StateKind
 
 
 class Start(Enum):
-    """What a part begins with that was not kept before."""
+    """The initial value of a part that was not kept before."""
 
     NULL = "null"
     ZERO = "zero"
@@ -26,7 +26,7 @@ class Start(Enum):
 
 
 _MOST_FIELDS = 1 << 16
-"""More than a row has."""
+"""A place beyond the end of any row."""
 
 
 class View(Struct, frozen=True):
@@ -189,7 +189,7 @@ _BESIDE = re.compile(
 
 
 def rows_in(operator: Operator, side: str = "") -> tuple[str, ...] | None:
-    """The states of an operator that hold rows, or those of a side of a join; None where nobody looked at one of its states."""
+    """The states of an operator that hold rows, or those of a side of a join; None if nobody looked at one of its states."""
     names = _names(operator)
     if len(names) == 1 and not side and names[0] not in _SUMS:
         return tuple(names)
@@ -199,7 +199,7 @@ def rows_in(operator: Operator, side: str = "") -> tuple[str, ...] | None:
 
 
 def sums_in(operator: Operator) -> str | None:
-    """The state of an operator that holds its sums; None where nobody looked at one of its states."""
+    """The state of an operator that holds its sums; None if nobody looked at one of its states."""
     names = _names(operator)
     found = [name for name in names if name in _SUMS]
     known = all(name in _ROWS | _SUMS or _BESIDE.fullmatch(name) for name in names)

@@ -1,4 +1,4 @@
-"""All nodes that compiled plans of jobs in SQL have, with what each keeps: what is not listed here is not known."""
+"""All nodes of compiled SQL plans, with the state that each keeps: unlisted nodes are unknown."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Reader = Callable[[Operator, str, Lineage], Meaning]
 
 
 class Keeps(Enum):
-    """What the operators of a node keep."""
+    """The kind of state that the operators of a node keep."""
 
     NOTHING = "nothing"
     PLACE = "how far a table was read"
@@ -28,7 +28,7 @@ class Keeps(Enum):
 
 
 class Kept(Struct, frozen=True):
-    """What a node keeps, and what reads how it does that."""
+    """The state that a node keeps, and the function that reads its meaning."""
 
     what: Keeps
     read: Reader = other.whole
@@ -89,6 +89,6 @@ NODES: Mapping[str, Kept] = {
 
 
 def meaning_of(kind: str, operator: Operator, text: str, lineage: Lineage) -> Meaning:
-    """What an operator of a node keeps."""
+    """The meaning of the state of a node's operator."""
     listed = NODES.get(kind)
     return other.Unlisted(kind) if listed is None else listed.read(operator, text, lineage)

@@ -205,7 +205,7 @@ def join(operator: Operator, text: str, lineage: Lineage) -> Meaning:
 
 
 def _rows_in(operator: Operator, side: str, keys: int) -> tuple[str, ...] | None:
-    """The states that hold the rows of a side; None where it is not told under which of several keys these are filed."""
+    """The states that hold the rows of a side; None if it is not told under which of several keys these are filed."""
     found = rows_in(operator, side)
     filed = any(one.kind is StateKind.MAP and one.name in (found or ()) for one in operator.states or ())
     return None if keys > 1 and filed else found

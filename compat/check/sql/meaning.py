@@ -1,4 +1,4 @@
-"""The differences between what an operator kept in OLD and what it would keep in NEW, and the words for them."""
+"""The differences between an operator's state in OLD and in NEW, and their wording."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from compat.check.sql.rows import Branch, Lineage, Rows, Traced, traced
 
 
 class Difference(Struct, frozen=True):
-    """A difference: what stood in OLD and what stands in NEW, as a person would say it.
+    """A difference between OLD and NEW, in words.
 
-    ``holds`` is why what OLD kept is wrong under NEW's meaning; empty if it is right, and only what was put out before is
-    as OLD had it (``since`` says so). ``output`` tells that other rows come out from the restore on, which counts for those
-    who keep them. ``parts`` are there where what is kept could be written anew for NEW, one thing beside the other.
+    ``holds`` is why OLD's state is wrong under NEW's meaning; empty if it is right, and only the output before the
+    restore follows OLD (``since`` says so). ``output`` says that other rows come out after the restore, which matters
+    to operators that keep them. ``parts`` are there where what is kept could be rewritten for NEW, one thing beside the
+    other.
     """
 
     aspect: Aspect
@@ -30,7 +31,7 @@ class Difference(Struct, frozen=True):
 
 
 class Words(Struct, frozen=True):
-    """How the two versions call their columns."""
+    """The names of columns in the two versions."""
 
     old: Lineage
     new: Lineage
@@ -53,7 +54,7 @@ def _text(traced: Traced, lineage: Lineage, form: Callable[[list[str]], str]) ->
 
 
 class Meaning(Protocol):
-    """What an operator keeps. Both sides of a comparison are of one class."""
+    """The meaning of an operator's state. Both sides of a comparison are of the same class."""
 
     def differences(self, new: Meaning, words: Words) -> Iterator[Difference]:
         """The differences to what NEW keeps."""
@@ -61,7 +62,7 @@ class Meaning(Protocol):
 
 
 def conditions(old: Rows, new: Rows, words: Words) -> Iterator[Difference]:
-    """Whether the rows come from elsewhere, or meet other conditions."""
+    """Differences in where the rows come from, or in the conditions that they meet."""
     if [branch.origin for branch in _sorted(old)] != [branch.origin for branch in _sorted(new)]:
         yield Difference(
             Aspect.ROWS,
@@ -92,7 +93,7 @@ def _sorted(rows: Rows) -> list[Branch]:
 
 
 def keys(old: Traced, new: Traced, words: Words, what: str) -> Iterator[Difference]:
-    """Whether state is kept by another key."""
+    """Whether the state has another key."""
     if old != new:
         was, now = words.both(old, new, lambda parts: ", ".join(parts) or "no key")
         yield Difference(
@@ -103,7 +104,7 @@ def keys(old: Traced, new: Traced, words: Words, what: str) -> Iterator[Differen
 
 
 class Stored(Struct, frozen=True):
-    """The rows that are kept as a whole: ``states`` hold them, None where that is not told.
+    """The rows that are kept as a whole: ``states`` hold them, None if that is not told.
 
     ``found`` tells that a row is found by its key or its time, and not by being equal to the one that takes it back; ``marks``
     that no row is kept, but that there was one, how many, or what they add up to.
@@ -129,7 +130,7 @@ def kept(old: Stored, new: Stored, words: Words, which: str = "the rows") -> Ite
 
 
 def parts_of_rows(old: Stored, new: Stored, words: Words) -> tuple[Part, ...] | None:
-    """What stands in the states that hold rows; None where that is not told, or rows come from several places."""
+    """What stands in the states that hold rows; None if that is not told, or rows come from several places."""
     before, after = (traced(stored.rows, lambda branch: branch.columns) for stored in (old, new))
     if old.states is None or old.states != new.states or not len(before) == len(after) == 1:
         return None

@@ -127,7 +127,7 @@ def ordered(operator: Operator, text: str, lineage: Lineage) -> Meaning:
 
 
 class InFlight(Struct, frozen=True):
-    """Rows whose answer has not come yet: they are asked for anew after the restore."""
+    """Rows whose answer has not come yet: they are asked for again after the restore."""
 
     sides: tuple[Rows, ...]
 

@@ -42,7 +42,7 @@ class _Ranges(Struct, frozen=True, rename="camel"):
 
 
 def _ranges(sarg: str) -> _Ranges | None:
-    """The ranges; None for what is none, or of another shape than this version knows."""
+    """The ranges; None for anything else, or of another shape than this version knows."""
     try:
         return msgspec.json.decode(sarg, type=_Ranges)
     except msgspec.MsgspecError:

@@ -289,7 +289,7 @@ class _SinkNode(ExecNode, frozen=True, rename="camel"):
 class Materialized(Struct, frozen=True):
     """The rows that a sink was given for each of its keys. ``unique`` tells which of them a change is of.
 
-    ``cut`` is what becomes of texts that are longer than their column, empty where that cannot be.
+    ``cut`` is what happens to texts that are longer than their column, empty if that cannot be.
     """
 
     last: LastRows

@@ -236,7 +236,7 @@ class Lineage:
         return found
 
     def together(self, operator: Operator, first: int, count: int) -> frozenset[frozenset[int]]:
-        """Which of so many columns of an operator, from the ``first`` on, one result or condition behind it is made of."""
+        """Which of ``count`` columns of an operator, from the ``first`` on, one result or condition behind it is made of."""
         found = (
             frozenset(place - first for place in places if first <= place < first + count)
             for places in self._by_place.results.get(operator.id, ())
@@ -259,7 +259,7 @@ class Lineage:
         return found
 
     def output_of(self, id: str, count: int) -> Rows:
-        """Rows of an operator with state, with so many columns."""
+        """Rows of an operator with state, with this many columns."""
         return (Branch(id, tuple(Column(id, str(place)) for place in range(count))),)
 
     def only_inserts(self, rows: Rows) -> bool:
@@ -382,7 +382,7 @@ class Lineage:
         return handed + tuple(_sum(call, columns) for group in spec.groups for call in group.agg_calls)
 
     def _sums(self, operator: Operator, node: _Sums) -> tuple[Expression, ...]:
-        """The keys and the sums of a GROUP BY; empty where the plan does not tell what they are of."""
+        """The keys and the sums of a GROUP BY; empty if the plan does not tell what they are of."""
         rows, grouping = self.sides(operator)[0], node.grouping
         before = self.before_the_shuffle(operator)
         if before is not None:

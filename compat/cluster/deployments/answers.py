@@ -40,7 +40,7 @@ class DeploymentSummary(msgspec.Struct, frozen=True, kw_only=True, rename="kebab
 
 
 class SituationSummary(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is of a job that is to be upgraded, and the plan of ``base``."""
+    """The situation of a job that will be upgraded, and the plan of ``base``."""
 
     runs: str | None
     base: str | None
@@ -53,7 +53,7 @@ class SituationSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Begun(msgspec.Struct, frozen=True):
-    """The answer to who asks for a deployment: what the registry said, and what was begun."""
+    """The answer to the request for a deployment: the registry's answer, and the deployment."""
 
     deployment: DeploymentSummary | None
     sentence: str

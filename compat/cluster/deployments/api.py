@@ -24,7 +24,7 @@ from compat.service.settings import ServiceSettings
 
 
 def routes(dispatcher: Dispatcher, settings: ServiceSettings) -> list[Route]:
-    """What is served of deployments."""
+    """The routes for deployments."""
     handlers = _Handlers(dispatcher, settings)
     return [
         Route("/situation", handlers.situation),
@@ -82,7 +82,7 @@ class _Handlers:
         return answer(await run_in_threadpool(told))
 
     async def deploy(self, request: Request) -> Response:
-        """Begin a deployment under an id that its sender chose; the same again gives what became of it."""
+        """Begin a deployment under an id that its sender chose; the same again gives what happened to it."""
         by = require_deploy(request).name
         id, body = await received(request, DEPLOYMENT, self._settings)
         try:

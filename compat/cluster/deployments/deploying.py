@@ -1,8 +1,8 @@
 """Upgrades of jobs: stop the old one with a savepoint, start the new one from it, watch it, promote it, or go back.
 
-A deployment is looked at in each round of the dispatcher. What it has done is in the database, and what it is to do next
-follows from that and from how its jobs are; each step is such that doing it again changes nothing, as the ids of what it makes
-were chosen before. So a dispatcher may be killed between any two of them, and the next one goes on. Flink's Kubernetes operator
+Each round of the dispatcher looks at each deployment. The database records the steps done; the next step follows from
+these and from the state of its jobs. Every step is idempotent, as the ids of what it creates were chosen before. So a
+dispatcher may be killed between any two of them, and the next one goes on. Flink's Kubernetes operator
 does the same with ``upgradeMode: savepoint`` and its rollbacks.
 """
 
@@ -33,9 +33,9 @@ from compat.state.delta.errors import StoreError
 from compat.state.delta.log import SnapshotLog
 
 _MOST_RESTARTS = 3
-"""A job that restarts so often without a checkpoint in between has failed."""
+"""The number of restarts without a checkpoint in between after which a job has failed."""
 _GRACE = 30.0
-"""Seconds that a job gets to come up, or to recover from what happened to it while it was watched, at least."""
+"""The least seconds that a job gets to come up, or to recover from a failure while it is watched."""
 _PROMOTING = 600.0
 """Seconds for which a registry that cannot be asked is asked again."""
 _ASKING_AGAIN = 2.0
@@ -46,7 +46,7 @@ class DeploymentRefused(Exception):
 
 
 class Replaced(DeploymentRefused):
-    """Another job runs than the one that was checked against."""
+    """The running job is not the one that was checked against."""
 
 
 class UnderWay(DeploymentRefused):
@@ -54,10 +54,10 @@ class UnderWay(DeploymentRefused):
 
 
 class Situation(msgspec.Struct, frozen=True, kw_only=True):
-    """What there is of a job: the one that runs, or else the last one that ended, and the snapshot that goes on from it.
+    """The situation of a job: the running one, or else the last one that ended, and the snapshot to continue from.
 
-    ``unclear`` says why a new one would start without the state that the last one had, ``stateless`` why there is none that it
-    could begin with. ``open`` is a deployment that has not ended.
+    ``unclear`` says why a new one would start without the state that the last one had, ``stateless`` why there is no
+    state to begin with. ``open`` is a deployment that has not ended.
     """
 
     runs: ClusterJob | None = None
@@ -76,14 +76,14 @@ class Situation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Judgement(msgspec.Struct, frozen=True, kw_only=True):
-    """What the gate said: the number of the version in the registry, and a sentence; neither where there is no registry."""
+    """The gate's answer: the number of the version in the registry, and a sentence; neither without a registry."""
 
     version: int | None = None
     sentence: str = ""
 
 
 class Deployed(msgspec.Struct, frozen=True, kw_only=True):
-    """The answer to who asks for a deployment: what was begun, None for nothing, and what the registry said."""
+    """The answer to the request for a deployment: the deployment, None for nothing, and the registry's answer."""
 
     deployment: Deployment | None = None
     sentence: str = ""
@@ -104,7 +104,7 @@ class _Health:
         return cls(epoch, begun, 1 if begun > (1, 0) else 0)
 
     def look(self, epoch: int | None, begun: tuple[int, int]) -> None:
-        """It is so far, None where it has not said so, in an attempt of its process and one of its tasks."""
+        """It is so far, None if it has not said so, in an attempt of its process and one of its tasks."""
         if epoch is not None and self.epoch is not None and epoch > self.epoch:
             self.restarts = 0
         elif begun != self.begun:
@@ -120,7 +120,7 @@ class _Health:
 
 @dataclass(slots=True)
 class Deploying:
-    """The deployments of a cluster, as its dispatcher goes on with them.
+    """The deployments of a cluster, as its dispatcher advances them.
 
     ``rests`` tells of a job that holds slots whether its process is known to have ended. All but :meth:`judge` is called with
     the dispatcher's lock.
@@ -140,21 +140,21 @@ class Deploying:
 
     @property
     def needed(self) -> frozenset[str]:
-        """The jobs that a deployment that is under way may yet need."""
+        """The jobs that an unfinished deployment may still need."""
         return frozenset(
             id for each in self.deployments.open() for id in (each.old, each.new, each.back) if id is not None
         )
 
     @property
     def held(self) -> frozenset[str]:
-        """The same, with those whose state the next deployment goes on with: they stay, however long ago they ended."""
+        """The same, with the jobs whose state the next deployment continues: they stay, however long ago they ended."""
         last = (each for each in self.deployments.latest() if each.step.over)
         return self.needed.union(id for each in last for id in ([each.runs] if each.runs else [each.new, each.back]))
 
     def situation(self, name: str, called: str | None = None) -> Situation:
-        """What there is of a job; where nothing is known of its name, of the one that its program calls so.
+        """The situation of a job; if its name is unknown, that of the job with this name in its program.
 
-        Raises DeploymentRefused where several jobs have the name.
+        Raises DeploymentRefused if several jobs have the name.
         """
         last = self.deployments.last(name)
         known, former = self.jobs.named(name), self.jobs.former(name)
@@ -180,7 +180,7 @@ class Deploying:
         return replace(self._left(known[0], last), open=open)
 
     def judge(self, request: DeploymentRequest, submission: Submission, situation: Situation) -> Judgement:
-        """What the gate says of a new version. Takes its time: without the dispatcher's lock. Raises GateClosed."""
+        """The gate's answer on a new version. Takes time, so it is called without the dispatcher's lock. Raises GateClosed."""
         starts_empty = situation.runs is None and submission.savepoint is None and not submission.fresh
         if starts_empty and situation.unclear:
             raise GateClosed(situation.unclear)
@@ -192,7 +192,7 @@ class Deploying:
         return Judgement(version=self.gate.register(candidate, request.commit, request.author))
 
     def former(self, job: ClusterJob, *, checkpoint: bool) -> FormerJob | None:
-        """What is to be known of a job that is removed, whose last ``checkpoint`` may stay; None where it leaves nothing."""
+        """The record of a removed job, whose last ``checkpoint`` may stay; None if it leaves nothing."""
         if job.status is JobStatus.FINISHED:
             return None if job.stopped_with is None else FormerJob.of(job, job.stopped_with)
         own = self._checkpoint(job)
@@ -201,7 +201,7 @@ class Deploying:
         return FormerJob.of(job, own if checkpoint else None)
 
     def refuse(self, request: DeploymentRequest, submission: Submission) -> Situation:
-        """Raise DeploymentRefused for what cannot be begun; gives what there is of the job."""
+        """Raise DeploymentRefused for a deployment that cannot begin; gives the situation of the job."""
         if not (request.watch >= 0 and request.job):
             raise DeploymentRefused("A deployment has the name of a job, and a time above 0 to watch it.")
         self.capacity.refuse(submission.slots, submission.groups)
@@ -224,7 +224,7 @@ class Deploying:
             free = resources.free_room(others, self.capacity.room)
             if not free.holds(needed):
                 raise DeploymentRefused(
-                    f"{request.job} would need {needed} in the place of {found.runs.room.beside(needed)}, and "
+                    f"{request.job} would need {needed} in place of {found.runs.room.beside(needed)}, and "
                     f"{free.beside(needed)} are free then. Nothing was stopped."
                 )
         return found
@@ -253,7 +253,7 @@ class Deploying:
         )
 
     def round(self) -> frozenset[str]:
-        """Do what is to be done next for each deployment; gives the jobs that get their slots before all others.
+        """Take the next step of each deployment; gives the jobs that get their slots before all others.
 
         These take the place of one that had some. Raises LeadershipLost.
         """
@@ -404,7 +404,7 @@ class Deploying:
             )
 
     def _job(self, deployment: Deployment, id: str) -> ClusterJob | None:
-        """The job that a deployment starts; None where it was only just submitted."""
+        """The job that a deployment starts; None if it was only just submitted."""
         for job in self.jobs.with_id(id):
             return job
         submission = self.folder.submission(id)

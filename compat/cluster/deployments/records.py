@@ -34,7 +34,7 @@ NEW, BACK = "new", "back"
 
 
 class Step(StrEnum):
-    """How far a deployment is; the last five are ends."""
+    """The progress of a deployment; the last five are ends."""
 
     STOPPING = "stopping"
     """The old job is stopped with a savepoint."""
@@ -66,7 +66,7 @@ _ENDS = frozenset({Step.DEPLOYED, Step.NOT_PROMOTED, Step.RETURNED, Step.ABANDON
 
 
 class Taken(Struct, frozen=True, kw_only=True):
-    """A step that was taken: when, in seconds since 1970, and what there is to say of it."""
+    """A finished step: when, in seconds since 1970, and a remark."""
 
     step: Step
     at: float
@@ -134,7 +134,7 @@ class Started(Struct, frozen=True, kw_only=True):
 
 
 def derived(id: str, what: str) -> str:
-    """An id that belongs to another one."""
+    """An id derived from another one."""
     return uuid.uuid5(uuid.UUID(id), what).hex
 
 
@@ -278,7 +278,7 @@ class Deployments:
             return [Taken(step=Step(row.step), at=row.at, message=row.message) for row in connection.execute(query)]
 
     def to(self, deployment: Deployment, step: Step, message: str = "", savepoint: str | None = None) -> None:
-        """A deployment goes a step further, unless it has done so already."""
+        """Advance a deployment by a step, unless that was done already."""
         now = time.time()
         changed: dict[str, Any] = {"step": step.value, "since": now}
         if message:

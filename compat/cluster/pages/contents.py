@@ -83,7 +83,7 @@ def tone(status: str) -> str:
 
 
 class Row(Struct, frozen=True, kw_only=True):
-    """A vertex in words: ``tasks`` counts its subtasks by state; records are None where they are not counted.
+    """A vertex in words: ``tasks`` counts its subtasks by state; records are None if they are not counted.
 
     ``failure`` is the cause of the last failure, ``failed`` which of its subtasks that was.
     """

@@ -48,7 +48,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, request: Request, statuses: Collection[str]) -> Wanted:
-        """What the query asks for; what is none of the statuses and no order asks for nothing."""
+        """What the query asks for; unknown statuses and orders ask for nothing."""
         given = request.query_params
         status, order = given.get("status", ""), given.get("sort", "")
         return cls(
@@ -59,7 +59,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
     @property
     def all(self) -> bool:
-        """True where anything is wanted."""
+        """True if anything is wanted."""
         return not (self.text or self.status)
 
     def jobs(self, seen: Iterable[JobSeen]) -> list[JobSeen]:

@@ -1,4 +1,4 @@
-"""The catalogue of exceptions on the way of a restore, made from Flink's sources (1.17 to 2.3) and from real "
+"""The catalogue of exceptions during a restore, made from Flink's sources (1.17 to 2.3) and from real "
 "restores."""
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ RESTORE = Entry(
     ),
     happened="Flink could not restore the state of an operator, for a reason that is not in the catalogue.",
     rules=("CMP418",),
-    now="It restores the state into the new program's operators, and says which state and class it fails at.",
+    now="It restores the state into the new program's operators, and says at which state and class that fails.",
     example="org.apache.flink.util.FlinkException: Could not restore keyed state backend for "
     "KeyedProcessOperator_90bea66de1c231edf33913ecd54406c1_(1/2) from any of the 1 provided restore options.",
 )
-"""What the TaskManager says around every other reason; the last to be tried, as it gives none."""
+"""The TaskManager's message around any other reason; it is tried last, as it gives no reason itself."""
 
 ENTRIES: tuple[Entry, ...] = (
     *operators.ENTRIES,

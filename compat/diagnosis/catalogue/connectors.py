@@ -18,8 +18,7 @@ ENTRIES = (
             r"The bytes are serialized with version (?P<old>\d+), while this deserializer only supports version up "
             r"to (?P<new>\d+)"
         ),
-        happened="The positions of a source are in the version {old} of its form, and the new program reads up to "
-        "{new}.",
+        happened="The positions of a source are in version {old} of their format, and the new program reads up to {new}.",
         rules=("CMP404", "CMP418"),
         now=_KEEP_CONNECTOR,
         example="java.io.IOException: The bytes are serialized with version 2, while this deserializer only "
@@ -46,9 +45,9 @@ ENTRIES = (
             r"GlobalCommitter is required to commit SinkV1 state|Tried to deserialize Sink V1 state without a|"
             r"Trying to recover state from a GlobalCommittable serializer"
         ),
-        happened="What a sink had prepared for its global committer finds none in the new program.",
+        happened="A sink had prepared committables for its global committer, and the new program has no global committer.",
         rules=("CMP807", "CMP604"),
-        now="Restore the old program, stop it with a savepoint, which publishes what is prepared, and start the new "
+        now="Restore the old program, stop it with a savepoint, which publishes the committables, and start the new "
         "one from that.",
         example="java.lang.IllegalStateException: GlobalCommitter is required to commit SinkV1 state.",
     ),
@@ -56,8 +55,7 @@ ENTRIES = (
         name="connector-reads-no-such-version",
         title="Unknown version: … (of a source or sink)",
         pattern=re.compile(r"IOException: (?:Unknown|Unrecognized|Invalid|Unsupported) version:? ?(?P<old>-?\d+)"),
-        happened="A connector, or a serializer of the program's own, finds the version {old} of its form and does "
-        "not read it.",
+        happened="A connector, or a serializer of the program, finds version {old} of its format and does not read it.",
         rules=("CMP404", "CMP418"),
         now=_KEEP_CONNECTOR,
         example="java.io.IOException: Unknown version: 1",
@@ -69,7 +67,7 @@ ENTRIES = (
         pattern=re.compile(
             r"FlinkRuntimeException: Failed to deserialize value|IllegalArgumentException: Illegal Capacity: -\d+"
         ),
-        happened="The positions of a source, or what a sink prepared, cannot be read by the new program's connector.",
+        happened="The new program's connector cannot read the positions of a source, or what a sink prepared.",
         rules=("CMP404", "CMP418"),
         now=_KEEP_CONNECTOR,
         example="org.apache.flink.util.FlinkRuntimeException: Failed to deserialize value",

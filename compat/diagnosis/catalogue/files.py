@@ -15,8 +15,7 @@ ENTRIES = (
         pattern=re.compile(r"Cannot find checkpoint or savepoint file/directory '(?P<savepoint>[^']*)'"),
         happened="There is no savepoint or checkpoint at the path that the job is started from.",
         rules=("CMP501",),
-        now="Look for it, and mind the scheme (file:, s3:, hdfs:): a path without one is on the cluster's default "
-        "file system.",
+        now="Check the path and its scheme (file:, s3:, hdfs:): a path without one is on the cluster's default file system.",
         command=_INSPECT,
         before=_INSPECT,
         example="java.io.FileNotFoundException: Cannot find checkpoint or savepoint file/directory "
@@ -30,7 +29,7 @@ ENTRIES = (
         happened="The folder has no _metadata: the savepoint never completed, the folder is one above it, or the "
         "file was deleted.",
         rules=("CMP501",),
-        now="Name the folder that has a _metadata, such as …/chk-42 of a checkpoint.",
+        now="Give the folder that has a _metadata, such as …/chk-42 of a checkpoint.",
         command=_INSPECT,
         before=_INSPECT,
         example="java.io.FileNotFoundException: Cannot find meta data file '_metadata' in directory "
@@ -44,8 +43,7 @@ ENTRIES = (
             r"Checkpoint/savepoint path '(?P<savepoint>[^']*)' is not a valid file URI|"
             r"Cannot access file system for checkpoint/savepoint path '(?P<path>[^']*)'"
         ),
-        happened="Flink cannot make a file of the path that the job is started from, or has no file system for its "
-        "scheme.",
+        happened="The path that the job is started from is not valid, or Flink has no file system for its scheme.",
         rules=("CMP501",),
         now="Write the path as a URI, and put the plugin of its file system into the cluster's plugins folder.",
         command=_INSPECT,
@@ -60,7 +58,7 @@ ENTRIES = (
         pattern=re.compile(r"Unexpected magic number\. This can have multiple reasons"),
         happened="The file is not the metadata of a savepoint, or is damaged.",
         rules=("CMP501",),
-        now="Name the folder of the savepoint, or its _metadata, and not a file of its state.",
+        now="Give the folder of the savepoint or its _metadata, not a file of its state.",
         command=_INSPECT,
         before=_INSPECT,
         example="java.io.IOException: Unexpected magic number. This can have multiple reasons: (1) You are trying "
@@ -76,7 +74,7 @@ ENTRIES = (
             r"Unrecognized checkpoint version number: (?P<format>\d+)|Unknown KeyedStateHandle type: |"
             r"Unknown implementation of StreamStateHandle|Reading invalid (?:Keyed|Operator)StateHandle, type: "
         ),
-        happened="The metadata is in a form that this version of Flink does not know: a newer one wrote it.",
+        happened="The metadata is in a format that this version of Flink does not know: a newer one wrote it.",
         rules=("CMP604", "CMP501"),
         now="Start the job with the version of Flink that wrote it, or a newer one.",
         example="java.lang.IllegalArgumentException: Unrecognized checkpoint version number: 6",
@@ -90,8 +88,8 @@ ENTRIES = (
             r"Unrecognized internal timers snapshot writer version: |Unknown BackendStateType: |unrecognized read "
             r"version \d+"
         ),
-        happened="The state is in a form that this version of Flink does not know: a newer one wrote it, or the "
-        "file is damaged.",
+        happened="The state is in a format that this version of Flink does not know: a newer one wrote it, or "
+        "the file is damaged.",
         rules=("CMP604",),
         now="Start the job with the version of Flink that wrote it, or a newer one.",
         example="java.io.IOException: Unrecognized version for TypeSerializerSnapshot format: 3",
@@ -102,7 +100,7 @@ ENTRIES = (
         pattern=re.compile(
             r"Incompatible version: found (?P<old>\d+), compatible versions are (?P<new>\[[\d, ]*\]|\S+)"
         ),
-        happened="A serializer finds the version {old} of its snapshot and reads {new}.",
+        happened="A serializer finds version {old} of its snapshot and reads only {new}.",
         rules=("CMP604", "CMP420"),
         now="Start the job with the version of Flink, or of the library, that wrote it, or a newer one.",
         example="org.apache.flink.core.io.VersionMismatchException: Incompatible version: found 7, compatible "
@@ -120,7 +118,7 @@ ENTRIES = (
             r"is no longer|"
             r"Legacy state \(from Flink <= 1\.1"
         ),
-        happened="The state is in a form that only versions of Flink before 1.17 read.",
+        happened="The state is in a format that only versions of Flink before 1.17 read.",
         rules=("CMP604",),
         now="Restore it with Flink 1.16, take a savepoint there, and start the new version from that.",
         example="java.lang.UnsupportedOperationException: Since 1.17 Flink doesn't support recovery from pre Flink "
@@ -134,7 +132,7 @@ ENTRIES = (
         pattern=re.compile(
             r"Could not retrieve checkpoint (?P<checkpoint>\d+) from state handle under (?P<path>\S+?)\. "
         ),
-        happened="The checkpoint {checkpoint}, which high availability remembers, cannot be read: its file is gone, "
+        happened="The checkpoint {checkpoint}, which high availability has stored, cannot be read: its file is gone, "
         "or another version "
         "of Flink wrote it.",
         rules=("CMP501", "CMP604"),
@@ -172,8 +170,7 @@ ENTRIES = (
             r"incorrect magic number in master styte byte sequence|invalid (?:checkpoint ID|number of master states): |"
             r"Expected only keyed state\. Received: "
         ),
-        happened="The state's files are not what their heads say: they are damaged, or mixed with those of another "
-        "snapshot.",
+        happened="The state's files do not match their headers: they are damaged, or mixed with those of another snapshot.",
         rules=("CMP501", "CMP502"),
         now="Take an earlier checkpoint or savepoint.",
         command=_INSPECT,
@@ -184,7 +181,7 @@ ENTRIES = (
         name="records-in-flight-unreadable",
         title="Unable to read channel state",
         pattern=re.compile(r"Unable to read channel state|Invalid (?:input|output) channel state : "),
-        happened="The records that an unaligned checkpoint keeps cannot be read by the new program.",
+        happened="The new program cannot read the in-flight records of an unaligned checkpoint.",
         rules=("CMP205",),
         now="Restore the old program, take a savepoint of it, and start the new program from that.",
         example="java.io.IOException: Unable to read channel state",

@@ -93,7 +93,7 @@ ENTRIES = (
         name="broadcast-state-serializer-incompatible",
         title="The new key typeSerializer for broadcast state must not be incompatible",
         pattern=re.compile(r"The new (?P<part>key|value) typeSerializer for broadcast state must not be incompatible"),
-        happened="The {part}s of a broadcast state have another type, which does not read the old ones.",
+        happened="The {part}s of a broadcast state have a new type, which does not read the old ones.",
         rules=("CMP404",),
         now=_KEEP_TYPE,
         example="org.apache.flink.util.StateMigrationException: The new key typeSerializer for broadcast state must "
@@ -109,7 +109,7 @@ ENTRIES = (
             r"migration or is "
             r"incompatible|Tried to restore timers for the same service with different (?:key|namespace) serializers"
         ),
-        happened="The timers of an operator have another key or another kind of window, and timers are never migrated.",
+        happened="The timers of an operator have a different key or kind of window, and timers are never migrated.",
         rules=("CMP406", "CMP407", "CMP604"),
         now="Keep the key and the kind of window, or give the operator another uid and let it start without state.",
         example="org.apache.flink.util.StateMigrationException: For heap backends, the new priority queue "
@@ -123,9 +123,9 @@ ENTRIES = (
         pattern=re.compile(
             r"Incompatible key/value state types\. Was \[(?P<old>\w+)\], registered with \[(?P<new>\w+)\]"
         ),
-        happened="A state was of the kind {old} and is asked for as {new}.",
+        happened="A state was stored as {old}, and the new program asks for {new}.",
         rules=("CMP403", "CMP414"),
-        now="Keep the kind of the state, or give the new one another name.",
+        now="Keep the kind of the state, or give the new state another name.",
         example="java.lang.IllegalStateException: Incompatible key/value state types. Was [LIST], registered with "
         "[VALUE].",
     ),
@@ -133,8 +133,7 @@ ENTRIES = (
         name="kind-of-state-not-found",
         title='Cannot invoke "StateMetaInfoSnapshot.getBackendStateType()" because "stateMetaInfoSnapshot" is null',
         pattern=re.compile(r'NullPointerException: Cannot invoke ".*StateMetaInfoSnapshot\.getBackendStateType\(\)"'),
-        happened="The keys of an operator are read as another class, so that what follows them is taken for another "
-        "state.",
+        happened="The keys of an operator are read as a different class, so the bytes after them are taken for another state.",
         rules=("CMP415", "CMP406"),
         now="Keep the class of the key as it was, or give the operator another uid and let it start without state.",
         example='java.lang.NullPointerException: Cannot invoke "org.apache.flink.runtime.state.metainfo.StateMetaInfoSnapshot.'
@@ -146,7 +145,7 @@ ENTRIES = (
         pattern=re.compile(
             r"Incompatible state assignment modes\. Was \[(?P<old>\w+)\], registered with \[(?P<new>\w+)\]"
         ),
-        happened="An operator state was kept as {old} and is asked for as {new}.",
+        happened="An operator state was stored as {old}, and the new program asks for {new}.",
         rules=("CMP409",),
         now="Ask for the state as before (getListState, getUnionListState, getBroadcastState), or give it another "
         "name.",
@@ -158,7 +157,7 @@ ENTRIES = (
         name="state-name-changed",
         title="Incompatible state names. Was […], registered with […]",
         pattern=re.compile(r"Incompatible state names\. Was \[(?P<state>.*?)\], registered with \[(?P<new>.*?)\]"),
-        happened="The state {state!r} is asked for as {new!r}.",
+        happened="The new program asks for the state {state!r} under the name {new!r}.",
         rules=("CMP402",),
         now="Give the state its old name back.",
         example="java.lang.IllegalStateException: Incompatible state names. Was [total], registered with [sum].",
@@ -171,7 +170,7 @@ ENTRIES = (
         pattern=re.compile(
             r"The new serializer for a MapState requires state migration.*since the key schema has changed"
         ),
-        happened="The keys inside a MapState have another schema, and RocksDB migrates the values of a map only.",
+        happened="The keys inside a MapState have a new schema, and RocksDB migrates only the values of a map.",
         rules=("CMP404", "CMP405"),
         now="Keep the type of the map's keys, or put the new map into a state of another name.",
         example="org.apache.flink.util.StateMigrationException: The new serializer for a MapState requires state "
@@ -184,7 +183,7 @@ ENTRIES = (
         name="migration-failed",
         title="Error while trying to migrate RocksDB state",
         pattern=re.compile(r"Error while trying to migrate RocksDB (?:list |map )?state"),
-        happened="Flink took the new type of a state for compatible, and failed when it rewrote the old values.",
+        happened="Flink judged the new type of a state compatible, and failed when it rewrote the old values.",
         rules=("CMP404", "CMP415", "CMP418"),
         now=_KEEP_TYPE,
         example="org.apache.flink.util.StateMigrationException: Error while trying to migrate RocksDB state.",
@@ -210,7 +209,7 @@ ENTRIES = (
         "with a new "
         "serializer that has incompatible schema",
         pattern=re.compile(r"Unable to provide a serializer with the current schema"),
-        happened="The state was declared with a type that does not read what was written, and was used all the same.",
+        happened="The new program uses a state whose declared type does not read the stored values.",
         rules=("CMP404",),
         now=_KEEP_TYPE,
         example="java.lang.UnsupportedOperationException: Unable to provide a serializer with the current schema, "
@@ -225,8 +224,7 @@ ENTRIES = (
             r"Different number of (?:new serializers?|new serializer snapshots) and existing serializer "
             r"(?:configuration )?snapshots"
         ),
-        happened="A serializer with parts inside reads a snapshot that another serializer, or one with other parts, "
-        "wrote.",
+        happened="A composite serializer reads a snapshot that another serializer, or one with other parts, wrote.",
         rules=("CMP404", "CMP420"),
         now=_KEEP_TYPE,
         example="java.io.IOException: Corrupt data, magic number mismatch. Expected  1333245, found  54",
@@ -239,7 +237,7 @@ ENTRIES = (
             r"Unexpected state handle type, expected one of: (?:class )?(?P<new>.+?), but found: (?:class "
             r")?(?P<old>[\w.$]+)"
         ),
-        happened="The keyed state is in a form that another state backend wrote: {old} where this one reads {new}.",
+        happened="Another state backend wrote the keyed state: it is {old}, and this backend reads {new}.",
         rules=("CMP503", "CMP607"),
         now="Restore with the state backend that wrote it, take a canonical savepoint, and start the other backend "
         "from that.",
@@ -253,7 +251,7 @@ ENTRIES = (
         name="forst-cannot-restore",
         title="Not support restoring yet for ForStStateBackend",
         pattern=re.compile(r"Not support restoring yet for ForStStateBackend"),
-        happened="The keyed state is in a form from which ForSt does not restore, such as a canonical savepoint.",
+        happened="The keyed state is in a format that ForSt cannot restore, such as a canonical savepoint.",
         rules=("CMP607", "CMP503"),
         now="Restore with hashmap or RocksDB, or from a checkpoint or native savepoint that ForSt took.",
         example="java.lang.UnsupportedOperationException: Not support restoring yet for ForStStateBackend",
@@ -268,9 +266,8 @@ ENTRIES = (
             r"RegisteredKeyAndUserKeyValueStateBackendMetaInfo can not transform to|"
             r"Unsupported state type to transform from org\.apache\.flink\.runtime\.state"
         ),
-        happened="The state was written by operators with asynchronous state, as of ForSt, and is read by ones "
-        "without, or the other "
-        "way.",
+        happened="Operators with asynchronous state, as with ForSt, wrote the state, and operators without it "
+        "read it, or the other way round.",
         rules=("CMP607", "CMP605"),
         now="Restore with the state backend and the setting of asynchronous state that wrote it.",
         example="java.lang.ClassCastException: class "
@@ -282,7 +279,7 @@ ENTRIES = (
         name="row-of-another-arity",
         title="Row arity: …, but serializer arity: …",
         pattern=re.compile(r"Row arity(?:: (?P<old>\d+)| of \w+ \((?P<found>\d+)\)).*serializer"),
-        happened="A row in the state has another number of fields than the new type.",
+        happened="A row in the state has a different number of fields than the new type.",
         rules=("CMP404", "CMP702"),
         now=_KEEP_TYPE,
         example="java.lang.IllegalArgumentException: Row arity: 2, but serializer arity: 3",
@@ -292,7 +289,7 @@ ENTRIES = (
         name="pattern-lost-a-stage",
         title="State … does not exist in the NFA. NFA has states …",
         pattern=re.compile(r"State (?P<stage>.+?) does not exist in the NFA"),
-        happened="A match that had begun waits in the stage {stage!r}, which the new pattern does not have.",
+        happened="A partial match is in the stage {stage!r}, which the new pattern does not have.",
         rules=("CMP425", "CMP707"),
         now="Keep the stages of the pattern, or give the operator another uid and let it start without state.",
         example="org.apache.flink.util.FlinkRuntimeException: State middle does not exist in the NFA. NFA has "

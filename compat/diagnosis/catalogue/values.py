@@ -6,7 +6,7 @@ import re
 
 from compat.diagnosis.entry import Entry, Proof
 
-_KEEP_CLASS = "Give the class its old form back, or put the new values into a state of another name."
+_KEEP_CLASS = "Restore the old form of the class, or put the new values into a state with another name."
 _KRYO = r"(?:KryoException|EOFException): "
 
 ENTRIES = (
@@ -16,8 +16,7 @@ ENTRIES = (
         pattern=re.compile(r"Could not find class '(?P<class_name>[^']*)' in classpath"),
         happened="The class {class_name} wrote state, and the new program has none of this name.",
         rules=("CMP404", "CMP418"),
-        now="Put the class back under its old name. A class that was renamed needs its old name, too, as long as "
-        "there is such state.",
+        now="Put the class back under its old name. A renamed class needs its old name as long as such state exists.",
         example="java.io.IOException: Could not find class 'shop.Order' in classpath.",
         proof=Proof.NOT_ELSEWHERE,
     ),
@@ -44,7 +43,7 @@ ENTRIES = (
         ),
         happened="A constant of the enum {class_name} is gone or renamed, and state was written with it.",
         rules=("CMP404",),
-        now="Put the constant back. New ones go to the end.",
+        now="Put the constant back. Add new ones at the end.",
         example="java.lang.IllegalStateException: Could not create a restore serializer for enum class shop.Color. "
         "Probably because "
         "an enum value was removed.",
@@ -60,7 +59,7 @@ ENTRIES = (
         "and has no "
         "serializer for it.",
         rules=("CMP404", "CMP418"),
-        now="Make the field an ordinary one again, or take it out altogether.",
+        now="Make the field an ordinary one again, or remove it.",
         example="java.lang.IllegalStateException: a present field should have its associated new field serializer "
         "available.",
     ),
@@ -68,9 +67,8 @@ ENTRIES = (
         name="pojo-flags",
         title="Unknown POJO flags, this should not happen",
         pattern=re.compile(r"Unknown POJO flags, this should not happen"),
-        happened="The bytes of a state are read as a POJO and are none: its class, or one around it, has other "
-        "fields than what was "
-        "written.",
+        happened="The bytes of a state are read as a POJO but are not one: the fields of its class, or of one "
+        "around it, differ from those written.",
         rules=("CMP404", "CMP415"),
         now=_KEEP_CLASS,
         example="java.lang.RuntimeException: Unknown POJO flags, this should not happen.",
@@ -83,7 +81,7 @@ ENTRIES = (
             r"RuntimeException: Cannot instantiate class\.|NoSuchMethodException: (?P<class_name>[\w.$]+)\.<init>\(\)|"
             r"InstantiationException: (?P<class_of_object>[\w.$]+)"
         ),
-        happened="The state holds objects of a class that cannot be made any more: it lost its constructor without "
+        happened="The state holds objects of a class that can no longer be instantiated: it lost its constructor without "
         "arguments, or is "
         "abstract or a record now.",
         rules=("CMP404", "CMP415"),
@@ -95,7 +93,7 @@ ENTRIES = (
         name="record-cannot-be-made",
         title="Could not instantiate record",
         pattern=re.compile(r"RuntimeException: Could not instantiate record"),
-        happened="A record of Java takes other components than those in the state.",
+        happened="The components of a Java record differ from those in the state.",
         rules=("CMP404", "CMP432"),
         now=_KEEP_CLASS,
         example="java.lang.RuntimeException: Could not instantiate record",
@@ -109,7 +107,7 @@ ENTRIES = (
             r"Can not set (?:final |static )*(?P<new>[\w.$\[\]]+) field (?P<field>[\w.$]+) to (?P<old>[\w.$\[;]+(?: "
             r"value)?)"
         ),
-        happened="The field {field} is of the type {new} and the state holds {old} in its place.",
+        happened="The field {field} has the type {new}, and the state holds {old} for it.",
         rules=("CMP404", "CMP415"),
         now=_KEEP_CLASS,
         example="java.lang.IllegalArgumentException: Can not set float field shop.Order.amount to java.lang.Long",
@@ -119,9 +117,8 @@ ENTRIES = (
         name="kryo-class-not-found",
         title="Unable to find class: …",
         pattern=re.compile(r"KryoException: Unable to find class: (?P<class_name>.*)"),
-        happened="Kryo reads the name of a class that the new program does not have. A name that is no name means "
-        "that the class "
-        "around it has other fields.",
+        happened="Kryo reads the name of a class that the new program does not have. A garbled name means "
+        "that the fields of the class around it differ.",
         rules=("CMP415", "CMP428"),
         now=_KEEP_CLASS,
         example="com.esotericsoftware.kryo.KryoException: Unable to find class: shop.Order",
@@ -131,11 +128,10 @@ ENTRIES = (
         name="kryo-class-not-registered",
         title="Encountered unregistered class ID: …",
         pattern=re.compile(r"KryoException: Encountered unregistered class ID: (?P<number>-?\d+)"),
-        happened="Kryo reads the number of a registered class where there is none: the class around it has other "
-        "fields, or classes "
-        "were registered otherwise.",
+        happened="Kryo reads an unknown number of a registered class: the fields of the class around it "
+        "differ, or other classes were registered.",
         rules=("CMP415",),
-        now="Give the class its old form back, and register the same classes in the same order.",
+        now="Restore the old form of the class, and register the same classes in the same order.",
         example="com.esotericsoftware.kryo.KryoException: Encountered unregistered class ID: 104",
         proof=Proof.NOT_ELSEWHERE,
     ),
@@ -143,10 +139,9 @@ ENTRIES = (
         name="kryo-registration-gone",
         title="Missing value for the key '…'",
         pattern=re.compile(r"IllegalStateException: Missing value for the key '(?P<class_name>[^']*)'"),
-        happened="Kryo had registered {class_name} when the state was written, and the new program cannot load what "
-        "was registered.",
+        happened="Kryo had registered {class_name} when the state was written, and the new program cannot load it.",
         rules=("CMP415", "CMP604"),
-        now="Put the class, or the library that it is from, on the classpath, and register it as before.",
+        now="Put the class, or its library, on the classpath, and register it as before.",
         example="java.lang.IllegalStateException: Missing value for the key "
         "'org.apache.avro.generic.GenericData$Array'",
         proof=Proof.NOT_ELSEWHERE,
@@ -155,8 +150,7 @@ ENTRIES = (
         name="kryo-bytes-end",
         title="Buffer underflow",
         pattern=re.compile(_KRYO + r"(?:.*: )?Buffer underflow"),
-        happened="Kryo reads on where a value of the state has ended: its class has more or other fields than what "
-        "was written.",
+        happened="Kryo reads beyond the end of a stored value: its class has more or other fields than those written.",
         rules=("CMP415",),
         now=_KEEP_CLASS,
         example="com.esotericsoftware.kryo.KryoException: Buffer underflow.",
@@ -170,7 +164,7 @@ ENTRIES = (
             r"KryoException: (?:Unable to resolve reference for (?P<class_name>\S+) with id: |Invalid ordinal for enum "
             r'"(?P<enum>[^"]*)")'
         ),
-        happened="Kryo reads the bytes of one field as another: the class has other fields than what was written.",
+        happened="Kryo reads the bytes of one field as another: the fields of the class differ from those written.",
         rules=("CMP415",),
         now=_KEEP_CLASS,
         example="com.esotericsoftware.kryo.KryoException: Unable to resolve reference for java.lang.String with id: 12",
@@ -182,8 +176,7 @@ ENTRIES = (
         pattern=re.compile(
             r"InvalidClassException: (?P<class_name>[\w.$]+); (?:local class incompatible|class invalid)"
         ),
-        happened="Objects of the class {class_name} were written by Java's serialization, and its serialVersionUID "
-        "is another one.",
+        happened="Objects of the class {class_name} were written by Java serialization, and its serialVersionUID has changed.",
         rules=("CMP415", "CMP420"),
         now="Declare the serialVersionUID that the message calls the stream's, and keep the fields readable.",
         example="java.io.InvalidClassException: shop.Order; local class incompatible: stream classdesc "
@@ -195,9 +188,9 @@ ENTRIES = (
         name="avro-schema",
         title="Found …, expecting …, missing required field …",
         pattern=re.compile(r"AvroTypeException: Found (?P<old>.+?), expecting (?P<new>.+)"),
-        happened="The Avro schema of a state does not read the records of the old one: found {old}, expecting {new}.",
+        happened="The new Avro schema of a state does not read the old records: found {old}, expecting {new}.",
         rules=("CMP404", "CMP422"),
-        now="Give the new field a default, and keep the types of the old ones.",
+        now="Give the new field a default, and keep the types of the old fields.",
         example="org.apache.avro.AvroTypeException: Found shop.Order, expecting shop.Order, missing required field "
         "amount",
         proof=Proof.NOT_ELSEWHERE,
@@ -235,11 +228,10 @@ ENTRIES = (
             r"(?P<error>UnicodeDecodeError|UnpicklingError|struct\.error|EOFError|OverflowError|MemoryError|IndexError|ValueError|"
             r"TypeError|AttributeError): [^\n]*\s*$"
         ),
-        happened="PyFlink read a value of the state as another type than the one that wrote it: Flink sees bytes "
-        "only and had let it "
-        "pass.",
+        happened="PyFlink read a value of the state with a different type than the one that wrote it: Flink "
+        "sees only bytes and did not notice.",
         rules=("CMP404", "CMP505"),
-        now="Keep the type of the state, or put the new values into a state of another name.",
+        now="Keep the type of the state, or put the new values into a state with another name.",
         example="java.lang.RuntimeException: Error received from SDK harness for instruction 3: Traceback (most "
         "recent call last):\n"
         '  File "/opt/pyflink/fn_execution/state_impl.py", line 168, in value\n'
@@ -253,7 +245,7 @@ ENTRIES = (
         pattern=re.compile(r"IOException: .*\bversion\b"),
         happened="A serializer, or the snapshot of one, refuses the version that wrote the state.",
         rules=("CMP418", "CMP420"),
-        now="Let the serializer go on reading its former versions.",
+        now="Let the serializer read its earlier versions, too.",
         example="java.io.IOException: unknown writer state version 1",
         proof=Proof.RESTORE,
     ),
@@ -266,9 +258,9 @@ ENTRIES = (
             r"(?:Array)?IndexOutOfBoundsException|NegativeArraySizeException|ClassCastException|ClassNotFoundException|"
             r"DateTimeException|KryoException|BufferUnderflowException|NumberFormatException|NoSuchElementException)\b"
         ),
-        happened="The bytes of a state are not of the type that reads them ({error}).",
+        happened="The stored bytes do not fit the type that reads them ({error}).",
         rules=("CMP404", "CMP415", "CMP418"),
-        now="Keep the type and its classes as they were, or put the new values into a state of another name.",
+        now="Keep the type and its classes as they were, or put the new values into a state with another name.",
         example="java.io.EOFException",
         proof=Proof.RESTORE,
     ),

@@ -1,1 +1,1 @@
-"""Stand-ins for modules that are not installed, where building the job does not need them."""
+"""Stand-ins for modules that are not installed and that building the job does not need."""

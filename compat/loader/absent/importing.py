@@ -1,4 +1,4 @@
-"""Who imports: whether it is a line of the program that asks for a module, or Python and what is installed."""
+"""The importer of a module: a line of the program, or Python and installed packages."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ _SERVED = ("pyflink", "compat")
 
 
 def importers_in_program(name: str, frame: FrameType | None) -> list[FrameType]:
-    """The frames that wait for the import of a module, innermost first, if a line of the program is the innermost; else none.
+    """The frames that wait for the import of a module, innermost first, if the innermost is a line of the program; else
+    none.
 
-    None, too, for modules that never have a stand-in: Python's own, ours, and PyFlink's but for the Table API.
+    Also none for modules that never get a stand-in: those of Python, of compat, and of PyFlink except the Table API.
     """
     top = name.partition(".")[0]
     if top in sys.stdlib_module_names or (top in _SERVED and root_of(name) != TABLE_API):
@@ -30,5 +31,5 @@ def importers_in_program(name: str, frame: FrameType | None) -> list[FrameType]:
 
 
 def is_programs_file(path: str) -> bool:
-    """True for a file of the program: not of ours, of Python's, nor of what is installed."""
+    """True for a file of the program, not of compat, Python or an installed package."""
     return not (path.startswith("<") or is_machinery(path) or is_library(path))

@@ -1,4 +1,4 @@
-"""A watch that begins with the first module that the program imports and that is not found: most programs need none."""
+"""A watch that begins with the first missing module that the program imports: most programs need none."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class LateWatch:
-    """Stands where :class:`compat.loader.absent.watch.Watch` would, until that is needed."""
+    """Takes the place of :class:`compat.loader.absent.watch.Watch` until that is needed."""
 
     def __init__(self, show: Callable[[str], str]) -> None:
         self._show = show
@@ -26,19 +26,19 @@ class LateWatch:
 
     @property
     def refusals(self) -> Sequence[NotInstalled]:
-        """The uses that were refused, in order."""
+        """The refused uses, in order."""
         return () if self._watch is None else self._watch.refusals
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """The modules that stand-ins are for and that could be installed, but for the one whose functions are done here."""
+        """The modules with stand-ins that could be installed, except the one whose functions are provided here."""
         served = (TABLE_API, env_file.MODULE)
         return () if self._watch is None else tuple(one for one in self._watch.modules if one not in served)
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The spec of a stand-in for a module that a statement of the program imports, if no other is there; else None."""
+        """The spec of a stand-in for a missing module that a statement of the program imports; None for any other."""
         if self._watch is None:
             if not importers_in_program(name, sys._getframe(1)):
                 return None
@@ -48,7 +48,9 @@ class LateWatch:
         return self._watch.find_spec(name, path, target)
 
     def opening(self, open_: Callable[[], object]) -> None:
-        """Call what opens a function. Raises ModuleNotFoundError where it uses what is not installed, whatever it caught."""
+        """Call a function's opening method. Raises ModuleNotFoundError if it uses a missing module, even if it catches
+        the error.
+        """
         before = len(self.refusals)
         refused: list[NotInstalled] = []
         try:

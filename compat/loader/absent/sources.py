@@ -1,4 +1,4 @@
-"""What the text of a program's file tells of its code: which names a line loads, and what for."""
+"""The names that each line of a program's file loads, and their uses, from its source text."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ALL_CAUGHT = frozenset({"Exception", "BaseException"})
 
 
 class Use(Enum):
-    """What a name is loaded for."""
+    """The use of a loaded name."""
 
     HINT = "an annotation"
     ALIAS = "another name for it, or a default"
@@ -30,9 +30,9 @@ class Use(Enum):
 
 
 class Load(Struct, frozen=True, kw_only=True):
-    """A name that a line loads, with the attributes that it takes of it, and what for.
+    """A name that a line loads, with the attributes taken from it, and its use.
 
-    ``taker`` is what takes it, as a base class, a decorator or a builder of hints: a name with attributes, empty for none.
+    ``taker`` is the name with attributes that uses it (a base class, a decorator or a builder of hints), empty for none.
     """
 
     line: int
@@ -71,7 +71,9 @@ class Source:
         self.metaclasses |= {renamed[name] for name in self.metaclasses if name in renamed}
 
     def loads(self, code: CodeType) -> dict[int, list[Load]]:
-        """The names that a code object loads, by line; of what it defines within, only what the definition itself loads."""
+        """The names that a code object loads, by line; for definitions within it, only the names that the definition
+        itself loads.
+        """
         found: dict[int, list[Load]] = {}
         for scope in self._scopes.get((code.co_name, code.co_firstlineno), ()):
             for node in _own(scope):
@@ -81,7 +83,7 @@ class Source:
         return found
 
     def class_of(self, code: CodeType) -> list[list[tuple[str, ...]]]:
-        """The bases, keywords and decorators of the classes that a code object may be the body of: names with attributes."""
+        """The bases, keywords and decorators of the classes whose body a code object may be: names with attributes."""
         scopes = self._scopes.get((code.co_name, code.co_firstlineno), ())
         return [
             [
@@ -105,16 +107,15 @@ class Source:
         )
 
     def subscripted(self, position: tuple[int | None, int | None, int | None, int | None]) -> tuple[str, ...]:
-        """What the code at a position takes something out of by ``[]``: a name with attributes, empty for anything else."""
+        """The object that the code at a position subscripts by ``[]``: a name with attributes, empty for anything else."""
         line, last, column, end = position
         if line is None or last is None or column is None or end is None:
             return ()
         return self._subscripts.get((line, column, last, end), ())
 
     def guarded(self, line: int) -> bool:
-        """Whether the program says what is to be where an import on a line fails, or takes all names at once.
-
-        So it is where the line goes on with what may use the names: nobody looks at a line twice.
+        """Whether the program handles a failing import on a line, or imports all names at once. So does a line that
+        goes on with code that may use the names, as a line is only looked at once.
         """
         return (
             line in self._crowded
@@ -218,12 +219,12 @@ _COMPREHENSIONS = {
 }
 _SCOPED = (*_FUNCTIONS, ast.Lambda, ast.ClassDef, ast.Module, *_COMPREHENSIONS)
 _PASSING = (ast.Attribute, ast.Subscript, ast.Call, ast.keyword, ast.Tuple, ast.List, ast.Dict, ast.Starred, ast.BinOp)
-"""Expressions whose value is not another one for what is in them."""
+"""Expressions whose value does not depend on the values in them."""
 
 
 @cache
 def source_of(path: str) -> Source | None:
-    """The source in a file; None where it cannot be read."""
+    """The source in a file; None if it cannot be read."""
     try:
         with open(path, "rb") as file:
             return Source(ast.parse(file.read()))

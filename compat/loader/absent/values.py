@@ -1,7 +1,7 @@
-"""What stands for a module that is not installed, and for all that would be in it.
+"""Stand-ins for a module that is not installed, and for everything in it.
 
-It takes part in imports, in class statements, decorators, type hints and except clauses, none of which needs to know what it
-is. Everything else needs that, and is refused.
+They work in imports, class statements, decorators, type hints and except clauses, which do not need the real value.
+Every other use needs it, and is refused.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ class NotInstalled(BaseException):
 
 
 class Policy:
-    """Who is asked about uses: :class:`compat.loader.absent.watch.Watch` sets what it is to answer."""
+    """The judge of uses: :class:`compat.loader.absent.watch.Watch` sets the answers."""
 
     refuse: Callable[[Any, str], NoReturn]
     is_shape: Callable[[], bool] = staticmethod(lambda: False)
-    """Whether what is going on gives a class or a function its shape: a decorator, or the body of a class of a stand-in's."""
+    """Whether the current code shapes a class or a function: a decorator, or the body of a class derived from a stand-in."""
     is_typing: Callable[[], bool] = staticmethod(lambda: False)
-    """Whether it is the module typing that asks."""
+    """Whether the module typing is asking."""
     is_programs: Callable[[], bool] = staticmethod(lambda: False)
-    """Whether it is a line of the program itself that asks, and no library."""
+    """Whether a line of the program itself is asking, not a library."""
     is_metaclass: Callable[[str], bool] = staticmethod(lambda _: False)
 
 
 class AbsentModule(ModuleType):
-    """Stands for a module; ``root`` is the one that is to be installed.
+    """Stands for a module; ``root`` is the one to install.
 
-    ``asked_for_all`` tells that ``import *`` looked for its names, which are not known.
+    ``asked_for_all`` says that ``import *`` looked for its names, which are unknown.
     """
 
     def __init__(self, name: str) -> None:
@@ -77,9 +77,9 @@ def _of_variables(name: str, stands: AbsentType) -> Callable[..., object]:
 
 
 class AbsentType(ABCMeta):
-    """The type of what stands for a value, and of the classes that a program derives from it.
+    """The type of stand-ins for values, and of the classes that a program derives from them.
 
-    What stands for a value is a class, as that alone can be derived from, and held against exceptions.
+    A stand-in for a value is a class, as only a class can be derived from and compared with exceptions.
     """
 
     absent_module: str
@@ -189,7 +189,7 @@ for _name, _use in _USES.items():
 
 
 class Decorated:
-    """A function or class of the program that a stand-in decorated: what it does now nobody here can tell."""
+    """A function or class of the program that a stand-in decorated: its present behaviour is unknown."""
 
     def __init__(self, wrapped: Any, by: Any) -> None:
         functools.update_wrapper(self, wrapped, updated=())
@@ -224,12 +224,12 @@ for _name, _use in {
 
 
 def stand_in(module: str, name: str) -> AbsentType:
-    """What stands for a name of a module that is not installed."""
+    """The stand-in for a name of a module that is not installed."""
     return _made(root_of(module), module, name)
 
 
 def is_stand_in(value: Any) -> bool:
-    """True for what stands for a module or a value, and for what a program made of it: a class, a decorated function."""
+    """True for a stand-in, and for anything a program made of one: a derived class, a decorated function."""
     return issubclass(type(value), AbsentType | AbsentModule | Decorated)
 
 
@@ -239,14 +239,14 @@ def is_derived(value: Any) -> bool:
 
 
 def name_of(value: Any) -> str:
-    """A stand-in as the program may name it."""
+    """The name of a stand-in in the program."""
     if isinstance(value, AbsentModule):
         return value.__name__
     return f"{value.__module__}.{value.__qualname__}".removeprefix("__main__.")
 
 
 def described(value: Any, attributes: Sequence[str] = ()) -> str:
-    """A stand-in in words: what it is, with the attributes that are taken of it."""
+    """A stand-in in words, with the attributes taken from it."""
     if isinstance(value, Decorated):
         return f"{name_of(value)}, which {value.absent_by} decorates"
     bases = [base for base in getattr(value, "__bases__", ()) if isinstance(base, AbsentType) and base is not Absent]
@@ -258,7 +258,7 @@ def described(value: Any, attributes: Sequence[str] = ()) -> str:
 
 
 def module_of(value: Any) -> str:
-    """The module that would have to be installed for a stand-in."""
+    """The module to install for a stand-in."""
     if isinstance(value, AbsentModule):
         return root_of(value.__name__)
     return str(value.absent_module)

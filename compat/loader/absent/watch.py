@@ -1,7 +1,7 @@
-"""Watches a program while it is built: no value of a module that is not installed may be used.
+"""Watches a program while it is built: it must not use a value of a module that is not installed.
 
-A stand-in refuses most uses by itself. But nothing tells it when it is passed on, or asked what it is (``x is None``,
-``isinstance(x, str)``). So each line of the program that is run is looked at before: where it loads a stand-in for more than
+A stand-in refuses most uses by itself, but does not notice when it is passed on, or tested (``x is None``,
+``isinstance(x, str)``). So each line of the program is examined before it runs: if it loads a stand-in for more than
 the shape of a class, a function or a type, the program ends there.
 """
 
@@ -51,7 +51,7 @@ class _Code(Struct, frozen=True, kw_only=True):
 class Watch:
     """Makes stand-ins for the modules that a program imports and that are not installed, and watches what it does with them.
 
-    ``show`` says what a file is called. ``refusals`` are the uses that were refused, ``modules`` those that stand-ins are for.
+    ``show`` gives the displayed name of a file. ``refusals`` are the refused uses, ``modules`` the modules with stand-ins.
     """
 
     def __init__(self, show: Callable[[str], str]) -> None:
@@ -90,7 +90,7 @@ class Watch:
         return AbsentModule(spec.name)
 
     def exec_module(self, module: ModuleType) -> None:
-        """Nothing: there is nothing in it."""
+        """Does nothing: the module is empty."""
 
     def _may_stand_in(self, name: str) -> bool:
         """Whether a module is one of those that packages bring; a part that a package lacks is an error of the program."""
@@ -149,7 +149,7 @@ class Watch:
     # Uses
 
     def taken(self, begin: int) -> list[NotInstalled]:
-        """The refusals from a number on, which count as told from now on; what comes after them is watched, too."""
+        """The refusals from a number on, which then count as reported; later uses are still watched."""
         refused = self.refusals[begin:]
         del self.refusals[begin:]
         if refused:
@@ -217,7 +217,7 @@ class Watch:
             case Use.EXCEPT:
                 error = sys.exc_info()[1]
                 if error is not None and not isinstance(error, NotInstalled):
-                    self._note(value, f"which {type(error).__name__} is held against", frame, rest)
+                    self._note(value, f"which {type(error).__name__} is compared with", frame, rest)
             case _:
                 raise self._note(value, "which building the job uses", frame, rest)
 

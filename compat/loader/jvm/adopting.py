@@ -1,7 +1,8 @@
-"""What a program lacks on its class path and is given: parts of Flink's distribution, and connectors of programs in Python.
+"""The missing parts of a program's class path that are added: parts of Flink's distribution, and connectors of Python
+programs.
 
-A script in Python names a connector by what SQL calls it; the jar is where the job runs. A jar brings what it needs, so that
-it is given only what lies in Flink's own distribution.
+A Python script names a connector by its SQL name, and the jar is where the job runs. A jar brings its dependencies, so
+only parts of Flink's own distribution are added to it.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from compat.state.model.job import Assumed
 
 _OF_FLINK = "The program needs a part of Flink {} that is not on every class path: --connector {} was added."
 _CONNECTOR = (
-    "No jar of the connector {0} was on the class path: {1} was fetched. "
-    "--connector {0}:RELEASE or --classpath JAR gives the one that the job runs with."
+    "No jar of the connector {0} was on the class path: {1} was downloaded. Give the one that the job runs "
+    "with by --connector {0}:RELEASE or --classpath JAR."
 )
 
 
 class Adopted(Struct, frozen=True, kw_only=True):
-    """Jars that a program is given, what is to be said of them, and what its plans assume with that."""
+    """Added jars, the notes on them, and the assumptions that they bring into plans."""
 
     jars: tuple[Path, ...]
     note: str
@@ -39,7 +40,7 @@ class Adopted(Struct, frozen=True, kw_only=True):
 
 
 def lacked(outcome: JvmOutcome, program: Program, fetched: bool) -> str | None:
-    """The connector that a program lacked and is to be given; None for none. ``fetched`` tells that its Flink was fetched."""
+    """The missing connector that is added; None for none. ``fetched`` says that its Flink was downloaded."""
     option = None if outcome.crash is None else outcome.crash.option
     if isinstance(program, PyFlinkProgram):
         return without_factory(outcome.said) if outcome.crash is None else named_by(option)
@@ -47,7 +48,7 @@ def lacked(outcome: JvmOutcome, program: Program, fetched: bool) -> str | None:
 
 
 def adopted(name: str, program: Program, flink: str) -> Adopted | None:
-    """The jars of a connector for a program; None where they cannot be had."""
+    """The jars of a connector for a program; None if they cannot be obtained."""
     try:
         if not isinstance(program, PyFlinkProgram):
             return Adopted(jars=connector_jars([name], flink)[0], note=_OF_FLINK.format(flink, name))

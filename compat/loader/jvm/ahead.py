@@ -1,8 +1,8 @@
-"""What Apache Ivy is going to ask a repository for, fetched side by side before it asks.
+"""Downloads the files that Apache Ivy will ask a repository for, in parallel and in advance.
 
 Ivy asks for one file after the other, some six hundred times for a Flink. Here the files of all dependencies, as their poms
-declare them, are fetched into a folder in the layout of a Maven repository. Which versions belong together is for Ivy to
-decide: a file that it needs and that is not in the folder has it ask the repository itself.
+declare them, are fetched into a folder in the layout of a Maven repository. Ivy decides which versions belong together:
+it asks the repository itself for files that are missing in the folder.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from msgspec.structs import replace
 
 _AT_ONCE = 8
 _SECONDS = 10
-"""So long the repository has for an answer: Ivy, which may know a way around it, waits for that."""
+"""The time limit for an answer of the repository: then Ivy, which may know a way around it, asks itself."""
 _FOLLOWED = ("", "compile", "runtime")
-"""The scopes of dependencies that a job has when it runs."""
+"""The scopes of dependencies that a job has at run time."""
 _PROPERTY = re.compile(r"\$\{([^}]+)\}")
 _DEPTH = 8
-"""How often a property may stand for text with another property in it."""
+"""The largest nesting of properties within properties."""
 _PLAIN = re.compile(r"\w[\w.+-]*|\*")
-"""What a name or a version may be: no range of versions, and nothing that leads out of a folder."""
+"""The allowed form of a name or a version: no ranges of versions, and no paths out of a folder."""
 _ANY = "*"
 
 
@@ -47,24 +47,24 @@ class Coordinates(Struct, frozen=True):
     classifier: str = ""
 
     def path(self, ending: str) -> str:
-        """Where the repository has a file of it."""
+        """The path of one of its files in the repository."""
         return f"{self.group.replace('.', '/')}/{self.name}/{self.version}/{self.name}-{self.version}{ending}"
 
     @property
     def jar(self) -> str:
-        """Where the repository has the jar."""
+        """The path of the jar in the repository."""
         return self.path(f"-{self.classifier}.jar" if self.classifier else ".jar")
 
 
 class Wanted(Struct, frozen=True):
-    """A jar to fetch: whether with what it depends on, and without which groups and names of that."""
+    """A jar to download: whether with its dependencies, and which groups and names of these to exclude."""
 
     jar: Coordinates
     followed: bool = True
     excluded: frozenset[tuple[str, str]] = frozenset()
 
     def excludes(self, one: Coordinates) -> bool:
-        """True if a dependency is none of this jar's."""
+        """True if a dependency is excluded."""
         return bool(self.excluded & {(one.group, one.name), (one.group, _ANY), (_ANY, _ANY)})
 
 
@@ -82,13 +82,13 @@ class _Pom(Struct, frozen=True, kw_only=True):
 
 
 class NotThere(Exception):
-    """The repository has neither a pom nor a jar of what is wanted."""
+    """The repository has neither a pom nor a jar for the coordinates."""
 
 
 def fetch_ahead(wanted: Iterable[Wanted], root: str, folder: Path) -> None:
-    """Fetch jars, and what they depend on, into a folder.
+    """Download jars, and their dependencies, into a folder.
 
-    Raises NotThere for one that is wanted and is not there; OSError, HTTPException and ParseError where the repository does
+    Raises NotThere for a missing jar; OSError, HTTPException and ParseError if the repository does
     not answer, or not as it should.
     """
     with ThreadPoolExecutor(_AT_ONCE) as readers, ThreadPoolExecutor(_AT_ONCE) as downloads:
@@ -173,7 +173,7 @@ class _Repository:
         )
 
     def _file(self, path: str) -> Future[Path | None]:
-        """A file; None where the repository has none."""
+        """A file; None if the repository has none."""
         with self._lock:
             if path not in self._files:
                 self._files[path] = self._downloads.submit(self._download, path)
@@ -198,7 +198,7 @@ class _Repository:
         return fresh.replace(place)
 
     def _get(self, path: str, file: IO[bytes]) -> bool:
-        """Write what the repository answers into a file; False where it has nothing of that name."""
+        """Write what the repository answers into a file; False if it has nothing of that name."""
         connection = self._idle.get()
         try:
             connection.request("GET", f"{self._path}/{path}")

@@ -1,4 +1,4 @@
-"""The outcome of a restore by Flink's own classes, by operator: what failed and why, what is migrated, what is missing."""
+"""The results of a restore by Flink's own classes, by operator: what failed and why, what is migrated, what is missing."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ _PARTS = {
 
 
 class StateChange(Struct, frozen=True, kw_only=True):
-    """A state whose serializers are not as they were. ``name`` is empty for the key of all keyed states.
+    """A state whose serializers changed. ``name`` is empty for the key of all keyed states.
 
-    ``reasons`` are sentences: the field, constant or class that differs. ``other_kind`` tells of a state of another kind,
-    such as a map in place of a value, ``untold`` of one that the serializers' own records do not explain. ``lost`` are fields
-    of POJOs that NEW's classes do not have where OLD's had them, by class and name. ``snapshots`` are what the serializers of
-    both versions say of themselves, of values and of a broadcast map's keys, where they differ. ``other_kryo`` tells of one
-    whose types are as they were, and which Kryo of Flink 1 wrote.
+    ``reasons`` are sentences: the field, constant or class that differs. ``other_kind`` marks a state of another kind,
+    such as a map in place of a value, ``untold`` one whose serializer snapshots do not explain the change. ``lost`` are
+    fields of POJOs in OLD's classes that NEW's lack, by class and name. ``snapshots`` are the differing serializer
+    snapshots of both versions, of values and of a broadcast map's keys. ``other_kryo`` marks a state of unchanged types
+    that Kryo of Flink 1 wrote.
     """
 
     name: str
@@ -54,10 +54,11 @@ class StateChange(Struct, frozen=True, kw_only=True):
 
 
 class RestoreProblem(Struct, frozen=True, kw_only=True):
-    """A restore of an operator that fails on some backends; ``failure`` is what Flink threw on the first of them.
+    """A restore of an operator that fails on some backends; ``failure`` is Flink's exception on the first of them.
 
-    ``changes`` are the states that cannot be read, as far as the serializers tell; ``at_first_read`` says that the job would
-    start, and fail when it reads a value, ``for_values`` that the operator refuses its own state without values, too.
+    ``changes`` are the states that cannot be read, according to the serializers; ``at_first_read`` says that the job
+    would start, and fail when it reads a value, ``for_values`` that the operator refuses even its own state without
+    values.
     """
 
     node: int
@@ -70,11 +71,11 @@ class RestoreProblem(Struct, frozen=True, kw_only=True):
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What Flink made of the state of one operator: the ways in which its restore fails, and what is migrated.
+    """Flink's results for the state of one operator: the ways in which its restore fails, and what is migrated.
 
-    ``missing`` are OLD's states that NEW does not declare, ``sampled`` made-up values that NEW read, ``rehearsal`` what
-    became of real ones, ``misplaced`` how many of them lie in a key group where nobody looks for them, ``notes`` what was
-    not tried.
+    ``missing`` are OLD's states that NEW does not declare, ``sampled`` made-up values that NEW read, ``rehearsal`` the
+    results for real ones, ``misplaced`` how many of them are in a key group where they are not looked up, ``notes``
+    what was not tried.
     """
 
     problems: tuple[RestoreProblem, ...] = ()
@@ -87,7 +88,7 @@ class Answer(Struct, frozen=True, kw_only=True):
 
 
 class Answers(Struct, frozen=True, kw_only=True):
-    """What Flink made of the state of a job: an answer for each operator that found some, by NEW's node.
+    """Flink's results for the state of a job: an answer for each operator that got state, by NEW's node.
 
     ``failure`` says why nothing could be tried, ``hint`` what to do about it, ``note`` what was left out.
     """
@@ -101,7 +102,7 @@ class Answers(Struct, frozen=True, kw_only=True):
 def answers_of(restored: Restored, nodes: Mapping[int, Node], note: str = "") -> Answers:
     """The answers in a restore into the job that has these nodes.
 
-    A function whose ``open`` fails without any state cannot be asked: of it, only what Flink says of serializers counts.
+    A function whose ``open`` fails without any state cannot be tried: for it, only Flink's answers on serializers count.
     """
     return Answers(
         operators={one.node: _answer(one, nodes[one.node]) for one in restored.operators if one.attempts},
@@ -138,7 +139,7 @@ def _failing(restored: OperatorRestore) -> set[tuple[str, str]]:
 
 
 def problems(restored: Iterable[OperatorRestore]) -> Iterator[RestoreProblem]:
-    """The restores that fail. Attempts that fail in different ways are told apart."""
+    """The failing restores. Attempts that fail in different ways are kept apart."""
     for operator in restored:
         changes = tuple(change for change in _changes(operator.states) if change.fails)
         failed = [attempt for attempt in operator.attempts if attempt.failure is not None]
@@ -164,7 +165,7 @@ def _by_way(failed: list[RestoreAttempt]) -> Iterator[list[RestoreAttempt]]:
 
 
 def migrations(restored: Iterable[OperatorRestore]) -> Iterator[tuple[int, StateChange]]:
-    """The states that Flink rewrites, by node, of operators that are restored on a state backend at least."""
+    """The states that Flink rewrites, by node, for operators that are restored on at least one state backend."""
     for operator in restored:
         if any(one.failure is None for one in operator.attempts) or not operator.attempts:
             yield from ((operator.node, change) for change in _changes(operator.states) if not change.fails)
@@ -222,4 +223,4 @@ def _reasons(part: Part) -> Iterator[str]:
     if part.why:
         yield f"The {what}'s serializer cannot be asked: {part.why}."
     elif not found:
-        yield f"The {what}'s serializer {part.new.serializer or part.new.snapshot} does not read what it wrote before."
+        yield f"The {what}'s serializer {part.new.serializer or part.new.snapshot} does not read its old bytes."

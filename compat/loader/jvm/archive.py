@@ -1,6 +1,6 @@
 """A class data sharing archive of Flink's classes: made by the second program that is built with a class path, used by the
-next ones. It takes the parsing and verifying of thousands of classes off every start, and twice as long to make as that:
-a class path that is used once, as on a machine that is new for each check, has none."""
+next ones. It saves the parsing and verifying of thousands of classes at every start, and takes twice as long to make: a
+class path that is used once, as on a fresh machine for each check, gets none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compat.loader.jvm.java import Java
 
 _KEPT = 8
 _USED = ".used"
-"""The ending of an empty file beside the archives, of a class path that was used once."""
+"""The extension of an empty file beside the archives, which marks a class path that was used once."""
 _ARCHIVES_FROM = 13  # the first Java that archives the classes of an application at its exit
 
 
@@ -38,7 +38,7 @@ class Archive(Struct, frozen=True, kw_only=True):
 
 
 def archive_for(flink: FlinkDistribution, java: Java) -> Archive:
-    """The archive of this class path and Java: to use if it is there, to make where they were used before."""
+    """The archive of this class path and Java: an existing one, or one to make if the class path was used before."""
     if java.major < _ARCHIVES_FROM or any(not Path(jar).is_file() for jar in flink.classpath):
         return Archive(options=("-Xshare:auto",))  # Java archives no classes of folders
     # the JVM refuses an archive whose jars have changed

@@ -1,4 +1,4 @@
-"""State that an operator may ask for once records come: what its empty snapshot does not show."""
+"""State that an operator may ask for only when records come, so that its empty snapshot does not show it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _RICH = "api.common.functions.RichFunction"
 _OLD_OPEN = "(Lorg/apache/flink/configuration/Configuration;)V"
 _TIMERS = frozenset({"getInternalTimerService"})
 _OPENS = frozenset({"setRuntimeContext", "setFunctionRuntimeContext", "openFunction"})
-"""Methods by which code opens a function that it holds."""
+"""Methods by which code opens a nested function."""
 _OPERATOR = "streaming.api.operators.StreamOperator"
 _WINDOWS = "streaming.runtime.operators.windowing.WindowOperator"
 _DESCRIPTOR_OF_ASYNCHRONOUS = "api.common.state.v2.StateDescriptor"
@@ -33,19 +33,19 @@ _STATE = ("api.common.state.State", "api.common.state.v2.State")
 _TYPE, _SERIALIZER = "api.common.typeinfo.TypeInformation", "api.common.typeutils.TypeSerializer"
 _TRIGGER = "streaming.api.windowing.triggers.Trigger"
 _HOLDERS = ("streaming.api.operators.", "streaming.api.functions.", "streaming.runtime.operators.windowing.", "cep.")
-"""Packages of Flink's own classes that carry functions of the program's."""
+"""Packages of Flink's own classes that hold functions of the program."""
 _DEPTH, _MOST_METHODS = 5, 3000
 
 
 class Later(NamedTuple):
-    """The state that an operator asks for once records come, as far as it is known, and why there may be more."""
+    """The state that an operator asks for when records come, as far as known, and why there may be more."""
 
     asked: tuple[Asked, ...] = ()
     why: str | None = None
 
 
 def later_of(operator: Java, *, opened: bool = True) -> Later:
-    """What an operator asks for once records come, and before in open() where that was not called."""
+    """The state that an operator asks for when records come, and in open() if that was not called."""
     in_windows = is_a(operator, _WINDOWS)
     values = list(_of_the_program(operator, nested=opened))
     function = operator.getUserFunction() if not (opened or values) and hasattr(operator, "getUserFunction") else None
@@ -59,9 +59,9 @@ def later_of(operator: Java, *, opened: bool = True) -> Later:
 
 
 def declare(operator: Java, config: Java, *, opened: bool = True) -> str | None:
-    """Have an operator declare the state that it asks for once records come; gives why it may keep more.
+    """Have an operator declare the state that it asks for when records come; gives the reason why there may be more.
 
-    Where open() was not called, what it asks for is declared too. Raises what Flink raises.
+    If open() was not called, the states that it asks for are declared too. Raises Flink's exceptions.
     """
     later = later_of(operator, opened=opened)
     by_name: dict[tuple[bool, str], list[Asked]] = {}
@@ -79,7 +79,7 @@ def declare(operator: Java, config: Java, *, opened: bool = True) -> str | None:
 
 
 def raw_serializers(operator: Java, config: Java) -> Iterator[tuple[str, Java]]:
-    """The serializers in the fields of a program's operator that its code uses where it writes raw state, by field.
+    """The serializers in the fields of a program's operator that its code uses to write raw state, by field.
 
     A field may hold the type in place of the serializer.
     """
@@ -107,7 +107,7 @@ def _of_types(config: Java) -> Java:
 
 
 def more_of(why: str | None, factory: Java, loader: Java) -> More | None:
-    """What an operator may keep besides what it has asked for, if there is a reason why."""
+    """The reason why an operator may keep more state than it has asked for, if there is one."""
     return None if why is None else More(why=why, code=_fingerprint(factory, loader))
 
 
@@ -156,11 +156,11 @@ def _of_the_program(value: Java, depth: int = _DEPTH, *, nested: bool = True) ->
 
 
 def _later(value: Java, in_windows: bool, opened: bool = True) -> Later:
-    """What the code of an object asks for behind its opening; not known where it comes to more code than is looked through."""
+    """The state that an object's code asks for after its opening; unknown if that leads to more code than can be followed."""
     try:
         return _followed(value, in_windows, opened)
     except TooLong:
-        return Later(why=f"{class_name(value)} comes to more code than is looked through")
+        return Later(why=f"{class_name(value)} leads to more code than can be followed")
 
 
 def _followed(value: Java, in_windows: bool, opened: bool) -> Later:
@@ -204,7 +204,7 @@ def _open_of(value: Java, classes: Classes, name: str) -> Method | None:
 
 
 def _beyond_reading(value: Java, classes: Classes, opening: Method | None, below: Below) -> str | None:
-    """Why the states that open() asks for cannot be read from its code; None where they can."""
+    """Why the states that open() asks for cannot be read from its code; None if they can."""
     name, above = (class_name(value) or "").replace(".", "/"), value.getClass().getSuperclass()
     all_classes = classes_around(value)
     while (
@@ -230,7 +230,7 @@ def _beyond_reading(value: Java, classes: Classes, opening: Method | None, below
         for place, one in enumerate(_instructions(method)):
             asks = any(called.name in ASKS and classes.resolve(called) is None for called in calls(one))
             if asks and (method.member, place) not in sure:
-                return f"asks for state in {method.name}() on a condition"
+                return f"asks for state conditionally in {method.name}()"
     return None
 
 

@@ -1,6 +1,6 @@
-"""A job that Flink built as it is where the cluster sets another default parallelism: other chains, and other ids with them.
+"""A built job under another default parallelism of the cluster: with other chains, and therefore other ids.
 
-Flink does not have to build it again. Operators whose parallelism nobody set follow the default. An edge without a partitioner
+Flink does not have to build it again. Operators without a set parallelism follow the default. An edge without a partitioner
 forwards between two of one parallelism, and rebalances between others (``StreamGraph.addEdgeInternal``).
 """
 
@@ -19,7 +19,7 @@ Otherwise = tuple[Job, CompiledJob]
 
 
 def otherwise_of(job: Job, usual: CompiledJob) -> Otherwise | None:
-    """The job under a default parallelism that no operator names, and its graphs; None where ids and chains are the same."""
+    """The job under another default parallelism, and its graphs; None if ids and chains are the same."""
     named = {node.parallelism for node in job.nodes if node.parallelism_configured}
     if job.graph.batch or job.parallelism_given or job.graph.parallelism != DEFAULT_PARALLELISM or not named:
         return None

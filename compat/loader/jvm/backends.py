@@ -1,4 +1,4 @@
-"""Restoring state into an operator of NEW on each state backend that is there, and reading what it restored."""
+"""Restores state into an operator of NEW on each available state backend, and reads what was restored."""
 
 from __future__ import annotations
 
@@ -37,15 +37,17 @@ _HEAP = "runtime.state.heap.HeapKeyedStateBackend"
 _HASHMAP = "runtime.state.hashmap.HashMapStateBackend"
 
 _LOOKED_AT = 5000
-"""How many values of a state are looked at for the key group that they are in."""
+"""The number of values of a state that are checked for their key group."""
 _LOOKED_INTO = 200
-"""How many values of a state are looked into for what does not fit there."""
+"""The number of values of a state that are checked for unfit contents."""
 
 
 class Found(Struct, frozen=True, kw_only=True):
-    """What lies on the heap: how many values each keyed state holds, and how many of the first lie in a wrong key group.
+    """The restored state on the heap: the number of values of each keyed state, and how many of the first are in a
+    wrong key group.
 
-    ``unfit`` are sentences on values, by state, that hold something else than their class declares. ``used`` is when the last
+    ``unfit`` are sentences on values, by state, whose contents differ from the declarations of their class. ``used`` is
+    when the last
     of the values with a time to live was used, by state, in milliseconds since 1970.
     """
 
@@ -56,14 +58,14 @@ class Found(Struct, frozen=True, kw_only=True):
 
 
 class Given(Struct, frozen=True):
-    """The state of one subtask that is all there is, with the max parallelism that goes with it."""
+    """A snapshot that consists of the state of one subtask, with its max parallelism."""
 
     subtask: Java
     max_parallelism: int
 
 
 def backends(old: OldOperator) -> Iterator[tuple[Backend, Java]]:
-    """The backends that can be tried: RocksDB's own files are for RocksDB only, and RocksDB only concerns keyed state."""
+    """The backends that can be tried: RocksDB's own files are only for RocksDB, and RocksDB holds only keyed state."""
     if not old.only_rocksdb:
         yield "hashmap", flink(_HASHMAP)
     if not old.headers:
@@ -87,7 +89,7 @@ def on_hashmap(operator: Configured, given: Given, loader: Java) -> Java:
 
 
 def on_rocksdb(operator: Configured, given: Given, loader: Java, backend: Java) -> Given | None:
-    """The state as RocksDB writes it after it restored it; None for asynchronous state, of which it writes nothing here."""
+    """The state as RocksDB writes it after the restore; None for asynchronous state, which it does not write here."""
     made = harness(operator, loader, given.max_parallelism, backend())
     try:
         made.initializeState(given.subtask)
@@ -104,14 +106,14 @@ def on_rocksdb(operator: Configured, given: Given, loader: Java, backend: Java) 
 
 
 def read(operator: Configured, given: Given, loader: Java) -> Found:
-    """Have every value read, by the serializers that the state's own header names; gives how many there are."""
+    """Have every value read, by the serializers in the state's own header; gives the number of values."""
     made = harness(operator, loader, given.max_parallelism, flink(_HASHMAP)())
     made.initializeState(given.subtask)
     return held(made)
 
 
 def restored_entries(operator: Configured, given: Given, name: str, loader: Java) -> list[tuple[Java, Java]]:
-    """The keys and values of one keyed state, read by the serializers that the state's own header names."""
+    """The keys and values of one keyed state, read by the serializers in the state's own header."""
     made = harness(operator, loader, given.max_parallelism, flink(_HASHMAP)())
     made.initializeState(given.subtask)
     tables = member(operator_of(made).getKeyedStateBackend(), "registeredKVStates")
@@ -119,7 +121,7 @@ def restored_entries(operator: Configured, given: Given, name: str, loader: Java
 
 
 def restored_lists(given: Given, name: str, loader: Java) -> list[Java]:
-    """The values of a list of operator state, as Flink reads them before anybody asks for them."""
+    """The values of a list of operator state, as Flink reads them before the operator asks for them."""
     handles = given.subtask.getManagedOperatorState()
     config, registry = flink("api.common.ExecutionConfig")(), flink("core.fs.CloseableRegistry")()
     builder = flink("runtime.state.DefaultOperatorStateBackendBuilder")
@@ -128,12 +130,12 @@ def restored_lists(given: Given, name: str, loader: Java) -> list[Java]:
 
 
 def restored_values(operator: Configured, given: Given, name: str, loader: Java) -> list[Java]:
-    """The values of one keyed state, read by the serializers that the state's own header names."""
+    """The values of one keyed state, read by the serializers in the state's own header."""
     return [value for _, value in restored_entries(operator, given, name, loader)]
 
 
 def held(made: Java) -> Found:
-    """What was restored to the heap, timers included."""
+    """The state restored to the heap, including timers."""
     backend = operator_of(made).getKeyedStateBackend()
     if not is_a(backend, _HEAP):
         return Found(values={})
@@ -181,7 +183,7 @@ def _misplaced(table: Java, groups: int) -> int:
 
 
 def read_versioned(operator: Configured, given: Given, values: Mapping[str, tuple[bytes, ...]], loader: Java) -> None:
-    """Have an operator's own ``SimpleVersionedSerializers`` read values of its states, by name. Raises what they raise."""
+    """Have an operator's own ``SimpleVersionedSerializers`` read values of its states, by name. Raises their exceptions."""
     made = harness(operator, loader, given.max_parallelism, flink(_HASHMAP)())
     made.initializeState(given.subtask)
     for name, serializer in of_states(operator_of(made)):
@@ -190,7 +192,7 @@ def read_versioned(operator: Configured, given: Given, values: Mapping[str, tupl
 
 
 def read_enumerator(operator: Configured, data: bytes, loader: Java) -> None:
-    """Have a source read what its enumerator kept, as Flink's ``SourceCoordinator`` does. Raises what it raises."""
+    """Have a source read its enumerator's state, as Flink's ``SourceCoordinator`` does. Raises its exceptions."""
     factory = operator.config.getStreamOperatorFactory(loader)
     if not is_a(factory, SOURCE):
         return
@@ -201,7 +203,7 @@ def read_enumerator(operator: Configured, data: bytes, loader: Java) -> None:
 
 
 def failure_of(error: OperatorFailed) -> RestoreFailure:
-    """The failure as Flink threw it, by the innermost of its exceptions."""
+    """The failure as Flink threw it, from the innermost exception."""
     if error.error is None:
         return RestoreFailure(type="TimedOut", message=str(error))
     chain = [error.error]

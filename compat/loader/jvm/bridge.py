@@ -1,6 +1,6 @@
-"""Small doors into the JVM: classes by name, members that Flink does not publish, exceptions as records.
+"""Small helpers for the JVM: classes by name, members that are not public, exceptions as records.
 
-Objects of Java are :data:`Java` here: what they are is known to Flink's sources only.
+Java objects have the type :data:`Java` here; only Flink's sources define their members.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _FRAMEWORK = (
     "org.apache.flink.table.planner.",
 )
 _ENDS = 10
-"""How many frames of a long stack are told, from the innermost and from the outermost on."""
+"""The number of frames of a long stack that are shown, from the innermost and from the outermost on."""
 _TRACE = re.compile(r"\s*\n\s*(?:at [\w.$/<>@]+\([^)\n]*\)|\.\.\. \d+ more)")
 """A line of a trace."""
 _IDENTITY = re.compile(r"(?<=[\w$;])@[0-9a-f]{5,8}\b")
-"""The number that Java draws for an object that says nothing of itself."""
+"""The hash code in Java's default text of an object."""
 
 
 def flink(name: str) -> Java:
@@ -50,7 +50,7 @@ def is_a(value: Java, *names: str) -> bool:
 
 
 def extends(value: Java, *names: str) -> bool:
-    """True for an object of one of these classes of Flink, or of one that extends it, whatever class loader has it."""
+    """True for an object of one of these classes of Flink, or of a subclass, whatever class loader has it."""
     cls, wanted = value.getClass(), {FLINK + name for name in names}
     while cls is not None:
         if str(cls.getName()) in wanted:
@@ -60,7 +60,7 @@ def extends(value: Java, *names: str) -> bool:
 
 
 def member(target: Java, name: str) -> Java:
-    """The value of a field, whoever may see it. Raises AttributeError where there is none."""
+    """The value of a field, even if it is private. Raises AttributeError if there is none."""
     for field in fields_of(target):
         if str(field.getName()) == name:
             field.setAccessible(True)
@@ -69,7 +69,7 @@ def member(target: Java, name: str) -> Java:
 
 
 def set_member(target: Java, name: str, value: Java) -> None:
-    """Set a field, whoever may see it. Raises AttributeError where there is none."""
+    """Set a field, even if it is private. Raises AttributeError if there is none."""
     for field in fields_of(target):
         if str(field.getName()) == name:
             field.setAccessible(True)
@@ -79,14 +79,14 @@ def set_member(target: Java, name: str, value: Java) -> None:
 
 
 def members(target: Java) -> Iterator[Java]:
-    """The values of all fields of an object, whoever may see them."""
+    """The values of all fields of an object, including private ones."""
     for field in fields_of(target):
         field.setAccessible(True)
         yield field.get(target)
 
 
 def fields_of(target: Java) -> Iterator[Java]:
-    """The fields of an object's class and of those that it inherits from, whoever may see them."""
+    """The fields of an object's class and its superclasses, including private ones."""
     cls = target.getClass()
     while cls is not None:
         yield from cls.getDeclaredFields()
@@ -94,7 +94,7 @@ def fields_of(target: Java) -> Iterator[Java]:
 
 
 def exists(name: str) -> bool:
-    """True for a class below Flink's package that this version of it has."""
+    """True for a class below Flink's package that exists in this version."""
     try:
         return flink(name) is not None
     except (jpype.JException, TypeError):
@@ -102,7 +102,7 @@ def exists(name: str) -> bool:
 
 
 def operator_of(factory: Java) -> Java:
-    """The operator that a simple factory holds; None for those that make it later."""
+    """The operator in a simple factory; None for factories that create it later."""
     return factory.getOperator() if factory is not None and hasattr(factory, "getOperator") else None
 
 
@@ -117,7 +117,7 @@ def class_name(value: Java) -> str | None:
 
 
 def constant_name(constant: Java) -> str:
-    """The name of an enum's constant, whose class may have a field or method of its own that is called ``name``."""
+    """The name of an enum's constant, even if its class has its own field or method called ``name``."""
     return str(java("java.lang.Enum").name(constant))
 
 
@@ -137,7 +137,7 @@ def byte_array(data: bytes) -> Java:
 
 
 def user_frames(trace: Java) -> Iterator[JavaFrame]:
-    """The lines of a stack trace that are the user's: not Flink's, Java's or ours. Innermost first."""
+    """The lines of a stack trace in the user's code, not Flink's, Java's or compat's. Innermost first."""
     for element in trace:
         name = str(element.getClassName())
         if element.getModuleName() is not None or text_or_none(element.getClassLoaderName()) in _FRAMEWORK_LOADERS:
@@ -153,7 +153,7 @@ def user_frames(trace: Java) -> Iterator[JavaFrame]:
 
 
 def causes(error: Java) -> Iterator[Java]:
-    """An exception and what caused it, outermost first."""
+    """An exception and its causes, outermost first."""
     seen: list[Java] = []
     while error is not None and not any(error is one or error.equals(one) for one in seen):
         seen.append(error)
@@ -162,7 +162,9 @@ def causes(error: Java) -> Iterator[Java]:
 
 
 def crash(error: Java, wrappers: tuple[str, ...] = ()) -> Crash:
-    """The crash in an exception, without the ``wrappers`` around it; the frames are those of the innermost that has some."""
+    """The crash in an exception, without the ``wrappers`` around it; the frames are from the innermost exception that
+    has some.
+    """
     chain = list(causes(error))
     while len(chain) > 1 and str(chain[0].getClass().getName()) in wrappers:
         chain.pop(0)

@@ -1,8 +1,8 @@
-"""Digests of what code does: the same for another build of the same source, another one if it behaves otherwise.
+"""Digests of what code does: equal for another build of the same source, different if the behaviour changes.
 
 Code is followed from a method into the user's own classes: what it calls, the lambdas and objects it makes, the constants it
-reads. Names that a compiler draws (``lambda$main$0``, ``Job$1``, ``val$limit``) and those of methods count for nothing, as what
-they stand for is read in their place. Fields and classes count by their names: which of them is used is what code does.
+reads. Names that a compiler generates (``lambda$main$0``, ``Job$1``, ``val$limit``) and those of methods are ignored,
+as the code behind them is read instead. Fields and classes count by name.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from compat.loader.jvm.classfile import (
 
 _LIMIT = 2000
 _ROOTS = frozenset({"java/lang/Object", "java/lang/Record", "java/lang/Enum"})
-"""Classes above all others of a kind, whose methods do not show what an object is made for."""
+"""Superclasses of a whole kind of classes, whose methods do not show the purpose of an object."""
 _LAMBDAS = "java/lang/invoke/LambdaMetafactory"
 _DRAWN = re.compile(r"\$\d")
 _IN_DESCRIPTOR = re.compile(r"L([^;<]+)")
@@ -57,11 +57,11 @@ _SWITCH_MAP = "$SwitchMap$"
 _BRANCH = re.compile(r"^(\d+ )?(jump (?!167 |198 |199 )|switch |handler )")
 _COUNTING = ("ordinal", "compareTo")
 _LOADED = Plain(0x2E)
-"""Reading an array of ints: after ``ordinal()``, a switch goes by the number that it has for a constant."""
+"""Reading an array of ints: after ``ordinal()``, a switch uses the array's number for a constant."""
 
 
 class Classes:
-    """The classes that code can name, by their names with slashes, and which of them are the user's own."""
+    """The classes that code can name, by their names with slashes, and which of them belong to the user."""
 
     def __init__(self, read: Callable[[str], bytes | None], own: Callable[[str], bool]) -> None:
         self._read = read
@@ -70,13 +70,13 @@ class Classes:
         self._inherited = dict.fromkeys(_ROOTS, frozenset[tuple[str, int]]())
 
     def seen_from(self, own: Callable[[str], bool]) -> Classes:
-        """The same classes, of which others count as the user's own."""
+        """The same classes, with others counting as the user's."""
         other = copy(self)
         other._own = own
         return other
 
     def find(self, name: str) -> ClassFile | None:
-        """The file of a class; None where there is none that can be read."""
+        """The file of a class; None if there is none that can be read."""
         if name not in self._found:
             data = self._read(name)
             try:
@@ -86,11 +86,11 @@ class Classes:
         return self._found[name]
 
     def own(self, name: str) -> ClassFile | None:
-        """The file of a class of the user's own; None for any other."""
+        """The file of a user's class; None for any other."""
         return self.find(name) if self._own(name) else None
 
     def line(self, name: str) -> Iterator[ClassFile]:
-        """The user's own classes and interfaces that a class is made of, itself first."""
+        """The user's classes and interfaces that a class inherits from, itself first."""
         waiting, seen = deque([name]), {name}
         while waiting:
             found = self.own(waiting.popleft())
@@ -103,7 +103,7 @@ class Classes:
                     waiting.append(above)
 
     def resolve(self, member: Member) -> Method | None:
-        """The method that a call means, if it is in the user's own classes."""
+        """The method that a call resolves to, if it is in the user's own classes."""
         for found in self.line(member.owner):
             method = found.by_signature.get((member.name, member.descriptor))
             if method is not None:
@@ -119,7 +119,7 @@ class Classes:
         return None
 
     def inherited(self, name: str) -> frozenset[tuple[str, int]]:
-        """The methods that a class takes over from those above it but ``Object``: names and numbers of arguments."""
+        """The methods that a class inherits, except from ``Object``: names and numbers of arguments."""
         known = self._inherited.get(name)
         if known is not None:
             return known
@@ -140,7 +140,7 @@ class Classes:
 
 
 OF_OBJECT = frozenset({("hashCode", 0), ("equals", 1), ("toString", 0)})
-"""The methods of ``Object`` that any code may call of an object, by name and number of arguments."""
+"""The methods of ``Object`` that any code may call on an object, by name and number of arguments."""
 
 
 class _Part(NamedTuple):
@@ -152,9 +152,9 @@ class _Part(NamedTuple):
 
 
 class Walk:
-    """Code on its way to a digest. What is named ``root`` counts by where it stands in it, not by its name.
+    """A traversal of code for a digest. The class named ``root`` counts by its place in the code, not by its name.
 
-    ``of_object`` are the methods of ``Object`` that count as called of every object that the code makes.
+    ``of_object`` are the methods of ``Object`` that count as called on every object that the code creates.
     """
 
     def __init__(self, classes: Classes, root: str, of_object: frozenset[tuple[str, int]] = OF_OBJECT) -> None:
@@ -170,45 +170,47 @@ class Walk:
 
     @property
     def named(self) -> tuple[str, ...]:
-        """The classes that the code names, whosever they are."""
+        """All classes that the code names."""
         return tuple(self._named)
 
     @property
     def made(self) -> tuple[str, ...]:
-        """The user's own classes of which the code makes objects."""
+        """The user's classes whose objects the code creates."""
         return tuple(self._made)
 
     def digest(self) -> str:
-        """The digest of all that was walked."""
+        """The digest of everything that was walked."""
         while self._waiting:
             self._part(self._waiting.popleft())
         return hashlib.sha256("\n".join(self._words).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     @property
     def constants(self) -> tuple[str, ...]:
-        """The constants in all that was walked."""
+        """The constants in everything that was walked."""
         self.digest()
         return tuple(sorted({word.partition("constant ")[2] for word in self._words if "constant " in word}))
 
     @property
     def branches(self) -> bool:
-        """True if what is walked does this or that, but for a look whether a value is null."""
+        """True if the walked code branches, apart from null checks."""
         self.digest()
         return any(_BRANCH.search(word) is not None for word in self._words)
 
     def mentions(self, names: Iterable[str]) -> bool:
-        """True if what is walked calls a method of a library that has one of these names."""
+        """True if the walked code calls a library method with one of these names."""
         self.digest()
         return any(f".{name}(" in word for name in names for word in self._words)
 
     def object_of(self, name: str) -> Walk:
-        """Walk what others can call of an object of a class: the methods that those above it ask for, but ``Object``."""
+        """Walk the methods that others can call on an object of a class: those that its superclasses declare, except
+        ``Object``.
+        """
         for method in self._called_by_others(name, frozenset()):
             self._words.append(self._method(method))
         return self
 
     def methods(self, name: str, wanted: Iterable[str]) -> Walk:
-        """Walk the methods of a class that have these names."""
+        """Walk the methods of a class with these names."""
         names = frozenset(wanted)
         found: dict[tuple[str, str], Method] = {}
         for cls in self._classes.line(name):
@@ -230,7 +232,7 @@ class Walk:
         return self
 
     def expression(self, member: Member, is_reference: bool) -> Walk:
-        """Walk a method for the value that it makes of its arguments, however it is spelled.
+        """Walk a method for the value that it computes from its arguments, independent of the way it is written.
 
         A reference to a method, a lambda that calls it and a class whose method does are the same, boxing aside.
         """

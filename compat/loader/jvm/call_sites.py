@@ -1,6 +1,6 @@
-"""Where the user's code made each operator: the line that called Flink's API.
+"""The place where the user's code created each operator: the line that called Flink's API.
 
-Flink does not remember it. The environments of :mod:`~compat.loader.jvm.environments` tell of each operator and source.
+Flink does not record it. The environments of :mod:`~compat.loader.jvm.environments` report each operator and source.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class _Made(Struct, frozen=True):
 
 
 class Places:
-    """The lines at which a program made its transformations, by their ids; ``here`` gives the one that is being run.
+    """The lines at which a program created its transformations, by their ids; ``here`` gives the line that is running.
 
-    ``parallelism_given`` is whether it gave its environment a parallelism, ``alone`` whether it made an environment of its own.
+    ``parallelism_given`` is whether it gave its environment a parallelism, ``alone`` whether it created its own environment.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Places:
         self._environment = flink("streaming.api.environment.StreamExecutionEnvironment")
 
     def forget(self) -> None:
-        """Begin anew, with the first id, as in a JVM that has made no transformation."""
+        """Start again from the first id, as in a JVM without transformations."""
         self.here = _line_of_java
         self.parallelism_given = self.alone = False
         self.by_id, self._sinks = {}, []
@@ -57,7 +57,7 @@ class Places:
         self._counter.set(0)
 
     def note(self, transformation: Java) -> None:
-        """Remember the line that is being run for a transformation, or for the next one if it is None.
+        """Record the running line for a transformation, or for the next one if it is None.
 
         An environment instead of one is about to take a parallelism.
         """
@@ -80,9 +80,9 @@ class Places:
             self._sinks.append((transformation, frame))
 
     def of_nodes(self, nodes: Iterable[Java]) -> Mapping[int, JavaFrame]:
-        """The lines of StreamNodes. The parts of a sink have that of the sink: they are made in the order of the sinks.
+        """The lines of StreamNodes. The parts of a sink get the sink's line: they are created in the order of the sinks.
 
-        Operators of PyFlink that were melted into one have the line of the first, whose function they hold.
+        Merged operators of PyFlink have the line of the first, whose function they hold.
         """
         found: dict[int, JavaFrame] = {}
         waiting: dict[str, list[JavaFrame]] = {}
@@ -103,7 +103,7 @@ class Places:
         return found
 
     def merged_into(self, node: Java) -> tuple[MergedPart, ...]:
-        """The operators of PyFlink that were melted into a StreamNode after its first."""
+        """The operators of PyFlink that were merged into a StreamNode after its first."""
         parts = []
         for function in python_functions(_operator_of(node))[1:]:
             for one in self._functions:
@@ -114,7 +114,7 @@ class Places:
 
 
 def python_functions(operator: Java) -> list[Java]:
-    """The functions in Python that an operator of PyFlink's DataStream API runs, first to last; none for other operators."""
+    """The Python functions that an operator of PyFlink's DataStream API runs, first to last; none for other operators."""
     if operator is None or not hasattr(operator, "getPythonFunctionInfo"):
         return []
     try:
@@ -128,10 +128,10 @@ def python_functions(operator: Java) -> list[Java]:
 
 
 def first_function(operator: Java) -> Java:
-    """The first of an operator's functions in Python; None where it has none."""
+    """The first of an operator's Python functions; None if it has none."""
     return next(iter(python_functions(operator)), None)
 
 
 def _operator_of(made: Java) -> Java:
-    """The operator of a transformation or a StreamNode; None where it has none, or one that is made later."""
+    """The operator of a transformation or a StreamNode; None if it has none, or one that is made later."""
     return operator_of(made.getOperatorFactory()) if hasattr(made, "getOperatorFactory") else None

@@ -1,6 +1,6 @@
-"""Taking the jobs of a program where it submits them: an execution environment whose executor keeps the StreamGraph.
+"""Takes the jobs of a program where it submits them: an execution environment whose executor keeps the StreamGraph.
 
-Flink's interfaces are implemented by objects of Python; the program goes on as if its job had run and given nothing.
+Python objects implement Flink's interfaces; the program goes on as if its job had run without results.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from compat.loader.jvm.environments import Environments
 TARGET = "compat"
 _COLLECT = "streaming.api.operators.collect."
 _NOT_GIVEN = 1 << 15
-"""What Flink takes for the parallelism of a local environment that a program gives none: no job has as much."""
+"""The value in place of the parallelism of a local environment without one: no job has as much."""
 _BYTES = "api.common.typeutils.base.array.BytePrimitiveArraySerializer"
 Take = Callable[[Java, Java], None]
 """Called with the pipeline of each job, a ``StreamGraph``, and the class loader of the user's code."""
 
 
 def take_jobs(take: Take, options: Mapping[str, str], environments: Environments, places: Places) -> None:
-    """Have every environment of the program, from Flink or of its own, give its jobs to ``take``."""
+    """Have every environment of the program, Flink's or its own, give its jobs to ``take``."""
     executors = _service_loader(take)
     factory = _environment_factory(executors, options, environments, places)
     kind = flink("streaming.api.environment.StreamExecutionEnvironment")

@@ -1,7 +1,7 @@
-"""Catalogs that outlive a script: what its statements change of them is changed in a copy, or not at all.
+"""Catalogs that outlive a script: changes by its statements are made in a copy, or not at all.
 
-A check leaves the user's tables alone. A catalog whose tables lie in a folder (Paimon's, Iceberg's and Hudi's) works on a copy
-of it; of one that lies elsewhere, tables are read.
+A check leaves the user's tables alone. A catalog whose tables are in a folder (Paimon's, Iceberg's and Hudi's) works on
+a copy of it; one that is elsewhere is only read.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from compat.loader.jvm.messages import Crash
 _CREATES_CATALOG = re.compile(r"^\s*CREATE\s+CATALOG\b", re.IGNORECASE)
 _CHANGES = re.compile(r"^\s*(?:CREATE|ALTER|DROP|ANALYZE|REPLACE)\b", re.IGNORECASE)
 _AT_ONCE = re.compile(r"^\s*(?:DELETE|UPDATE|TRUNCATE|CALL)\b", re.IGNORECASE)
-"""What Flink carries out where it stands: deletions that a connector takes, and procedures of a catalog."""
+"""Statements that Flink executes immediately: deletions by a connector, and procedures of a catalog."""
 _FOLDER = re.compile(r"('(?:warehouse|catalog\.path)'\s*=\s*)'((?:file:)?/[^']*)'", re.IGNORECASE)
 _SMALL = 1 << 20
-"""Files of tables up to this size are copied; of larger ones, which are data, the copy has links."""
+"""Table files up to this size are copied; larger ones, which are data, are linked."""
 _IN_MEMORY = "table.catalog.GenericInMemoryCatalog"
 _IDENTIFIERS = ("getTableIdentifier", "getViewIdentifier", "getFunctionIdentifier", "getModelIdentifier")
 
 
 class ChangesElsewhere(Exception):
-    """A statement that would change what outlives the check."""
+    """A statement that would change data that outlives the check."""
 
     def __init__(self, message: str, hint: str) -> None:
         super().__init__(message)
@@ -37,21 +37,21 @@ class ChangesElsewhere(Exception):
 
     @property
     def crash(self) -> Crash:
-        """The failure as it is told."""
+        """The failure to report."""
         return Crash(type="ChangesElsewhere", message=str(self), hint=self._hint)
 
 
 def _in_catalog(name: str) -> ChangesElsewhere:
     return ChangesElsewhere(
-        f"It would change the catalog {name!r}, which lies elsewhere: compat changes nothing there.",
-        "CREATE … IF NOT EXISTS is taken where the table is there already. For one that is not, CREATE TEMPORARY TABLE, "
-        "with its columns and options, can stand in the script.",
+        f"It would change the catalog {name!r}, which is elsewhere: compat changes nothing there.",
+        "CREATE … IF NOT EXISTS works if the table exists already. If not, use CREATE TEMPORARY TABLE in the "
+        "script, with the table's columns and options.",
     )
 
 
 def _at_once() -> ChangesElsewhere:
     return ChangesElsewhere(
-        "It would change tables at once, and not by a job: compat changes none.",
+        "It would change tables immediately, without a job: compat changes none.",
         "Leave it out of the script of the job.",
     )
 
@@ -65,7 +65,7 @@ class Catalogs:
         self._names: set[str] = set()
 
     def settled(self, text: str) -> str | None:
-        """A statement as it may be carried out; None where that changes nothing. Raises ChangesElsewhere."""
+        """A statement in the form to execute; None if that changes nothing. Raises ChangesElsewhere."""
         if _AT_ONCE.match(text):
             raise _at_once()
         if _CREATES_CATALOG.match(text):
@@ -76,7 +76,7 @@ class Catalogs:
         return None if _CHANGES.match(text) and self._is_done(self._parsed(text)) else text
 
     def shown(self, plan: str) -> str:
-        """A plan with the folders that the script names, in the place of their copies."""
+        """A plan with the script's own folders in place of their copies."""
         for copy, folder in self._copied.items():
             plan = plan.replace(copy, folder)
         return plan
@@ -123,13 +123,13 @@ def _copied(source: str, copy: str) -> str:
 
 
 def _told(operation: Java, *methods: str) -> Java:
-    """What the first of these methods tells that an operation has; None where it has none, as not all versions have."""
+    """What the first of these methods tells that an operation has; None if it has none, as not all versions have."""
     have = {str(one.getName()) for one in operation.getClass().getMethods()}
     return next((operation.getClass().getMethod(one).invoke(operation) for one in methods if one in have), None)
 
 
 def _catalog_of(operation: Java) -> str | None:
-    """The catalog whose contents an operation changes; None where it changes none."""
+    """The catalog whose contents an operation changes; None if it changes none."""
     if (identifier := _told(operation, *_IDENTIFIERS)) is not None:
         return str(identifier.getCatalogName())
     return None if _told(operation, "getDatabaseName") is None else str(operation.getCatalogName())

@@ -1,7 +1,7 @@
-"""The child process: holds one JVM, builds programs in it, restores state into them, and writes what comes of it.
+"""The child process: holds one JVM, builds programs in it, restores state into them, and writes the results.
 
-What a program prints goes nowhere. A program may end its process at any time: what was written until then counts. A child whose
-parent is gone ends, with all that it started.
+A program's output is discarded. A program may end its process at any time: results written until then count. A child
+without its parent ends, with everything that it started.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class _Taker:
             kind = str(error)
             hint = "Only streaming jobs keep state in savepoints."
             self.refusals.append(
-                Crash(type="NoStreamGraph", message=f"The job is no streaming job: {kind}.", hint=hint)
+                Crash(type="NoStreamGraph", message=f"The job is not a streaming job: {kind}.", hint=hint)
             )
             raise java("java.lang.UnsupportedOperationException")(kind) from error
         except Exception as error:
@@ -134,7 +134,7 @@ def start_jvm(request: Request) -> None:
 
 
 def with_configuration(request: Request) -> Request:
-    """The request with the settings of Flink's installation under its own options, as ``flink run`` has them."""
+    """The request with the settings of Flink's installation under its own options, as with ``flink run``."""
     if not request.configuration:
         return request
     read = flink("configuration.GlobalConfiguration").loadConfiguration(request.configuration).toMap()
@@ -332,7 +332,7 @@ def _savepoint(command: Restore) -> Savepoint:
 
 
 def main(arguments: list[str]) -> None:
-    """Read a request and then commands, a line each, from stdin; write messages to the first descriptor that is named."""
+    """Read a request and then commands, one per line, from stdin; write messages to the first given descriptor."""
     descriptor = int(arguments[0].split(",")[0])
     request = msgspec.json.decode(sys.stdin.buffer.readline(), type=Request)
     keep_orphans()

@@ -1,4 +1,4 @@
-"""The user's classes behind a serializer: how their values are written, which Flink's snapshots do not tell."""
+"""The user's classes behind a serializer: how their values are written, which Flink's snapshots do not record."""
 
 from __future__ import annotations
 
@@ -44,8 +44,9 @@ _ANSWERS = ("compatibleAfterMigration", "incompatible", "compatibleWithReconfigu
 
 
 class Values(NamedTuple):
-    """What code does with values: of which classes the operator's function makes objects, and of which classes values may be
-    that stand where no type tells their class. Each is told when somebody asks."""
+    """The values in code: the classes of the objects that the operator's function creates, and the possible classes of
+    values whose type is not declared. Each is computed on demand.
+    """
 
     made: Callable[[], frozenset[str]]
     held: Callable[[], tuple[Held, ...]]
@@ -64,7 +65,7 @@ def written_by(snapshots: Iterable[Java], values: Values) -> tuple[WrittenClass,
 
 
 class Written:
-    """The classes that serializers write, found from one to the next."""
+    """The classes that serializers write, found recursively."""
 
     def __init__(self, values: Values) -> None:
         self._values = values
@@ -74,14 +75,14 @@ class Written:
         self._of_any: Java = None
 
     def classes(self) -> tuple[WrittenClass, ...]:
-        """What was found, by name; where a type tells of no class, with those that values may be of."""
+        """The classes found, by name; for types that do not name a class, with those that values may have."""
         if self._of_any is not None:
             for held in self._values.held():
                 self._guess(self._of_any, held)
         return tuple(self._found[key] for key in sorted(self._found, key=lambda key: (key[0], key[1] or "")))
 
     def serializer(self, given: Java, depth: int = 0) -> None:
-        """Look at a serializer, and at those within it."""
+        """Visit a serializer, and those within it."""
         identity = int(java("java.lang.System").identityHashCode(given))
         if identity in self._seen or depth > _DEPTH:
             return
@@ -107,7 +108,7 @@ class Written:
             self.serializer(inner, depth + 1)
 
     def unknown(self, name: str) -> None:
-        """Note that it is not known what the serializer of some snapshot writes."""
+        """Record that it is unknown what the serializer of some snapshot writes."""
         self._add(WrittenClass(name=name, writer="unknown"))
 
     def _add(self, described: WrittenClass) -> bool:
@@ -418,9 +419,8 @@ def _classes_in(kind: Java) -> Iterator[Java]:
 
 
 def below(cls: Java, near: Java = None) -> Iterator[Java]:
-    """The user's own classes of which an object may stand where a value of a class is declared.
-
-    They are of one house with ``near``, which is the class itself unless that is one of a library.
+    """The user's classes whose objects may be values of a declared class. They are from the same packages as ``near``,
+    which is the class itself unless that belongs to a library.
     """
     near = cls if near is None else near
     classes = _mine(near)
@@ -433,7 +433,7 @@ def below(cls: Java, near: Java = None) -> Iterator[Java]:
 
 
 def serializers_in(given: Java) -> Iterator[Java]:
-    """The serializers within one, and those within them."""
+    """The serializers within a serializer, recursively."""
     waiting, seen = [given], set[int]()
     while waiting and len(seen) < _CLASSES:
         for one in _serializers(waiting.pop()):

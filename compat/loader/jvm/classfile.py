@@ -1,4 +1,4 @@
-"""Class files as Java's compilers write them, read for what they mean: names in place of numbers of constants, jumps by
+"""Class files as Java's compilers write them, in symbolic form: names in place of numbers of constants, jumps by
 instruction, no lines and no names of locals.
 
 The format is that of the Java Virtual Machine Specification, chapters 4 and 6.
@@ -21,11 +21,11 @@ _ARRAY_TYPES = {4: "boolean", 5: "char", 6: "float", 7: "double", 8: "byte", 9: 
 
 
 class ClassFileError(Exception):
-    """Bytes that are no class file, or one of a format that is not known here."""
+    """Bytes that are not a class file, or have an unknown format."""
 
 
 class Plain(NamedTuple):
-    """An instruction that is no more than its number."""
+    """An instruction that consists only of its number."""
 
     opcode: int
 
@@ -53,7 +53,7 @@ class Jump(NamedTuple):
 
 
 class Switch(NamedTuple):
-    """A table of jumps: the values, where they lead, and where all others do."""
+    """A table of jumps: the values, their targets, and the target of all others."""
 
     cases: tuple[tuple[int, int], ...]
     default: int
@@ -89,14 +89,14 @@ class Handle(NamedTuple):
 
 
 class Type(NamedTuple):
-    """A class or the type of a method as a constant, or what an instruction makes, casts to or asks for."""
+    """A class or the type of a method as a constant, or in an instruction that creates, casts or tests."""
 
     opcode: int
     name: str
 
 
 class Dynamic(NamedTuple):
-    """A call site or constant that a bootstrap method makes."""
+    """A call site or constant created by a bootstrap method."""
 
     name: str
     descriptor: str
@@ -108,7 +108,7 @@ Instruction = Plain | Constant | Local | Jump | Switch | FieldUse | Call | Type 
 
 
 class Handler(NamedTuple):
-    """A handler of exceptions: from one instruction up to another, where it goes on, and for which class (None: all)."""
+    """An exception handler: its range of instructions, its target, and its class (None: all)."""
 
     start: int
     end: int
@@ -124,7 +124,7 @@ class Code(NamedTuple):
 
 
 class Field(NamedTuple):
-    """A field as it is declared."""
+    """A declared field."""
 
     name: str
     descriptor: str
@@ -132,7 +132,7 @@ class Field(NamedTuple):
 
 
 class Method:
-    """A method as it is declared; its code is read when it is asked for."""
+    """A declared method; its code is read on demand."""
 
     def __init__(self, owner: ClassFile, name: str, descriptor: str, access: int, code: bytes | None) -> None:
         self.owner = owner
@@ -143,7 +143,7 @@ class Method:
 
     @cached_property
     def constants(self) -> frozenset[int]:
-        """The constants of the pool that the code uses; none of code in a form that is not known here."""
+        """The constants of the pool that the code uses; none for code in an unknown format."""
         try:
             return frozenset() if self._code is None else frozenset(_constants_of(self._code))
         except (struct.error, IndexError):
@@ -151,14 +151,14 @@ class Method:
 
     @property
     def member(self) -> Member:
-        """The method as calls name it."""
+        """The method in the form in which calls name it."""
         return Member(self.owner.name, self.name, self.descriptor)
 
     @cached_property
     def code(self) -> Code | None:
         """The code; None for an abstract or native method.
 
-        Code in a form that is not known here stands as one constant, a digest of its bytes.
+        Code in an unknown format becomes one constant, a digest of its bytes.
         """
         if self._code is None:
             return None
@@ -246,9 +246,9 @@ class ClassFile:
 
     @cached_property
     def named(self) -> frozenset[str]:
-        """The classes that the file needs: those above it, those in its code, those in types and annotations.
+        """The classes that the file needs: superclasses, those in its code, in types and in annotations.
 
-        Classes that are merely nested together do not need one another.
+        Classes that are merely nested do not need one another.
         """
         found = {one for one in (self.parent, *self.interfaces) if one is not None}
         for number, (tag, at) in enumerate(self._pool):
@@ -275,7 +275,7 @@ class ClassFile:
 
     @cached_property
     def called(self) -> frozenset[str]:
-        """The names of all members, its own and others', that the file has."""
+        """The names of all members in the file, its own and others'."""
         return frozenset(
             self.text_at(self._numbers(number, ">HH")[0]) for number, (tag, _) in enumerate(self._pool) if tag == 12
         )
@@ -305,7 +305,7 @@ class ClassFile:
         return Member(self.class_at(owner), self.text_at(name), self.text_at(descriptor))
 
     def constant_at(self, number: int) -> Constant | Handle | Type | Dynamic:
-        """A constant of the pool as an instruction that pushes it, or as an argument of a bootstrap method."""
+        """A constant of the pool, as an instruction that pushes it or as an argument of a bootstrap method."""
         tag, at = self._pool[number]
         if tag == 3:
             return Constant("I", struct.unpack_from(">i", self._data, at)[0])
@@ -329,7 +329,7 @@ class ClassFile:
         raise ClassFileError(f"the constant {number} of the kind {tag} cannot be pushed")
 
     def dynamic_at(self, number: int) -> Dynamic:
-        """A call site or constant of the pool that a bootstrap method makes."""
+        """A call site or constant of the pool that a bootstrap method creates."""
         bootstrap, name_and_type = self._numbers(number, ">HH")
         name, descriptor = self._numbers(name_and_type, ">HH")
         handle, arguments = self._bootstraps[bootstrap]
@@ -433,7 +433,7 @@ def _placed(one: Instruction, places: dict[int, int]) -> Instruction:
 
 
 _WITH_CONSTANT = frozenset((0x13, 0x14, *range(0xB2, 0xBC), 0xBD, 0xC0, 0xC1, 0xC5))
-"""The instructions that are followed by two bytes with the number of a constant."""
+"""The instructions followed by two bytes with the number of a constant."""
 
 
 def _sizes() -> tuple[int, ...]:

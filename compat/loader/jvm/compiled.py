@@ -1,7 +1,7 @@
-"""A job of Flink's own making in the graphs of our compiler, so that one model carries programs of every language.
+"""A job built by Flink, in the graphs of compat's compiler, so that one model serves programs of every language.
 
-The StreamGraph and the ids are Flink's. Chains, exchanges and slots follow from them by the rules that our compiler has; that
-they come out as Flink's is checked, vertex by vertex.
+The StreamGraph and the ids are Flink's. Chains, exchanges and slots follow from them by the compiler's rules, and are
+compared with Flink's, vertex by vertex.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _WITH_SELECTOR = (Ship.HASH, Ship.CUSTOM)
 
 
 _ASYNCHRONOUS = "org.apache.flink.runtime.asyncprocessing.operators."
-"""Where the operators are that do with asynchronous state what those without ``Async`` in their names do without it."""
+"""The packages of the operators for asynchronous state, which have counterparts without ``Async`` in their names."""
 _TABLE = "org.apache.flink.table."
 _KEYED_TOO = ("map", "flat_map", "filter")
 _KINDS = {
@@ -62,27 +62,27 @@ _KINDS = {
     "AsyncWaitOperatorFactory": "async_wait",
     "TimestampsAndWatermarksOperator": "assign_timestamps",
 }
-"""Flink's classes of operators, by the kinds of calls that make them."""
+"""Flink's operator classes, by the kinds of calls that create them."""
 
 
 class FlinkOperator(Operator, frozen=True, kw_only=True):
-    """An operator that Flink made: only its traits are known here."""
+    """An operator that Flink created: only its traits are known here."""
 
     kind_name: str
 
     @property
     def kind(self) -> str:
-        """The word for this kind of operator."""
+        """The name of this kind of operator."""
         return self.kind_name
 
     @property
     def compared(self) -> tuple[object, ...]:
-        """What it is equal by: its kind, too."""
+        """The key for equality, which includes the kind."""
         return *super().compared, self.kind_name
 
 
 class Disagreement(Exception):
-    """Our compiler makes other ids or chains of a StreamGraph than Flink; the message says where."""
+    """The compiler's ids or chains of a StreamGraph differ from Flink's; the message says where."""
 
 
 class CompiledJob(Struct, frozen=True, kw_only=True):
@@ -98,7 +98,7 @@ class CompiledJob(Struct, frozen=True, kw_only=True):
 def compiled(job: Job) -> CompiledJob:
     """The graphs of a job.
 
-    Raises Disagreement where they are not what Flink made, and ProgramError where the cluster would not start it.
+    Raises Disagreement if they differ from Flink's, and ProgramError if the cluster would not start it.
     """
     made = graphs_of(job)
     for node in job.nodes:
@@ -113,9 +113,9 @@ def compiled(job: Job) -> CompiledJob:
 
 
 def graphs_of(job: Job) -> CompiledJob:
-    """The graphs of a job as our compiler makes them, whatever Flink did.
+    """The graphs of a job as compat's compiler builds them, without a comparison with Flink's.
 
-    Raises Disagreement where it makes none, and ProgramError where the cluster would not start it.
+    Raises Disagreement if it cannot build them, and ProgramError if the cluster would not start it.
     """
     settings = _settings(job)
     graph = _stream_graph(job, settings)
@@ -209,7 +209,7 @@ def _node(node: Node) -> StreamNode:
 
 
 def kind_of(node: Node) -> str:
-    """The kind of an operator, as topologies call it; of one that they do not have, the name of its class."""
+    """The kind of an operator, as topologies name it; for kinds unknown to them, the class name."""
     name = node.operator.rpartition(".")[2]
     if node.python is not None:
         return kind_of_python(node.python, name)

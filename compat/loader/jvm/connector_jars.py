@@ -1,8 +1,8 @@
-"""The jars of connectors, formats and file systems that Flink does not bring along, by the names that SQL has for them, or that
-Flink has: ``--connector``.
+"""The jars of connectors, formats and file systems that Flink does not include, by their names in SQL or in Flink:
+``--connector``.
 
-A connector has releases of its own, each for a version of Flink. Which there are the repository of Maven tells, and where it
-cannot be asked, what is known here.
+A connector has its own releases, each for a version of Flink. The Maven repository lists them; if it cannot be asked,
+the releases known here count.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from compat.loader.jvm.maven import Artifact, fetch, releases
 
 
 class ConnectorJar(Struct, frozen=True, kw_only=True):
-    """A connector or format: the artifacts that hold it, of which the first with a fitting release is taken.
+    """A connector or format: its artifacts, of which the first with a fitting release is used.
 
-    ``{flink}`` in the name of an artifact is the version of Flink that it is for, so that each of its releases is.
-    ``beside`` are artifacts that are taken with it where they have the same release, ``newer`` others that it needs in a later
-    version than it asks for. ``names`` are what SQL calls it,
-    ``packages`` where its classes are. A ``whole`` jar needs no other. ``known`` are releases: of one that is released with
+    ``{flink}`` in the name of an artifact is the version of Flink that all its releases are for.
+    ``beside`` are artifacts that are taken with it where they have the same release, ``newer`` others that it needs in
+    a later
+    version than it asks for. ``names`` are its names in SQL, ``packages`` the packages of its classes. A ``whole`` jar
+    needs no other. ``known`` are releases: of one that is released with
     Flink (``of_flink``) none, of others each with the version of Flink behind it, or for any Flink of the first API.
-    What is ``distributed`` lies in Flink's own distribution, in ``lib`` or ``opt``.
+    A ``distributed`` one is in Flink's own distribution, in ``lib`` or ``opt``.
     """
 
     artifacts: tuple[str, ...]
@@ -51,7 +52,7 @@ def _cdc(name: str) -> ConnectorJar:
 
 
 NO_FACTORY = re.compile(r"Could not find any factory for identifier '([^']+)' that implements '([^']+)'")
-"""What ``FactoryUtil`` throws for a connector, format or catalog that is not on the class path."""
+"""The message of ``FactoryUtil`` for a connector, format or catalog that is not on the class path."""
 _JAR = re.compile(r"\b([a-z][a-z\d-]*?)-(\d[\w.]*-(\d+\.\d+))\.jar\b")
 """The jar of a connector's release for a version of Flink."""
 _SCALA = Artifact(group="org.scala-lang", name="scala-library", version="2.12.20", alone=True)
@@ -194,15 +195,15 @@ CONNECTORS: Mapping[str, ConnectorJar] = {
 
 
 def coordinates(wanted: str, flink: str) -> str:
-    """The Maven coordinates of a connector, ``NAME`` or ``NAME:RELEASE``. Raises JvmError for what has no release."""
+    """The Maven coordinates of a connector, ``NAME`` or ``NAME:RELEASE``. Raises JvmError if it has no release."""
     name, _, release = wanted.partition(":")
     return str(_chosen(name, release, flink)[0][0])
 
 
 def connector_jars(wanted: Sequence[str], flink: str) -> tuple[tuple[Path, ...], tuple[str, ...]]:
-    """The jars of connectors, each ``NAME`` or ``NAME:RELEASE``, for a version of Flink, and what is to be said of them.
+    """The jars of connectors, each ``NAME`` or ``NAME:RELEASE``, for a version of Flink, and the notes on them.
 
-    They are fetched where they are not in the cache yet. Raises JvmError for what is not known, or has no release.
+    They are downloaded if they are not in the cache. Raises JvmError for unknown connectors, or those without a release.
     """
     jars: dict[Path, None] = {}
     notes = []
@@ -216,8 +217,9 @@ def connector_jars(wanted: Sequence[str], flink: str) -> tuple[tuple[Path, ...],
 
 
 def advice(name: str) -> tuple[str, str] | None:
-    """What to do about a connector or format that SQL calls so, or the class of one, and the option; None where it is not
-    known here."""
+    """The advice for a connector or format with this name in SQL, or for one of its classes, and the option; None if
+    unknown.
+    """
     for connector, jar in CONNECTORS.items():
         if name in jar.names or name.startswith(jar.packages or ("\0",)):
             return FETCHED.format(connector), CONNECTOR.format(connector)
@@ -236,14 +238,16 @@ def distributed(option: str | None) -> str | None:
 
 
 def without_factory(said: str) -> str | None:
-    """The connector of which Flink found no factory, by what was said of that; None for what is not known here."""
+    """The connector whose factory Flink did not find, from the message; None for an unknown one."""
     found = NO_FACTORY.search(said)
     told = None if found is None else advice(found[1])
     return None if told is None else named_by(told[1])
 
 
 def in_release_of(text: str, name: str, flink: str) -> str:
-    """A connector in the release whose jar a text names, ``NAME:RELEASE``, if that is for a version of Flink; else ``NAME``."""
+    """A connector in the release of the jar that a text names, ``NAME:RELEASE``, if that is for a version of Flink;
+    else ``NAME``.
+    """
     artifacts = {one.replace("-sql-", "-") for one in CONNECTORS[name].artifacts}
     releases_named = (
         release
@@ -254,14 +258,13 @@ def in_release_of(text: str, name: str, flink: str) -> str:
 
 
 def advice_on_file_system(plugins: str) -> tuple[str, str] | None:
-    """What to do about a file system for which Flink names plugins of its own, ``X, Y``, and the option; None where it is
-    not known here."""
+    """The advice for a file system for which Flink names plugins, ``X, Y``, and the option; None if unknown."""
     name = next((one for one in plugins.split(", ") if one in CONNECTORS), None)
     return None if name is None else (FETCHED.format(name), CONNECTOR.format(name))
 
 
 def advice_on_factory(name: str) -> tuple[str, str]:
-    """What to do about a connector, format or catalog of which Flink finds no factory, and the option."""
+    """The advice for a connector, format or catalog whose factory Flink does not find, and the option."""
     return advice(name) or (
         f"Put the jar of the connector, format or catalog {name!r} on the class path with --classpath.",
         CLASSPATH,
@@ -289,7 +292,7 @@ def _chosen(name: str, release: str, flink: str) -> tuple[list[Artifact], bool]:
             return [*made, *jar.newer], bool(suffix) and not release and parsed(suffix) != parsed(flink)
     raise JvmError(
         f"The connector {name} has no release for Flink {flink}.",
-        f"Name one that fits all the same (--connector {name}:RELEASE), or its jar: --classpath JAR.",
+        f"Give another release that works (--connector {name}:RELEASE), or its jar: --classpath JAR.",
     )
 
 
@@ -301,9 +304,10 @@ def _named(artifact: str, flink: str) -> list[str]:
 
 
 def fitting(there: Sequence[str], flink: str, of_flink: bool = False) -> str | None:
-    """The release that is for a version of Flink, or else for the last one before it of the same API; None where none is.
+    """The release for a version of Flink, or else for the latest earlier one of the same API; None if there is none.
 
-    ``3.2.0-1.19`` is for the Flink behind it, one that is released with Flink (``of_flink``) for that of its own version, and
+    ``3.2.0-1.19`` is for the Flink behind it, one that is released with Flink (``of_flink``) for that of its own
+    version, and
     any other for every Flink.
     """
     wanted = parsed(flink)

@@ -1,7 +1,7 @@
 """The settings of sources and sinks, taken from the objects that the operators' factories hold.
 
-Connectors publish few of them, so fields are read whoever may see them. A version whose fields are others is a connector of
-which no more is known than what writes its state.
+Connectors publish few of them, so private fields are read. For a version with other fields, only the serializers of its
+state are known.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _RULES = {
 
 
 def connector_of(factory: Java) -> Connector | None:
-    """The source or sink of an operator by its factory; None for any other operator."""
+    """The source or sink in an operator's factory; None for any other operator."""
     name = class_name(factory) or ""
     try:
         if name == _SOURCE_FACTORY:

@@ -1,7 +1,7 @@
-"""Values as OLD's classes wrote them, written by NEW's: read, copied field by field, and written, in one JVM.
+"""Converts values written by OLD's classes to NEW's: reads, copies field by field, and writes them, in one JVM.
 
-A value is read by the serializer that its header names, with OLD's classes where they are given. Its objects become such of
-NEW's classes of the same names, and these are written by NEW's serializer.
+A value is read by the serializer that its header names, with OLD's classes if they are given. Its objects become
+objects of NEW's classes of the same names, which NEW's serializer writes.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _TTL = "runtime.state.ttl.TtlValue"
 _TUPLE = "api.java.tuple.Tuple"
 _ROW = "types.Row"
 _LEAVES = ("java.lang.", "java.math.", "java.time.", "java.net.URI", "java.util.UUID", "java.util.Date", "java.sql.")
-"""How the names of classes begin whose objects hold none of other classes."""
+"""The prefixes of classes whose objects contain no objects of other classes."""
 _OF_ENUMERATION = ("$outer", "scala$Enumeration$$outerEnum")
-"""The fields in which a value of an ``Enumeration`` of Scala has that."""
+"""The fields that hold a value of a Scala ``Enumeration``."""
 _NUMBERS = {
     name: (f"java.lang.{boxed}", whole)
     for boxed, primitive, whole in (
@@ -61,21 +61,21 @@ _NUMBERS = {
     )
     for name in (primitive, f"java.lang.{boxed}")
 }
-"""The classes of numbers by the names of what may hold them, and whether they are whole."""
+"""The number classes, by the names of the types that hold them, and whether they are whole."""
 
 
 class Unfit(Exception):
-    """A value that does not become one of NEW's classes; the message says why."""
+    """A value that cannot become one of NEW's classes; the message says why."""
 
 
 class Converters:
-    """The converters of a job, each made once."""
+    """The converters of a job, each created once."""
 
     def __init__(self) -> None:
         self._made: dict[bytes, _Converter] = {}
 
     def convert(self, command: Convert, built: Built) -> Converted:
-        """The answer to a command; it has a failure where a value does not become another one."""
+        """The answer to a command; with a failure if a value cannot be converted."""
         try:
             key = msgspec.json.encode(msgspec.structs.replace(command, values=()))
             if key not in self._made:
@@ -87,7 +87,7 @@ class Converters:
         except Unfit as error:
             return Converted(failure=str(error))
         except RecursionError:
-            return Converted(failure="a value holds objects within objects, too many levels of them to be copied here")
+            return Converted(failure="a value holds nested objects with too many levels to be copied here")
         except jpype.JException as error:
             return Converted(failure=described(error))
 
@@ -228,7 +228,7 @@ Copy = Callable[[Java], Java]
 
 
 class _Copying:
-    """Objects of OLD's classes as such of NEW's. ``old`` is the class loader of OLD, None where it is that of NEW."""
+    """Objects of OLD's classes as such of NEW's. ``old`` is the class loader of OLD, None if it is that of NEW."""
 
     def __init__(self, command: Convert, loader: Java, old: Java) -> None:
         self._command = command
@@ -271,7 +271,7 @@ class _Copying:
         return loader is not None and bool(loader.equals(self._old))
 
     def _class(self, cls: Java) -> Java:
-        """NEW's class in the place of one. Raises Unfit where NEW has none of its name."""
+        """NEW's class in place of one. Raises Unfit if NEW has none of its name."""
         if not self._is_olds(cls):
             return cls
         name = str(cls.getName())
@@ -290,7 +290,7 @@ class _Copying:
         names = () if of is None else enumeration(of)[0]
         number = int(value.id())
         if of is None or not 0 <= number < len(names):
-            raise Unfit("Kryo kept the number of a value of an Enumeration of Scala, and not which one it is of")
+            raise Unfit("Kryo kept the number of a value of a Scala Enumeration, but not the Enumeration")
         new = self._class(of)
         return _named(new, names[number], {str(one.toString()): one for one in enumeration(new)[1]})
 
@@ -308,7 +308,7 @@ class _Copying:
             one = waiting.pop()
             cls = one.getClass()
             if self._is_olds(cls):
-                raise Unfit(f"{class_name(value)} holds objects of {cls.getName()}, and is not taken apart here")
+                raise Unfit(f"{class_name(value)} holds objects of {cls.getName()}, and cannot be converted here")
             if identity(one) in seen or str(cls.getName()).startswith(_LEAVES):
                 continue
             seen.add(identity(one))
@@ -423,11 +423,13 @@ def _named(cls: Java, name: str, values: Mapping[str, Java]) -> Java:
 
 
 def _references(cls: Java) -> Iterator[Java]:
-    """The fields of a class that hold objects. Raises Unfit where the JVM does not let anybody look."""
+    """The fields of a class that hold objects. Raises Unfit if the JVM does not let anybody look."""
     try:
         yield from (field for _, field in _fields_of(cls) if not bool(field.getType().isPrimitive()))
     except jpype.JException:
-        raise Unfit(f"{cls.getName()} is closed to others, and may hold objects of yours") from None
+        raise Unfit(
+            f"{cls.getName()} does not give access to its fields, and may hold objects of your classes"
+        ) from None
 
 
 def _empty(value: Java, otherwise: str) -> Java:
@@ -474,7 +476,7 @@ def _boxed(constant: object, field: Java) -> Java:
 
 
 def _fitting(value: Java, field: Java) -> Java:
-    """A value for a field: a number in the class of the field's. Raises Unfit where it would be another one."""
+    """A value for a field: a number in the class of the field's. Raises Unfit if it would be another one."""
     wanted = str(field.getType().getName())
     if value is None or wanted not in _NUMBERS or class_name(value) == _NUMBERS[wanted][0]:
         return value

@@ -1,7 +1,7 @@
-"""What values code may have at hand where it calls something: the methods of class files, followed without being run.
+"""The possible values at each call in code: follows the methods of class files without running them.
 
-Each instruction is looked at with all that may be in the locals and on the stack then; branches whose condition is
-known are taken one way only. What calls, fields and objects give is told by a :class:`World`. Nothing here needs a JVM.
+Each instruction is evaluated with all possible locals and stacks; branches with a known condition are taken one way
+only. A :class:`World` gives the results of calls, fields and objects. Nothing here needs a JVM.
 The effects of the instructions are those of the Java Virtual Machine Specification, chapter 6.
 """
 
@@ -32,7 +32,7 @@ from compat.loader.jvm.classfile import (
 )
 
 Term = Hashable
-"""A value that is known: a :class:`Constant` or :class:`Type` of the class file, a :class:`Fresh`, or what a world has."""
+"""A known value: a :class:`Constant` or :class:`Type` of the class file, a :class:`Fresh`, or a term of a world."""
 
 _MOST_TERMS = 16
 _MOST_STEPS = 100_000
@@ -49,13 +49,15 @@ _COMPARED: tuple[Callable[[int, int], bool], ...] = (
 
 
 class Value(NamedTuple):
-    """What may be in a local or on the stack: one of these terms, or anything for None. ``wide`` are long and double."""
+    """The possible contents of a local or stack slot: one of these terms, or anything for None. ``wide`` are long and
+    double.
+    """
 
     terms: frozenset[Term] | None = None
     wide: bool = False
 
     def joined(self, other: Value) -> Value:
-        """What may be there if it comes from one of two places."""
+        """The possible values if control comes from one of two places."""
         if self.terms is None or other.terms is None:
             return Value(None, self.wide)
         both = self.terms | other.terms
@@ -71,7 +73,7 @@ def known(*terms: Term, wide: bool = False) -> Value:
 
 
 class Fresh(NamedTuple):
-    """An object whose constructor has not been called yet, by the instruction that makes it."""
+    """An object whose constructor has not been called yet, by the instruction that creates it."""
 
     name: str
     method: Member
@@ -79,14 +81,14 @@ class Fresh(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a call gives, and what known objects are behind it: an object that was made, or changed."""
+    """The result of a call, and what it turned known objects into."""
 
     value: Value
     now: Mapping[Term, Value] = {}
 
 
 class World(Protocol):
-    """What calls, fields and casts give."""
+    """The results of calls, fields and casts."""
 
     def call(self, one: Call, given: tuple[Value, ...], where: Method) -> Result: ...
     def read(self, one: FieldUse, of: Value) -> Value: ...
@@ -96,11 +98,11 @@ class World(Protocol):
 
 
 class TooLong(Exception):
-    """Code that cannot be followed to its end: it has too many steps, or instructions that no compiler writes."""
+    """Code that cannot be followed to its end: it has too many steps, or unusual instructions."""
 
 
 class Frame(NamedTuple):
-    """What is in the locals and on the stack before an instruction."""
+    """The contents of the locals and the stack before an instruction."""
 
     locals: Mapping[int, Value]
     stack: tuple[Value, ...] = ()
@@ -134,14 +136,14 @@ class Frame(NamedTuple):
 
 
 class Flow:
-    """Methods followed in one world; all of them together may take so many steps."""
+    """Methods followed in one world; all of them together have a limit of steps."""
 
     def __init__(self, world: World) -> None:
         self._world = world
         self._steps = 0
 
     def run(self, method: Method, given: tuple[Value, ...]) -> Value:
-        """What a method may give to a caller with these values. Raises TooLong."""
+        """The possible results of a method called with these values. Raises TooLong."""
         code = method.code
         if code is None:
             return UNKNOWN
@@ -246,7 +248,7 @@ class _Run:
 
 
 def anything(method: Method) -> tuple[Value, ...]:
-    """Values for a call of a method of which nothing is known."""
+    """Values for a call of a method about which nothing is known."""
     of_arguments = (WIDE if one in ("J", "D") else UNKNOWN for one in arguments(method.descriptor))
     return (*(() if method.access & STATIC else (UNKNOWN,)), *of_arguments)
 
@@ -384,7 +386,7 @@ _MOVED = {
     0x5D: (2, 1),
     0x5E: (2, 2),
 }
-"""For each instruction that only moves words of the stack: how many it takes or doubles, and how many these go below."""
+"""For each instruction that only moves stack words: how many it moves or copies, and how deep."""
 
 
 def _moved(opcode: int, frame: Frame) -> Frame:

@@ -1,7 +1,7 @@
-"""The state that a function asks for behind its opening, by the descriptors that its code has at hand when it asks.
+"""The state that a function asks for after opening, from the descriptors in its code.
 
-The code is followed with the function's own fields as they are in the JVM. Descriptors are made of what it would make them
-of: constants, final fields, Flink's types. What code changes later, or gets from elsewhere, is not known.
+The code is followed with the function's own fields as they are in the JVM. Descriptors are built from constants, final
+fields and Flink's types. Values that code changes later, or gets from elsewhere, are unknown.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ _PURE = re.compile(
     r"|java/lang/(?:String|Integer|Long|Boolean|Double|Float|Short|Byte|Character|Enum)|java/time/Duration"
     r"|java/util/Objects|java/util/concurrent/TimeUnit"
 )
-"""Library classes whose methods depend on what they are called with only."""
+"""Library classes whose methods depend only on their arguments."""
 _READS = frozenset(
     "get getOrDefault getKey getValue iterator listIterator next hasNext values keySet entrySet size isEmpty contains "
     "containsKey containsValue orElse orElseThrow isPresent getFirst getLast".split()
@@ -86,7 +86,7 @@ _PRIMITIVES = dict(
 _HANDED = re.compile(
     r"Lorg/apache/flink/[\w/]*(?:RuntimeContext|StateStore|KeyedStateBackend|WindowFunction\$Context|TriggerContext);"
 )
-"""Types of objects of which state is asked."""
+"""The types of objects that are asked for state."""
 
 
 def name_of(descriptor: Java) -> str:
@@ -95,7 +95,7 @@ def name_of(descriptor: Java) -> str:
 
 
 def hands_over(one: Call) -> bool:
-    """Whether a call of other code than Flink's hands over an object of which state is asked."""
+    """Whether a call of code other than Flink's passes an object that can be asked for state."""
     owner, name, descriptor = one.method
     if owner.startswith("org/apache/flink/") or name == "setRuntimeContext":
         return False
@@ -107,7 +107,7 @@ Below = Callable[[str], Iterable[str]]
 
 
 def overriding(classes: Classes, below: Below, method: Method) -> Iterator[Method]:
-    """The user's methods that a call of one may come to instead."""
+    """The user's methods that a call may dispatch to."""
     if method.access & (STATIC | PRIVATE) or method.name.startswith("<"):
         return
     for name in below(method.owner.name):
@@ -134,7 +134,7 @@ class Held:
 
 
 class Made(NamedTuple):
-    """What a constructor or method gives, called with these."""
+    """The result of a constructor or method called with these arguments."""
 
     call: Call
     given: tuple[Term, ...]
@@ -149,13 +149,13 @@ class Changed(NamedTuple):
 
 
 class Inside(NamedTuple):
-    """Something between a collection and what is in it: an iterator, an entry, a view."""
+    """A view between a collection and its elements: an iterator or an entry."""
 
     collection: Held
 
 
 class Lambda(NamedTuple):
-    """A lambda that code makes: its interface, its body, what it captures."""
+    """A lambda in the code: its interface, its body, its captured values."""
 
     interface: str
     body: Handle
@@ -163,15 +163,15 @@ class Lambda(NamedTuple):
 
 
 class Store(NamedTuple):
-    """What a window function is given to ask for state of one window, or of all."""
+    """The store that a window function asks for state of one window, or of all."""
 
     of_window: bool
 
 
 class Asked(Struct, frozen=True):
-    """A state that is asked for: by which method of Flink's, with which descriptor, in the namespace of windows or in none.
+    """A request for state: by which method of Flink, with which descriptor, in the namespace of windows or in none.
 
-    ``namespace`` is the serializer of a namespace of the program's own.
+    ``namespace`` is the serializer of the program's own namespace.
     """
 
     method: Member
@@ -194,7 +194,7 @@ class _Site:
 
 
 class Askings:
-    """The askings in the code of one object. ``in_windows`` is whether its operator keeps state by windows."""
+    """The requests for state in the code of one object. ``in_windows`` is whether its operator keeps state by windows."""
 
     def __init__(self, classes: Classes, below: Below, value: Java, in_windows: bool) -> None:
         self._classes, self._below, self._value, self._in_windows = classes, below, value, in_windows
@@ -209,9 +209,9 @@ class Askings:
         self._flow = Flow(self)
 
     def of(self, entries: Iterable[Method], reached: Iterable[Method]) -> tuple[tuple[Asked, ...], str | None]:
-        """What is asked for when ``entries`` are called, and in all code that is ``reached`` by other ways.
+        """The state requests when ``entries`` are called, and in all code that is ``reached`` in other ways.
 
-        With it comes the method of which it is not known what it asks for, if there is one.
+        Also gives the method whose requests are unknown, if there is one.
         """
         entries, reached = list(entries), list(reached)
         try:
@@ -254,7 +254,7 @@ class Askings:
     # What code does, as the flow tells of it.
 
     def read(self, one: FieldUse, of: Value) -> Value:
-        """What may be in a field: what is there in the JVM if nothing changes it, and all that was seen to be put there."""
+        """The possible values of a field: its value in the JVM if nothing changes it, and all values seen to be stored."""
         if one.opcode == _GETSTATIC:
             return self._static(one.field)
         result: Value | None = None
@@ -266,7 +266,7 @@ class Askings:
         return UNKNOWN if result is None else result
 
     def write(self, one: FieldUse, of: Value, value: Value) -> None:
-        """Note what is put into a field of objects that are known."""
+        """Record the values stored in a field of known objects."""
         if one.opcode != _PUTFIELD or (of.terms is None and self._running[-1].name == "<init>"):
             return  # a constructor only writes into its own object
         for term in (None,) if of.terms is None else of.terms:
@@ -274,13 +274,13 @@ class Askings:
             self._fields[key] = value if key not in self._fields else self._fields[key].joined(value)
 
     def cast(self, name: str, value: Value) -> Value:
-        """The values that are of a class; where it is not known whether one is, it counts as such."""
+        """The values that belong to a class; those of unknown class are included."""
         if value.terms is None:
             return value
         return Value(frozenset(term for term in value.terms if self._may_be(term, name)))
 
     def dynamic(self, one: Dynamic, captured: tuple[Value, ...]) -> Value:
-        """A lambda, whose body is followed too, or a text put together."""
+        """A lambda, whose body is followed too, or a concatenated text."""
         owner = one.bootstrap.member.owner
         if owner == _CONCAT and one.arguments:
             return self._text(one, captured)
@@ -296,7 +296,7 @@ class Askings:
         return known(Lambda(one.descriptor.rpartition(")L")[2].rstrip(";"), body, captured))
 
     def call(self, one: Call, given: tuple[Value, ...], where: Method) -> Result:
-        """What a call gives: Flink's answer to an asking, the user's code, or what can be worked out."""
+        """The result of a call: Flink's answer to a request for state, the user's code, or a computed value."""
         name, owner = one.method.name, one.method.owner
         if name in ASKS and (owner.startswith("org/apache/flink/") or self._classes.resolve(one.method) is None):
             self._ask(one, given, where)
@@ -353,7 +353,7 @@ class Askings:
         return self._object(next(iter(value.terms)))
 
     def _of_window(self, one: Call, given: tuple[Value, ...]) -> bool | None:
-        """Whether state is asked for in the namespace of a window; None where that cannot be told."""
+        """Whether state is asked for in the namespace of a window; None if that cannot be told."""
         if one.method.owner.startswith(_TRIGGER):
             return True
         if one.method.owner != f"{_STATE}KeyedStateStore" or not self._in_windows:
@@ -435,7 +435,7 @@ class Askings:
             return Result(UNKNOWN)
 
     def _calls(self, one: Call, given: tuple[Value, ...]) -> list[Made] | None:
-        """The calls that these values may mean; None where one of them is not known, or there are too many."""
+        """The calls that these values may mean; None if one of them is not known, or there are too many."""
         choices = [value.terms for value in given]
         if any(terms is None for terms in choices):
             return None
@@ -577,7 +577,7 @@ class Askings:
             return True
 
     def _object(self, term: Term, descriptor: str = "L") -> Java:
-        """A term as an object of the JVM, made anew. Raises _NotKnown."""
+        """A term as an object of the JVM, made again. Raises _NotKnown."""
         if isinstance(term, Held):
             return term.value
         if isinstance(term, Constant):
@@ -629,7 +629,7 @@ class Askings:
 
 
 def is_stand_in(value: Java) -> bool:
-    """Whether an object stands for a lambda of the user's."""
+    """Whether an object stands in for a lambda of the user."""
     return bool(java("java.lang.invoke.MethodHandleProxies").isWrapperInstance(value))
 
 

@@ -1,4 +1,4 @@
-"""The differences between two serializers, in words: the field, the constant, the class, found in the snapshots they wrote."""
+"""The differences between two serializers in words: the field, the constant, the class, from their snapshots."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
 
 
 def differences(old: Serializer, new: Serializer) -> tuple[str, ...]:
-    """Sentences on how NEW's serializer differs from OLD's; empty if none can be told from their snapshots."""
+    """Sentences on how NEW's serializer differs from OLD's; empty if their snapshots do not show it."""
     if old.columns and new.columns and old.columns != new.columns:
         return (f"Rows of ({', '.join(old.columns)}) became rows of ({', '.join(new.columns)}).",)
     read = snapshots(old, new)
@@ -25,7 +25,7 @@ def differences(old: Serializer, new: Serializer) -> tuple[str, ...]:
 
 
 def snapshots(old: Serializer, new: Serializer) -> tuple[SerializerSnapshot, SerializerSnapshot] | None:
-    """What both say of themselves, read; None where one of them cannot be."""
+    """Both serializer snapshots, read; None if one of them cannot be read."""
     before, after = _read(old), _read(new)
     return None if before is None or after is None else (before, after)
 
@@ -38,7 +38,7 @@ def _read(serializer: Serializer) -> SerializerSnapshot | None:
 
 
 def between(old: SerializerSnapshot, new: SerializerSnapshot, where: str = "") -> Iterator[str]:
-    """Sentences on how two snapshots differ; ``where`` is what they are of."""
+    """Sentences on how two snapshots differ; ``where`` is their place."""
     prefix = f"{where}: " if where else ""
     before, after = dict(old.details), dict(new.details)
     if old.class_name != new.class_name:

@@ -1,4 +1,4 @@
-"""Which Flink builds a job: its jars, its version, and the test harness that tells states."""
+"""The Flink that builds a job: its jars, its version, and the test harness that shows states."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ _ARTIFACTS = (
     "flink-table-planner-loader",
     "flink-table-runtime",
 )
-"""The artifacts that a distribution of Flink has on its class path."""
+"""The artifacts that a Flink distribution has on its class path."""
 _LOG4J = ("log4j-api", "log4j-core", "log4j-1.2-api")
 _LOG4J_VERSION = "2.24.3"
 """A distribution has Log4j as well, which jobs therefore leave out of their jars."""
 
 
 class FlinkDistribution(Struct, frozen=True, kw_only=True):
-    """The jars of a Flink, its version, and the jars of its test harness; without these, states cannot be told.
+    """The jars of a Flink, its version, and the jars of its test harness, without which states are unknown.
 
-    ``configuration`` is the folder with the settings of an installation, ``fetched`` tells that it is none: its jars are
-    those of a version.
+    ``configuration`` is the folder with the settings of an installation; ``fetched`` says that the jars were downloaded
+    for a version instead.
     """
 
     version: str
@@ -69,7 +69,7 @@ class FlinkDistribution(Struct, frozen=True, kw_only=True):
 
 
 class FlinkPlaces(Struct, frozen=True, kw_only=True):
-    """Where the user says that Flink is: jars and folders, a home, a version; each may be missing."""
+    """The user's options for the location of Flink: jars and folders, a home, a version; each may be missing."""
 
     classpath: tuple[str, ...] = ()
     home: str | None = None
@@ -80,7 +80,7 @@ class FlinkPlaces(Struct, frozen=True, kw_only=True):
 def find_flink(places: FlinkPlaces) -> FlinkDistribution:
     """The Flink of the class path, else of the home (or FLINK_HOME), else the one of the version, from Maven Central.
 
-    Jars of the class path come first in any case. Raises JvmError where there is none.
+    Jars of the class path come first in any case. Raises JvmError if there is none.
     """
     given = expand(places.classpath)
     fetched = False
@@ -105,8 +105,8 @@ def find_flink(places: FlinkPlaces) -> FlinkDistribution:
         )
     else:
         raise JvmError(
-            "Flink's jars are needed to build this job, and nothing says where they are.",
-            f"Give --classpath 'DIR/*', --flink-home DIR (or FLINK_HOME), or {_FETCHES}, which fetches them.",
+            "Flink's jars are needed to build this job, and their location is not given.",
+            f"Give --classpath 'DIR/*', --flink-home DIR (or FLINK_HOME), or {_FETCHES}, which downloads them.",
             _FETCHES,
         )
     version = flink_version(jars)
@@ -126,7 +126,7 @@ def _refuse_other_releases(version: str) -> None:
     """Raises JvmError for what is no release of Flink that can be fetched, before anything is."""
     if _RELEASE.fullmatch(version) is None:
         raise JvmError(
-            f"{version!r} names no release of Flink: that has three numbers, such as 1.20.1.",
+            f"{version!r} is not a release of Flink, which has three numbers, such as 1.20.1.",
             f"Write --flink-version {version}.0." if re.fullmatch(r"\d+\.\d+", version) else "",
         )
     _refuse_old(version)
@@ -150,7 +150,7 @@ def _configuration(home: str | None) -> Path | None:
 
 
 def harness_artifacts(version: str) -> tuple[Artifact, ...]:
-    """The test jars that hold Flink's operator harness, and the classes it needs."""
+    """The test jars that hold Flink's operator harness, and the classes that it needs."""
     names = ["flink-runtime", "flink-core"]
     if parsed(version) < _NEW_HARNESS:
         names.insert(0, "flink-streaming-java")
@@ -160,9 +160,7 @@ def harness_artifacts(version: str) -> tuple[Artifact, ...]:
 
 def _without_harness(version: str) -> str:
     wanted = ", ".join(str(one) for one in harness_artifacts(version))
-    return (
-        f"The states of this job are unknown: they are told by Flink's test harness ({wanted}), put it on --classpath."
-    )
+    return f"The states of this job are unknown: to find them, put Flink's test harness ({wanted}) on --classpath."
 
 
 def parsed(version: str) -> tuple[int, int]:
@@ -173,7 +171,7 @@ def parsed(version: str) -> tuple[int, int]:
 
 
 def expand(entries: Sequence[str]) -> tuple[Path, ...]:
-    """The jars and folders of a class path; ``DIR/*`` is every jar of a folder. Raises JvmError for what is not there."""
+    """The jars and folders of a class path; ``DIR/*`` is every jar of a folder. Raises JvmError for missing entries."""
     return tuple(dict.fromkeys(path for entry in entries for part in entry.split(os.pathsep) for path in _entry(part)))
 
 
@@ -197,13 +195,13 @@ def _home_jars(home: Path) -> tuple[Path, ...]:
     jars = tuple(sorted((home / "lib").glob("*.jar"))) or tuple(sorted(home.glob("*.jar")))
     if not jars:
         raise JvmError(
-            f"{home} is no Flink installation: it has no jars in lib.", "Name the folder that bin and lib are in."
+            f"{home} is not a Flink installation: it has no jars in lib.", "Give the folder that contains bin and lib."
         )
     return tuple(jar.absolute() for jar in jars)
 
 
 def flink_version(jars: Sequence[Path]) -> str:
-    """The version that the jar with Flink's core says in its manifest. Raises JvmError where no jar has it."""
+    """The version in the manifest of the jar with Flink's core. Raises JvmError if no jar has it."""
     core = _first_with(jars, _CORE)
     if core is None:
         raise JvmError(

@@ -1,8 +1,8 @@
-"""Uids that are other ones at each start of a program, told by its code: what the argument of ``uid(…)`` is made of.
+"""Finds uids that differ at each start of a program, from the code that computes the argument of ``uid(…)``.
 
-A second run of ``main`` would tell less, as a date is the same a second later, and would do twice what the program does
-outside of Flink. So its code is read: from a call of ``uid`` back to what gives its argument, through locals, fields,
-parameters and the user's own methods. Where a branch chooses a value, nothing is said. Nothing here needs a JVM.
+A second run of ``main`` would show less, as a date is the same a second later, and would repeat the program's side
+effects. So its code is read: from a call of ``uid`` back to what gives its argument, through locals, fields,
+parameters and the user's own methods. If a branch chooses the value, no answer is given. Nothing here needs a JVM.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SOURCES = re.compile(
     r"|scala/util/Random\$\.(next|alpha)|kotlin/random/Random\$Default\.next"
     r"|org/apache/commons/lang3/Random(StringUtils\.random|Utils\.next)"
 )
-"""Methods that give something else at each start."""
+"""Methods with a different result at each start."""
 _ARGUMENT = re.compile(r"\[*(?:L[^;]+;|[A-Z])")
 _STORES, _LOADS = range(0x36, 0x3B), range(0x15, 0x1A)
 _PUTSTATIC, _PUTFIELD, _GETSTATIC, _INVOKESTATIC = 0xB3, 0xB5, 0xB2, 0xB8
@@ -62,9 +62,9 @@ class _Unknown(Exception):
 
 
 def drawn_by(classes: Classes, name: str, uid: str) -> str | None:
-    """The method from which a uid comes that a class of the user's sets, if it gives something else at each start.
+    """The method that a uid set by a user's class comes from, if its result differs at each start.
 
-    None for a uid that the class has as a text, and where no call of ``uid`` in the class is known to draw its argument.
+    None for a uid that is a text in the class, and if no call of ``uid`` in the class is known to get such an argument.
     """
     found = classes.own(name)
     if found is None or uid in _texts(found):
@@ -167,7 +167,7 @@ class _Search:
 
 
 def _start(code: Sequence[Instruction], end: int, values: int) -> int:
-    """Where the instructions begin that put so many values on the stack. Raises _Unknown where a branch is among them."""
+    """Where the instructions begin that put so many values on the stack. Raises _Unknown if a branch is among them."""
     at = end
     while values > 0:
         if at == 0:

@@ -1,7 +1,7 @@
-"""The classes of the environments that a program builds its jobs in, written with the assembler that Flink brings along.
+"""The environment classes in which a program builds its jobs, generated with the assembler that Flink includes.
 
 One tells a listener of each operator before it does its work. Those that a program makes for itself are of it too, a
-``LocalStreamEnvironment`` or a ``RemoteStreamEnvironment``: they stand in the place of Flink's, which are not made where a
+``LocalStreamEnvironment`` or a ``RemoteStreamEnvironment``: they stand in place of Flink's, which are not made where a
 client runs the program, and give their jobs to the executors that they are told.
 """
 
@@ -35,13 +35,13 @@ _OF_PROGRAMS = {
         f"({_AT}L{_CONFIGURATION};{_STRINGS}{_URLS}{_RESTORED})V",
     ),
 }
-"""The environments that a program makes for itself, with their constructors."""
+"""The environments that a program can create itself, with their constructors."""
 Settle = Callable[[Java], Java]
-"""Gives the ``Configuration`` of an environment that a program makes for itself, by the one that the program has for it."""
+"""Gives the ``Configuration`` of an environment that a program creates itself, from the one passed by the program."""
 
 
 class Environments:
-    """The classes of a JVM's environments: made before Flink's own are, of which some stand in their place."""
+    """The environment classes of a JVM, created before Flink's own, some of which they replace."""
 
     def __init__(self) -> None:
         self._class = define(_NAME, _capturing())
@@ -63,7 +63,7 @@ class Environments:
         self._class.getDeclaredField("listener").set(None, Listener())
 
     def have(self, executors: Java, settle: Settle) -> None:
-        """Give the jobs of environments that programs make for themselves to these executors."""
+        """Send the jobs of environments that programs create themselves to these executors."""
 
         @jpype.JImplements("java.util.function.Function")
         class Settings:

@@ -1,4 +1,4 @@
-"""A program in Java or SQL that gave no job, as the failure that commands report: on exit code 2, with what to do."""
+"""Reports a Java or SQL program without a job as the failure that commands show: exit code 2, with advice."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ _LIBRARIES = ("META-INF/", "org/apache/", "scala/", "kotlin/", "kotlinx/", "modu
 _LISTED = 5
 _PARSER = "SqlParserException"
 _PRINTED = re.compile(r"^(?:Caused by: )?((?:\w+\.)+\w*(?:Exception|Error)\b.*)$", re.MULTILINE)
-"""The first line of an exception of Java's in what a program printed."""
+"""The first line of a Java exception in a program's output."""
 _MAIN_ATTRIBUTES = (b"\nMain-Class:", b"\nprogram-class:")
 
 
 def check_jar(program: JarProgram) -> None:
-    """Raises JvmError for a jar that is none, or that does not say which class to run."""
+    """Raises JvmError for a file that is not a jar, or that does not say which class to run."""
     try:
         with zipfile.ZipFile(program.path) as jar:
             if program.main_class is not None:
@@ -48,7 +48,7 @@ def check_jar(program: JarProgram) -> None:
                 return
             found = _classes_with_main(jar)
     except (zipfile.BadZipFile, OSError) as error:
-        raise JvmError(f"{program.path} is no jar: {error}.") from None
+        raise JvmError(f"{program.path} is not a jar: {error}.") from None
     hint = f"Write --main-class {found[0]}." if found else "Name the class that has the method main with --main-class."
     option = f"--main-class {shlex.quote(found[0])}" if found else None
     if len(found) > 1:
@@ -112,7 +112,7 @@ def failed(
     side: Side | None = None,
     show_path: Callable[[str], str] = str,
 ) -> Failure | None:
-    """Why a program gave no job that can be checked; None if it did. ``show_path`` gives what reports call a file."""
+    """Why a program gave no job that can be checked; None if it did. ``show_path`` gives the name of a file in reports."""
     if outcome.timed_out:
         own = own_frames(outcome.stuck)
         frame = (own or outcome.stuck or (None,))[0]
@@ -124,8 +124,8 @@ def failed(
             name=name,
             side=side,
             source=None if frame is None else _line(frame, show_path),
-            hint="Give it more time with --timeout SECONDS. If it waits for a system that is not here, make that reachable, or "
-            "keep it out of building the job.",
+            hint="Give it more time with --timeout SECONDS. If it waits for an unreachable system, make that "
+            "reachable, or do not use it while building the job.",
             option=more_time(options.timeout),
         )
     if outcome.crash is not None:
@@ -151,7 +151,7 @@ def failed(
 
 
 def _is_of_another_kind(program: Program, failure: Failure) -> bool:
-    """Whether a variable that a program in Python lacks is no reason for its failure: then it has None in the place of it."""
+    """Whether a variable that a program in Python lacks is no reason for its failure: then it has None in place of it."""
     return isinstance(program, PyFlinkProgram) and "None" not in failure.message
 
 
@@ -180,7 +180,7 @@ def _without_job(said: str, hint: str, name: str, side: Side | None, in_python: 
     message, printed = "The program submits no job.", _PRINTED.findall(said)
     if printed:
         message += f" It printed: {printed[-1]}"
-        hint = "Give it what it asks for there: its arguments follow --args, variables --env."
+        hint = "Give it the missing input: arguments with --args, variables with --env."
     elif in_python and said:
         message += f" The last that it says: {said.splitlines()[-1]}"
     return Failure(
@@ -228,9 +228,8 @@ def _crashed(crash: Crash, name: str, side: Side | None, show_path: Callable[[st
 
 
 def of_another_version(failure: Failure, flink: str, source: bytes) -> Failure:
-    """The failure of a program that the PyFlink of a version of Flink ran, with a version that has what it lacks.
-
-    Where the text of the program, its ``source``, has names that no version known here has, these are told instead.
+    """The failure of a program that the PyFlink of a version of Flink ran, with a version that has the missing names.
+    If the text of the program, its ``source``, has names that no supported version has, these are reported instead.
     """
     other, said = advice_on(failure.message, minor_version(flink))
     if said is None:
@@ -239,7 +238,7 @@ def of_another_version(failure: Failure, flink: str, source: bytes) -> Failure:
     if hopeless:
         told = dict.fromkeys(f"line {use.line}: {use.former}" for use in hopeless)
         return replace(failure, hint="\n".join(list(told)[:_LISTED]), option=None)
-    makes = "" if other is None else f" {COMMAND} {other} makes an environment with that."
+    makes = "" if other is None else f" {COMMAND} {other} makes an environment with that version."
     return replace(failure, flink=other, hint=said + makes, option=None)
 
 

@@ -1,4 +1,4 @@
-"""What the code of one class does with its own fields. Nothing here needs a JVM."""
+"""The uses of a class's own fields in its code. Nothing here needs a JVM."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from compat.loader.jvm.classfile import (
 )
 
 _MADE_UP = "$"
-"""Stands in the names that a compiler draws: ``lambda$open$0``, ``access$000``."""
+"""The marker of compiler-generated names: ``lambda$open$0``, ``access$000``."""
 
 
 class FieldUses:
-    """The methods of a class, with what is in the lambdas that they make and the methods that they call in it."""
+    """The methods of a class, including the lambdas that they create and the methods that they call in it."""
 
     def __init__(self, cls: ClassFile) -> None:
         self.cls = cls
@@ -49,7 +49,7 @@ class FieldUses:
         return found
 
     def text(self, method: Method, renamed: Mapping[str, str]) -> str:
-        """A method's code as text, the same for another build; fields of the class count by what ``renamed`` calls them."""
+        """A method's code as text, equal for another build; fields of the class are named as in ``renamed``."""
         return "\n".join(self._lines(method, renamed, (method.member,)))
 
     def _lines(self, method: Method, renamed: Mapping[str, str], inside: tuple[Member, ...]) -> Iterator[str]:
@@ -79,7 +79,7 @@ def _instructions(method: Method) -> tuple[Instruction, ...]:
 
 
 def calls(one: Instruction) -> tuple[Member, ...]:
-    """The methods that an instruction calls, or makes an object of that calls them."""
+    """The methods that an instruction calls, or that are called by an object that it creates."""
     if isinstance(one, Call):
         return (one.method,)
     if isinstance(one, Dynamic):

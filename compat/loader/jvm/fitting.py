@@ -1,6 +1,6 @@
-"""Values that stand where their class says that others do: no JVM looks at what is declared in angle brackets.
+"""Finds values whose types contradict type arguments, which no JVM checks.
 
-A list of texts that is read into a field of type ``List<Long>`` is no error until somebody takes a number out of it.
+A list of texts that is read into a field of type ``List<Long>`` is not an error until a number is taken out of it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _DEPTH, _LOOKED_AT = 6, 3
 
 
 def misfit(value: Java, depth: int = _DEPTH) -> str | None:
-    """A sentence on the first field of a value, or of a value in it, that holds something else than it declares."""
+    """A sentence on the first field of a value, or of a nested value, whose contents differ from its declaration."""
     if value is None or depth == 0 or _is_of_java(value):
         return next((found for one in _held(value) if (found := misfit(one, depth - 1))), None) if depth else None
     for field in instance_fields(value.getClass()):

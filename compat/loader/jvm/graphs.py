@@ -25,7 +25,7 @@ _YIELDING = (
 class Configured(msgspec.Struct, frozen=True, kw_only=True):
     """An operator in the JobGraph: the StreamConfig that a task would get, its vertex, and the job's ExecutionConfig.
 
-    One that is ``unconnected`` is set up without what may connect to the outside world.
+    An ``unconnected`` one is set up without the parts that may connect to external systems.
     """
 
     node: int
@@ -36,7 +36,7 @@ class Configured(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def job_graph(stream_graph: Java, loader: Java) -> Java:
-    """The JobGraph that Flink makes of a StreamGraph. Raises what Flink raises of a program it refuses."""
+    """The JobGraph that Flink makes of a StreamGraph. Raises Flink's exceptions for a program that it refuses."""
     return stream_graph.getJobGraph(loader, flink("api.common.JobID")())
 
 

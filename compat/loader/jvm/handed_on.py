@@ -1,6 +1,6 @@
-"""Whether a program hands the settings of a file to its connectors as a whole, and takes none out of them itself.
+"""Whether a program passes the settings of a file to its connectors as a whole, and reads none of them itself.
 
-Such a file, which often has credentials and is not in the repository, decides neither on ids nor on states.
+Such a file, which often has credentials and is not in the repository, affects neither ids nor states.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _TOOL = "ParameterTool"
 
 
 def hands_on(classes: UserClasses, start: str) -> bool:
-    """Whether none of the program's classes that a class can come to, by its name with slashes, takes out single settings."""
+    """Whether none of the program's classes reachable from a class, given with slashes, reads single settings."""
     home = start.rpartition("/")[0] + "/"
     seen, waiting = {start}, [start]
     while waiting:

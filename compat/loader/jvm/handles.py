@@ -1,7 +1,7 @@
-"""OLD's state as handles of Flink that hold their bytes themselves: what our reader of savepoints finds, as Flink restores it.
+"""OLD's state as Flink's in-memory handles: the bytes come from compat's savepoint reader, and Flink restores them.
 
-The bytes come through our reader, so that a savepoint may have been moved or lie on other storage, and opens nothing outside
-of its own folders. All subtasks of an operator become one.
+Therefore a savepoint may have been moved or be on other storage, and nothing outside of its own folders is opened. All
+subtasks of an operator become one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from compat.state.flink.storage import LOCAL_FILES
 from compat.state.flink.streams import read_window
 
 _KEPT = 1 << 20
-"""Bytes of an operator's operator state, or of its raw state, that are restored with their values in any case."""
+"""Bytes of an operator's operator state, or of its raw state, up to which they are always restored with their values."""
 
 _BYTES = "BytePrimitiveArraySerializer$BytePrimitiveArraySerializerSnapshot"
 
@@ -46,10 +46,11 @@ class Header(Struct, frozen=True):
 class OldOperator(Struct, frozen=True, kw_only=True):
     """An operator of OLD: its id, its max parallelism, and its states without values.
 
-    ``headers`` are those of the keyed state, each once, ``streams`` the operator state, whole where it is small.
-    ``versioned`` are values of the states that an operator reads by a ``SimpleVersionedSerializer`` of its own, by the state's
-    name: they are not in ``streams``. ``enumerator`` is what a source's coordinator kept. ``only_rocksdb`` tells that its
-    files are RocksDB's own. ``notes`` say what was left out.
+    ``headers`` are those of the keyed state, each once, ``streams`` the operator state, complete if it is small.
+    ``versioned`` are values of the states that an operator reads by a ``SimpleVersionedSerializer`` of its own, by the
+    state's
+    name: they are not in ``streams``. ``enumerator`` is the state of a source's coordinator. ``only_rocksdb`` says that
+    its files are RocksDB's own. ``notes`` say what was left out.
     """
 
     id: str
@@ -65,7 +66,7 @@ class OldOperator(Struct, frozen=True, kw_only=True):
 
     @property
     def max_key_groups(self) -> int:
-        """How many key groups the operator has."""
+        """The number of key groups of the operator."""
         return max(self.max_parallelism, 1)
 
 
@@ -73,7 +74,7 @@ def emptied(savepoint: Savepoint, operator: OperatorState, loader: Java, *, hand
     """An operator without the values of its keyed state: reads the heads of its state files, and small ones whole.
 
     The values of its operator state are in it if they are to be handed out to the operator, which may act on them: a
-    committer commits what it finds. Raises SavepointError for what cannot be read, and what Flink raises of a header.
+    committer commits what it finds. Raises SavepointError for unreadable files, and Flink's exceptions for a header.
     """
     subtasks = operator.subtasks
     keyed = [handle for one in subtasks if one.managed_keyed for handle in with_headers(one.managed_keyed)]

@@ -1,4 +1,4 @@
-"""One operator of a job in Flink's own test harness: what a subtask does with it before the first record."""
+"""One operator of a job in Flink's own test harness: the behaviour of a subtask before the first record."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SINK_FUNCTIONS = (
 _WITH_FUNCTION = "streaming.api.operators.AbstractUdfStreamOperator"
 _LEGACY_SOURCE = "streaming.api.operators.StreamSource"
 _SOURCE_FUNCTIONS = f"{FLINK}streaming.api.functions.source."
-"""Where Flink's own functions of sources stand, of which none connects or commits when it takes its position back."""
+"""The packages of Flink's own source functions, none of which connects or commits when its position is restored."""
 
 
 class OperatorFailed(Exception):
@@ -51,7 +51,7 @@ class OperatorFailed(Exception):
 
 
 class Bounds(Struct, frozen=True, kw_only=True):
-    """How long one operator may take, in seconds, and the class loader of the user's code."""
+    """The time limit of one operator, in seconds, and the class loader of the user's code."""
 
     loader: Java
     timeout: float
@@ -60,8 +60,7 @@ class Bounds(Struct, frozen=True, kw_only=True):
 def bounded(work: Callable[[], T], bounds: Bounds, what: str) -> T:
     """The result of ``work``, done in a thread that is left behind when it takes too long. Raises OperatorFailed.
 
-    The time is for one that waits for something: one that computes gets more of it, and one that waits for a processor
-    is waited for.
+    The limit is for waiting: a computing operator gets more time, and time without a processor does not count.
     """
     result: list[T] = []
     failure: list[BaseException] = []
@@ -110,7 +109,7 @@ def is_source(made: Java) -> bool:
 
 
 def acts_on_values(operator: Configured, loader: Java) -> bool:
-    """True for sources, and for sinks, which commit what they find in their state: values are not handed to them."""
+    """True for sources, and for sinks, which commit their restored state: values are not handed to them."""
     factory = operator.config.getStreamOperatorFactory(loader)
     held = held_by(factory)
     if is_a(held, _LEGACY_SOURCE):
@@ -152,11 +151,11 @@ def harness(operator: Configured, loader: Java, max_parallelism: int, backend: J
 
 
 class FailedAtFirstRead(OperatorFailed):
-    """An operator that was restored and fails as soon as a record comes."""
+    """An operator that was restored, but fails as soon as a record comes."""
 
 
 def open_operator(made: Java, *, unconnected: bool = False) -> str | None:
-    """Open an operator, and have it declare what waits for the first record: its trigger's state, and the functions'.
+    """Open an operator, and have it declare the states that wait for the first record: its trigger's, and the functions'.
 
     Gives why it may keep more than that. A source is left closed: its reader would connect to the outside world. So is what
     would start a Python process, and the function of one that is ``unconnected``: what it asks for is read from its code.
@@ -204,7 +203,7 @@ def _descriptors(trigger: Java) -> Iterator[Java]:
 
 
 def default_max_parallelism(operator: Configured) -> int:
-    """The max parallelism of an operator's vertex: as configured, or what the scheduler makes of its parallelism."""
+    """The max parallelism of an operator's vertex: as configured, or derived from its parallelism by the scheduler."""
     vertex = operator.vertex
     configured = int(vertex.getMaxParallelism())
     if configured > 0:

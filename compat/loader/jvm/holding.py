@@ -1,4 +1,4 @@
-"""The fields in which a function holds its states. Their names are the program's; the states' are Flink's business only."""
+"""The fields in which a function holds its states. The field names are the program's, the state names Flink's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _OF_INPUT = re.compile(r"(?:processElement|map|flatMap)([12])|process(Broadcast)
 
 
 def holding_of(operator: Java) -> Holding | None:
-    """What the function of an open operator holds in its fields; None if it holds no state so."""
+    """The states in the fields of an open operator's function; None if there are none."""
     if not hasattr(operator, "getUserFunction") or (function := operator.getUserFunction()) is None:
         return None
     names = _names(operator)

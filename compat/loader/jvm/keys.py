@@ -1,4 +1,4 @@
-"""The user's classes in a key: how they are written, and what their ``hashCode`` gives, which says where a key's state lies."""
+"""The user's classes in a key: how they are written, and their ``hashCode``, which determines where a key's state is."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ _BASE = "org.apache.flink.api.common.typeutils.base."
 
 
 class NoSample(Exception):
-    """A type of which no value can be made up."""
+    """A type for which no value can be made up."""
 
 
 def key_of(snapshot: Java, values: Values) -> Key | None:
-    """What a plan tells of a key, by the snapshot of its serializer; None if nothing in it is the user's own."""
+    """A plan's facts about a key, from the snapshot of its serializer; None if it contains none of the user's classes."""
     try:
         serializer = snapshot.restoreSerializer()
     except jpype.JException:
@@ -104,7 +104,7 @@ def selector_of(selector: Java, records: Java, keys: Java) -> UserCode | None:
 
 
 def _keys(selector: Java, records: Java, keys: Java, constants: tuple[str, ...]) -> str | None:
-    """A digest of the keys of some records, and of the constants in the code; None where no records can be made up."""
+    """A digest of the keys of some records, and of the constants in the code; None if no records can be made up."""
     told: list[object] = [constants]
     try:
         for number in range(_SAMPLES):

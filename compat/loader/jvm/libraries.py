@@ -13,24 +13,24 @@ LIBRARIES = tuple(
         "io/confluent/ software/amazon/ com/amazonaws/ okhttp3/ okio/ reactor/ io/micrometer/ org/joda/ org/bouncycastle/"
     ).split()
 )
-"""Where classes of well-known libraries stand, which a job without a package of its own may carry with it."""
+"""The packages of well-known libraries, which a job without its own package may contain."""
 
 CONNECTORS = (
     *("org/apache/flink/connector/", "org/apache/flink/streaming/connectors/", "org/apache/flink/cdc/connectors/"),
     *("com/ververica/cdc/connectors/", "org/apache/bahir/connectors/"),
 )
-"""Where the classes of connectors stand, each in a package of its own."""
+"""The packages of connectors."""
 
 
 def is_of_library(name: str) -> bool:
-    """True for a class of a well-known library, wherever it lies."""
+    """True for a class of a well-known library, wherever it is."""
     return name.startswith(LIBRARIES)
 
 
 def own_frames(frames: Sequence[JavaFrame]) -> list[JavaFrame]:
     """The frames of a stack, innermost first, that are the program's own and not a library's.
 
-    Programs stand in the package of a library too, as examples of AWS's and Apache's do: ``main`` tells which is theirs.
+    Programs may be in the package of a library, as examples of AWS and Apache are: ``main`` identifies theirs.
     """
     outermost = frames[-1] if frames and frames[-1].method == "main" else None
     home = "" if outermost is None else outermost.class_name.rpartition(".")[0] + "."

@@ -1,4 +1,4 @@
-"""From an input that Flink builds to its plans, and what becomes of OLD's state in them."""
+"""From an input that Flink builds to its plans, and the results of restoring OLD's state into them."""
 
 from __future__ import annotations
 
@@ -56,16 +56,16 @@ from compat.state.model.job import Assumed, Plan, Refused
 
 _EXTRA = "pip install 'stream-compat[jvm]'"
 _NOTHING_LEFT = "No operators defined in streaming topology"
-"""What ``StreamExecutionEnvironment.getStreamGraph`` throws for an environment whose jobs others submitted."""
-_LEAVE_AWAY = "Leave env.execute() away: execute_sql() and Table.execute_insert() submit their jobs themselves."
+"""The message of ``StreamExecutionEnvironment.getStreamGraph`` for an environment whose jobs were already submitted."""
+_LEAVE_AWAY = "Remove env.execute(): execute_sql() and Table.execute_insert() submit their jobs themselves."
 _ALONE = (
-    "The program makes its execution environment itself, so that flink run refuses it: it is judged as it runs without. "
-    "StreamExecutionEnvironment.getExecutionEnvironment() gives one that both have."
+    "The program creates its execution environment itself, so flink run refuses it: it is judged as if run "
+    "without it. StreamExecutionEnvironment.getExecutionEnvironment() works in both cases."
 )
 
 
 class FlinkJobs(Struct, frozen=True, kw_only=True):
-    """The jobs of a program as Flink built them, and what became of the state that was restored into them, in order.
+    """The jobs of a program as Flink built them, and the results of the restores into them, in order.
 
     ``notes`` are what is to be said of how they were made.
     """
@@ -78,7 +78,7 @@ class FlinkJobs(Struct, frozen=True, kw_only=True):
 class FlinkLoading:
     """A program on its way through Flink: :func:`begin` makes it, :meth:`finish` waits for what it gives.
 
-    With ``other_version`` a failure tells which version of PyFlink has what the program lacks, to be tried.
+    With ``other_version`` a failure names a version of PyFlink to try, which has the missing names.
     """
 
     def __init__(
@@ -150,7 +150,7 @@ class FlinkLoading:
         return FlinkJobs(plans=made, answers=self._answers(outcome), notes=(*self._notes, *said, *alone))
 
     def _as_project_tells(self, failure: Failure, outcome: JvmOutcome) -> Failure:
-        """A failure for want of arguments or variables, with those that the program's project has."""
+        """A failure for lack of arguments or variables, with those that the program's project has."""
         lack = None if outcome.crash is None else outcome.crash.lacks
         missed = [name for name in outcome.missed if f"{name} (" in (failure.hint or "")]
         return with_project(failure, lack, missed, self._given.path, self._given.root or None)
@@ -175,7 +175,7 @@ class FlinkLoading:
         return replace(plan, assumed=(*plan.assumed, *self._assumed)) if isinstance(plan, Plan) else plan
 
     def end(self) -> None:
-        """End it without waiting for what it gives; nothing happens where it has finished."""
+        """End it without waiting for its results; does nothing if it has finished."""
         if not self._ended:
             self._ended = True
             self._building.jvm.end()
@@ -190,7 +190,7 @@ class FlinkLoading:
         return self._outcome() if self._adopt(outcome) or self._stood_in(outcome) else outcome
 
     def _stood_in(self, outcome: JvmOutcome) -> bool:
-        """Have the program built with something in the place of what it lacks, where that changes neither ids nor states."""
+        """Have the program built with something in place of what it lacks, where that changes neither ids nor states."""
         found = stand_in(self._program, outcome) if isinstance(self._program, JarProgram) else None
         if found is None:
             return False
@@ -238,7 +238,7 @@ class FlinkLoading:
     def _disagreement(self, error: Disagreement, side: Side | None) -> Failure:
         return Failure(
             rule=Undecidable.INTERNAL_ERROR,
-            message=f"This is a fault of compat, not of the program: {error}",
+            message=f"This is a bug of compat, not of the program: {error}",
             name=self._given.argument,
             side=side,
             hint="Please report it, with the output of flink info for this job.",
@@ -246,7 +246,7 @@ class FlinkLoading:
 
 
 def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = None) -> FlinkLoading:
-    """Start to build an input by Flink's classes, in one of these JVMs. Raises InputError where that cannot be."""
+    """Start to build an input with Flink's classes, in one of these JVMs. Raises InputError if that is impossible."""
     said = ""
     try:
         if find_spec("jpype") is None:
@@ -294,7 +294,7 @@ def begin(given: Input, load: LoadOptions, jvms: WarmJvms, side: Side | None = N
 
 
 def places_of(jars: FlinkJars) -> FlinkPlaces:
-    """Where the jars of Flink are, by what a command says of them."""
+    """The location of Flink's jars, from a command's options."""
     return FlinkPlaces(classpath=jars.classpath, home=jars.home, version=jars.version)
 
 

@@ -1,4 +1,4 @@
-"""Finding the first value that does not survive, by restoring ever smaller parts of the key groups that hold it."""
+"""Finds the first value that does not survive, by restoring ever smaller parts of the key groups with it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Attempt = Callable[[Sequence[Group]], object]
 
 
 class Located(Struct, frozen=True):
-    """The first key group whose restore fails, how it does, and the entry in it, where key groups can be taken apart."""
+    """The first key group whose restore fails, the failure, and the entry in it, if key groups can be split."""
 
     failure: OperatorFailed
     group: Group

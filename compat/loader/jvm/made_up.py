@@ -1,4 +1,4 @@
-"""Made-up values of a serializer's type or of a class, in which no two fields hold the same."""
+"""Makes up values of a serializer's type or of a class, in which no two fields are equal."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _WIDENED: Mapping[str, Callable[[int], float]] = {
     "Float": lambda one: one + 0.5,
     "Double": lambda one: one + 0.25,
 }
-"""What makes numbers of which each byte counts."""
+"""The factor that makes every byte of a number matter."""
 _STAND_INS = (
     ("java.util.Map", "java.util.HashMap"),
     ("java.util.SortedMap", "java.util.TreeMap"),
@@ -65,11 +65,11 @@ _STAND_INS = (
 )
 
 Bound = Mapping[str, Java]
-"""What the type variables of a class stand for."""
+"""The type used for the type variables of a class."""
 
 
 class MadeUp:
-    """Makes values up. ``whole`` tells whether all fields could be filled so far; others have what their class puts there."""
+    """Makes up values. ``whole`` says whether all fields could be filled so far; others have the class's default."""
 
     def __init__(self, seed: int) -> None:
         self._numbers = count(_FROM + 37 * seed)
@@ -77,7 +77,7 @@ class MadeUp:
         self.whole = True
 
     def by(self, serializer: Java, depth: int = 0) -> Java:
-        """A value that a serializer writes. Raises NoSample where none can be made up."""
+        """A value that a serializer writes. Raises NoSample if none can be made up."""
         if depth > _DEPTH:
             raise NoSample
         if (found := self._of_flink(serializer, depth)) is not None:
@@ -308,7 +308,7 @@ def _is_record(cls: Java) -> bool:
 
 
 def _instance(cls: Java) -> Java:
-    """An object of a class: by its constructor without parameters, and by none where there is no such."""
+    """An object of a class: by its constructor without parameters, and by none if there is no such."""
     try:
         constructor = cls.getDeclaredConstructor()
         constructor.setAccessible(True)

@@ -1,6 +1,6 @@
-"""Jars from Maven Central through Apache Ivy, which follows dependencies and proves checksums.
+"""Jars from Maven Central through Apache Ivy, which resolves dependencies and verifies checksums.
 
-Ivy is one jar: the one that pyspark brings along, or one that is fetched once and held against a digest known here.
+Ivy is one jar: the one that pyspark brings along, or one that is fetched once and compared with a digest known here.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from compat.loader.jvm.java import find_java
 
 CENTRAL = "https://repo1.maven.org/maven2/"
 REPOSITORY_VARIABLE = "COMPAT_MAVEN_REPOSITORY"
-"""Names the repository to ask in the place of Maven Central."""
+"""The variable with the repository to ask in place of Maven Central."""
 
 _DAY = 86_400.0
 _MOST_LISTED = 1_000_000
 _VERSION = re.compile(r"<version>([\w.+-]+)</version>")
 _UNANSWERED = re.compile(r"Server access error at url .*|SERVER ERROR: .*")
-"""What Ivy says of a repository that does not answer, or not as it should."""
+"""Ivy's message for a repository that does not answer properly."""
 _PAUSE = 2.0
 """Seconds before a repository that did not answer is asked once more."""
 _IVY = "2.5.3"
@@ -59,7 +59,7 @@ _MODULE = """<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven"
 
 
 class Artifact(Struct, frozen=True, kw_only=True):
-    """A jar by its Maven coordinates, with what it depends on unless it is wanted ``alone``."""
+    """A jar by its Maven coordinates, with its dependencies unless it is wanted ``alone``."""
 
     group: str
     name: str
@@ -72,9 +72,9 @@ class Artifact(Struct, frozen=True, kw_only=True):
 
 
 def fetch(name: str, artifacts: Sequence[Artifact]) -> tuple[Path, ...]:
-    """The jars of artifacts and of what they depend on, fetched when they are not in the cache yet.
+    """The jars of artifacts and of their dependencies, fetched if they are not in the cache.
 
-    ``name`` tells this set of jars from others. Raises JvmError for what cannot be fetched.
+    ``name`` identifies this set of jars. Raises JvmError if one cannot be fetched.
     """
     folder = cache_folder() / "maven"
     wanted = "\n".join(map(str, artifacts))
@@ -113,7 +113,7 @@ def _fetched(name: str, artifacts: Sequence[Artifact], known: Path) -> tuple[Pat
     if not ivy.fresh.exists():
         raise JvmError(
             f"{artifacts[0]} cannot be fetched from {root}: {_why(said)}.",
-            "Look at the version and the connection, or name jars on this machine with --classpath or --flink-home.",
+            "Check the version and the connection, or give jars on this machine with --classpath or --flink-home.",
         )
     paths = ivy.fresh.read_text(encoding="utf-8").strip().split(os.pathsep)
     ivy.fresh.write_text("\n".join(paths), encoding="utf-8")
@@ -158,7 +158,7 @@ def _why(said: str) -> str:
 
 
 def releases(group: str, name: str) -> tuple[str, ...]:
-    """The versions of an artifact that the repository lists, as it did within a day; none where it cannot be asked."""
+    """The versions of an artifact in the repository, at most a day old; none if it cannot be asked."""
     root = os.environ.get(REPOSITORY_VARIABLE) or CENTRAL
     url = f"{root.rstrip('/')}/{group.replace('.', '/')}/{name}/maven-metadata.xml"
     kept = cache_folder() / "maven" / f"{name}-{hashlib.sha256(url.encode()).hexdigest()[:12]}.versions"
@@ -214,10 +214,10 @@ def _jar_of_ivy(folder: Path) -> Path:
                 data = answer.read()
         except OSError as error:
             raise JvmError(
-                f"{url} cannot be fetched: {error}.", "Name jars on this machine with --classpath."
+                f"{url} cannot be fetched: {error}.", "Give jars on this machine with --classpath."
             ) from error
         if hashlib.sha256(data).hexdigest() != _IVY_SHA256:
-            raise JvmError(f"{url} is not the file it should be: its SHA-256 differs.")
+            raise JvmError(f"{url} is not the expected file: its SHA-256 differs.")
         fresh = jar.with_suffix(f".{os.getpid()}")
         fresh.write_bytes(data)
         os.replace(fresh, jar)

@@ -24,7 +24,7 @@ class Struct(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class JavaFrame(Struct, frozen=True, kw_only=True):
-    """A line of the user's code: what ``StackTraceElement`` tells of it. ``line`` is 0 where the class has no lines.
+    """A line of the user's code, from ``StackTraceElement``. ``line`` is 0 if the class has no lines.
 
     Python's lines have no class; ``method`` is the function.
     """
@@ -42,7 +42,7 @@ class JavaFrame(Struct, frozen=True, kw_only=True):
 
 
 class Serializer(Struct, frozen=True, kw_only=True):
-    """A serializer's snapshot: ``written`` is what ``TypeSerializerSnapshot.writeVersionedSnapshot`` writes of it.
+    """A serializer's snapshot: ``written`` are the bytes of ``TypeSerializerSnapshot.writeVersionedSnapshot``.
 
     ``columns`` are the types of the fields of rows in SQL, within it or its first part that has rows.
     """
@@ -55,7 +55,9 @@ class Serializer(Struct, frozen=True, kw_only=True):
 
 
 class StateUse(Struct, frozen=True, kw_only=True):
-    """An operator's use of a state, which no snapshot tells: its time to live in milliseconds, what folds into it."""
+    """An operator's use of a state, which no snapshot records: its time to live in milliseconds, the function that
+    folds into it.
+    """
 
     ttl: int | None = None
     function: UserCode | None = None
@@ -77,8 +79,9 @@ class DeclaredState(Struct, frozen=True, kw_only=True):
 
 
 class DeclaredStates(Struct, frozen=True, kw_only=True):
-    """The states of an operator. ``unknown`` says why they could not be told; they are empty then. ``more`` is why it may
-    keep others besides."""
+    """The states of an operator. ``unknown`` says why they could not be found; they are empty then. ``more`` is why it
+    may keep further ones.
+    """
 
     states: tuple[DeclaredState, ...] = ()
     more: More | None = None
@@ -100,8 +103,9 @@ class PythonState(Struct, frozen=True, kw_only=True):
 
 
 class PythonWindow(Struct, frozen=True, kw_only=True):
-    """What a window operator of PyFlink's DataStream API is made of: ``namespace`` is the type of its windows, ``contents``
-    that of what it keeps for each."""
+    """The parts of a window operator of PyFlink's DataStream API: ``namespace`` is the type of its windows,
+    ``contents`` that of their contents.
+    """
 
     assigner: str
     text: str
@@ -113,9 +117,10 @@ class PythonWindow(Struct, frozen=True, kw_only=True):
 
 
 class PythonFunction(Struct, frozen=True, kw_only=True):
-    """What an operator of PyFlink's DataStream API runs in Python. ``unknown`` says why its states could not be told.
+    """The Python function of an operator of PyFlink's DataStream API. ``unknown`` says why its states could not be found.
 
-    ``adapter`` is the class that PyFlink wraps around the function, which tells the call. ``key_type`` is that of the row that
+    ``adapter`` is the class that PyFlink wraps around the function, which tells the call. ``key_type`` is that of the
+    row that
     PyFlink has for a key, None for an operator without keys. ``reduces`` tells of a reduce that
     PyFlink builds in, whose state has another name at every start.
     """
@@ -131,7 +136,7 @@ class PythonFunction(Struct, frozen=True, kw_only=True):
 
 
 class MergedPart(Struct, frozen=True, kw_only=True):
-    """An operator that PyFlink melted into the one before it, which drops its uid."""
+    """An operator that PyFlink merged into the one before it, which drops its uid."""
 
     name: str
     uid: str | None = None
@@ -159,7 +164,7 @@ class Window(Struct, frozen=True, kw_only=True):
 
 
 class Traits(Struct, frozen=True, kw_only=True):
-    """What an operator does, told by the objects that the program gave to it.
+    """The behaviour of an operator, from the objects that the program gave to it.
 
     ``timers`` is whether the function's code registers any, None if that cannot be told. ``bounds`` are those of an interval
     join, in milliseconds. ``ends`` is whether it is a source whose records come to an end.
@@ -174,7 +179,7 @@ class Traits(Struct, frozen=True, kw_only=True):
 
 
 class EdgeId(Struct, frozen=True, kw_only=True):
-    """Which edge feeds a node: ``index`` counts the edges between the same two nodes."""
+    """The edge that feeds a node: ``index`` counts the edges between the same two nodes."""
 
     source: int
     target: int
@@ -349,7 +354,7 @@ class Submitted(Struct, frozen=True, kw_only=True, tag="job"):
 
 
 class Stuck(Struct, frozen=True, kw_only=True, tag="stuck"):
-    """The last message of a child: the time of the program is up, and it stands at these lines.
+    """The last message of a child: the time of the program is up, and it is at these lines.
 
     ``call`` is what the first of them that is the program's own waits for.
     """
@@ -359,11 +364,11 @@ class Stuck(Struct, frozen=True, kw_only=True, tag="stuck"):
 
 
 PRINTED = b"\0\1said\n"
-"""Stands behind all that a program printed, where the next one of the same JVM prints too."""
+"""The marker after a program's output, as the next program of the same JVM prints there too."""
 
 
 class Ended(Struct, frozen=True, kw_only=True, tag="ended"):
-    """The last message about a program: it came to its end, by an exception if there is a crash.
+    """The last message about a program: it came to its end, with a crash if it raised an exception.
 
     ``missed`` are the variables of the environment that it asked for in vain, with the lines. ``absent`` are modules that are
     not installed and that building the job used nothing of, ``former`` calls that PyFlink has no more and that change nothing.
@@ -381,7 +386,7 @@ Resolved = Literal["as-is", "reconfigured", "after-migration", "incompatible", "
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """A serializer of OLD's state beside NEW's: what ``resolveSchemaCompatibility`` says, or why it failed.
+    """A serializer of OLD's state beside NEW's: the result of ``resolveSchemaCompatibility``, or why it failed.
 
     Kryo's serializer of Flink 2 does not say that it is another Kryo than that of Flink 1: ``other-kryo`` does.
 
@@ -397,7 +402,7 @@ class Part(Struct, frozen=True, kw_only=True):
 
 
 class StateRestore(Struct, frozen=True, kw_only=True):
-    """A state of OLD and what NEW has in its place; the one without a name stands for the key of all keyed states.
+    """A state of OLD and its counterpart in NEW; the one without a name stands for the key of all keyed states.
 
     It is ``missing`` if NEW declares no state of this name.
     """
@@ -411,7 +416,7 @@ class StateRestore(Struct, frozen=True, kw_only=True):
 
 
 class RestoreFailure(Struct, frozen=True, kw_only=True):
-    """The failure as Flink threw it: the exception that tells most, and the innermost one if that is another."""
+    """The failure as Flink threw it: the most telling exception, and the innermost one if that differs."""
 
     type: str
     message: str
@@ -529,7 +534,7 @@ class JarProgram(Struct, frozen=True, kw_only=True, tag="jar"):
 
 
 class SqlScript(Struct, frozen=True, kw_only=True, tag="sql"):
-    """An SQL script, run as the SQL client runs it."""
+    """An SQL script, run as by the SQL client."""
 
     path: str
     text: str
@@ -565,7 +570,8 @@ Program = JarProgram | SqlScript | CompiledPlan | PyFlinkProgram
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """What the child is started for: to build programs with this Flink. :class:`Build` and :class:`Restore` follow.
+    """The request that the child is started with: to build programs with this Flink. :class:`Build` and
+    :class:`Restore` follow.
 
     ``options`` are those of ``-D``, over the settings in the folder ``configuration`` if there is one. Times are in seconds;
     ``timeout`` is for each program.
@@ -592,7 +598,7 @@ class Build(Struct, frozen=True, kw_only=True, tag="build"):
 
 
 class Limit(Struct, frozen=True, kw_only=True):
-    """How much real state is restored: up to that many bytes of state files, or entries, and for how many seconds."""
+    """The limit for real state to restore: bytes of state files, or entries, and seconds."""
 
     size: int | None = None
     entries: int | None = None

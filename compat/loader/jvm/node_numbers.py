@@ -1,5 +1,5 @@
-"""The numbers that Flink gives to ExecNodes, which are in the names of operators, and to tables without a name, which are in
-the descriptions of queries: it counts them for a whole JVM."""
+"""Flink's numbers of ExecNodes, which are in the names of operators, and of unnamed tables, which are in the
+descriptions of queries: they are counted per JVM."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WITHOUT_NAME = ("catalog.ContextResolvedTable", "catalog.ContextResolvedModel",
 
 
 def restart_numbers_of_tables() -> None:
-    """Count tables and models without a name anew, as in a JVM that has seen none."""
+    """Restart the count of unnamed tables and models, as in a new JVM."""
     for name in filter(exists, (f"table.{one}" for one in _WITHOUT_NAME)):
         with suppress(jpype.JException):
             counter = flink(name).class_.getDeclaredField("uniqueId")
@@ -40,12 +40,12 @@ class NodeNumbers:
         self._before = int(self._counter.get())
 
     def restart(self) -> None:
-        """Begin anew, as in a JVM that has planned nothing."""
+        """Restart the count, as in a JVM that has planned nothing."""
         if self._counter is not None:
             self._counter.set(0)
 
     def as_before(self, plan: Callable[[], str | None]) -> str | None:
-        """A plan made with the numbers that the statement's own planning began with."""
+        """A plan with the numbers that the statement's own planning began with."""
         if self._counter is None:
             return None
         after = int(self._counter.get())
@@ -56,7 +56,7 @@ class NodeNumbers:
             self._counter.set(after)
 
     def as_last(self, plan: Callable[[], str | None]) -> str | None:
-        """A plan made anew of what was planned last, with the numbers that it got then."""
+        """A repeated plan of the last planned statement, with the numbers that it got then."""
         if self._counter is None:
             return None
         after = int(self._counter.get())

@@ -1,4 +1,4 @@
-"""The partial matches of a pattern of Flink's CEP, asked of the pattern that has to go on with them."""
+"""Checks the partial matches of a pattern of Flink's CEP with the pattern that continues them."""
 
 from __future__ import annotations
 

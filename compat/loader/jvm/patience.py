@@ -1,4 +1,4 @@
-"""How long a thread is waited for: the seconds in which it waits for something count, those without a processor do not."""
+"""The time limit of a thread: seconds of waiting count, seconds without a processor do not."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from pathlib import Path
 from msgspec import Struct
 
 _COMPUTING = 4
-"""How often its time a thread gets that computes, as the reflection of Scala's library does when it is first used."""
+"""The multiple of its time that a computing thread gets, as the reflection of Scala's library needs on first use."""
 _AT_WORK = ("R", "D")
 """The states of Linux in which a thread runs, waits for a processor, or waits for a disk."""
 
 
 class Account(Struct, frozen=True):
-    """Of a thread until now: the seconds that it had of a processor, those that it waited for one, whether it does either."""
+    """A thread's usage until now: the seconds with a processor, those waiting for one, and whether it does either."""
 
     ran: float
     kept: float = 0.0
@@ -37,7 +37,7 @@ class Patience:
 
     @property
     def computed(self) -> float:
-        """The seconds of a processor that it had."""
+        """The seconds of processor time that it had."""
         return self._last.ran - self._begun
 
     def is_over(self) -> bool:
@@ -57,7 +57,7 @@ class Patience:
 
 
 def account_of(thread: int) -> Account | None:
-    """The account of a thread of this process by its native id; None where the system does not keep one."""
+    """The account of a thread of this process by its native id; None if the system does not keep one."""
     try:
         folder = Path("/proc/self/task", str(thread))
         ran, kept, _ = map(int, (folder / "schedstat").read_text(encoding="ascii").split())

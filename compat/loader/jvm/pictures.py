@@ -1,4 +1,4 @@
-"""A value as text, field by field: to be held against what another version of its class reads."""
+"""A value as text, field by field, to be compared with the value that another version of its class reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compat.loader.jvm.made_up import instance_fields
 
 _DEPTH, _MOST = 10, 400
 _PLAIN = ("null", "0", "false", "true", "")
-"""What fields hold that nobody has filled: it tells no field from another."""
+"""The contents of unfilled fields, which cannot distinguish fields."""
 
 
 class Unlike(NamedTuple):
@@ -25,7 +25,7 @@ class Unlike(NamedTuple):
 
 
 def fields_of(value: Java) -> dict[str, str]:
-    """What the fields of a value hold, by their paths; a value without fields has the one path that is empty."""
+    """The contents of a value's fields, by path; a value without fields has only the empty path."""
     found: dict[str, str] = {}
     for path, text in _told(value, "", _DEPTH):
         found[path] = text
@@ -35,7 +35,7 @@ def fields_of(value: Java) -> dict[str, str]:
 
 
 def unlike(before: Mapping[str, str], after: Mapping[str, str]) -> Unlike:
-    """How the fields of a value differ from what they were. A field of another name that holds the same counts as the same."""
+    """The differences of a value's fields from before. A differently named field with the same contents counts as equal."""
     others = {path: text for path, text in before.items() if path in after and after[path] != text}
     new = {text for path, text in after.items() if path not in before}
     held = {text for text in before.values() if text not in _PLAIN}

@@ -1,4 +1,4 @@
-"""A job that Flink built as a plan: the same model, and so the same rules, as of programs in Python."""
+"""A job built by Flink as a plan: the same model, and therefore the same rules, as for Python programs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _Around(Struct, frozen=True, kw_only=True):
 def plan_of(job: Job, shown: str, show_path: Callable[[str], str] = str) -> Plan:
     """The plan of a job; ``shown`` is what reports call its program, and ``show_path`` gives what they call a file of Python.
 
-    Raises Disagreement, and ProgramError where the cluster would not start it.
+    Raises Disagreement, and ProgramError if the cluster would not start it.
     """
     made = compiled(job)
     plan = _plan(job, made, shown, show_path)
@@ -93,7 +93,7 @@ def _plan(job: Job, made: CompiledJob, shown: str, show_path: Callable[[str], st
 
 
 def refused_of(crash: Crash, flink: str, shown: str, show_path: Callable[[str], str] = str) -> Refused:
-    """A job that Flink refuses, as a plan tells it; ``shown`` and ``show_path`` are as of :func:`plan_of`."""
+    """The plan of a job that Flink refuses; ``shown`` and ``show_path`` are as for :func:`plan_of`."""
     return Refused(
         flink=minor_version(flink),
         error=Refusal(
@@ -106,7 +106,7 @@ def refused_of(crash: Crash, flink: str, shown: str, show_path: Callable[[str], 
 
 
 def refused_by(error: ProgramError, job: Job, show_path: Callable[[str], str] = str) -> Refused:
-    """A job that Flink builds and does not start, as a plan tells it."""
+    """The plan of a job that Flink builds but does not start."""
     lines = (node.source for node in job.nodes if node.source is not None)
     at = next((one for one in lines if error.location == Location(one.file, one.line)), None)
     return Refused(

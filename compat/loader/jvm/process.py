@@ -1,4 +1,4 @@
-"""A JVM in a child process: Flink builds programs in it and restores state into them, each within a time."""
+"""A JVM in a child process: Flink builds programs in it and restores state into them, each within a time limit."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class JvmOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Setup(msgspec.Struct, frozen=True):
-    """What a JVM is started with."""
+    """The parameters of a JVM's start."""
 
     flink: FlinkDistribution
     java: Java
@@ -203,7 +203,7 @@ class JvmProcess:
         return building
 
     def close(self) -> None:
-        """Wait for what it was told to do, then end it, and all that it and its programs started."""
+        """Wait for its tasks, then end it and everything that it and its programs started."""
         if self._closed:
             return
         process = self._interpreter.process
@@ -219,7 +219,7 @@ class JvmProcess:
             self.end()
 
     def end(self) -> None:
-        """End the process at once, and remove what it leaves behind."""
+        """End the process at once, and remove its files."""
         if self._closed:
             return
         self._closed = True
@@ -358,7 +358,7 @@ class JvmProcess:
             return Crash(
                 type="SystemExit",
                 message=f"The program called System.exit({self._code}){when}.{printed}",
-                hint="Look at what the program needs: arguments follow --args, variables --env.",
+                hint="Check the program's input: give arguments with --args, variables with --env.",
             )
         last = " / ".join(errors.splitlines()[-_TAIL:])
         return Crash(
@@ -375,7 +375,7 @@ def build(program: Program, flink: FlinkDistribution, java: Java, options: JvmOp
 def build_all(
     programs: Sequence[Program], flink: FlinkDistribution, java: Java, options: JvmOptions
 ) -> list[JvmOutcome]:
-    """Build programs in as few JVMs as they let: one that ends its JVM costs the next ones a new one."""
+    """Build programs in as few JVMs as possible: a program that ends its JVM costs the next ones a new one."""
     outcomes: list[JvmOutcome] = []
     while len(outcomes) < len(programs):
         with JvmProcess(Setup(flink, java, options)) as jvm:

@@ -42,7 +42,7 @@ _WRAPPERS = (
 )
 _PROPERTIES = "application_properties.json"
 _UNREACHABLE = ("No resolvable bootstrap urls", "Could not connect to meta store")
-"""What Kafka's clients and Hive's say where they reach nobody."""
+"""The messages of Kafka's and Hive's clients when they cannot connect."""
 _OUTSIDE = frozenset(
     {
         *("java.net.ConnectException", "java.net.UnknownHostException", "java.net.NoRouteToHostException"),
@@ -53,21 +53,21 @@ _OUTSIDE = frozenset(
         *("org.apache.kafka.common.errors.TimeoutException", "com.mysql.cj.jdbc.exceptions.CommunicationsException"),
     }
 )
-"""What libraries throw where they cannot reach a system, or have no credentials for it."""
+"""Exceptions of libraries that cannot reach a system, or have no credentials for it."""
 _REQUIRED = re.compile(r"No data for required key '([^']+)'")
-"""What Flink's ``ParameterTool`` throws for an argument that is not there."""
+"""The exception of Flink's ``ParameterTool`` for a missing argument."""
 _NO_FILE_SYSTEM = re.compile(r"directly supported by Flink through the following plugin\(s\): ([\w-]+(?:, [\w-]+)*)")
-"""What Flink's ``UnsupportedFileSystemSchemeException`` says of a scheme that a plugin of its own has."""
+"""The message of Flink's ``UnsupportedFileSystemSchemeException`` for a scheme that a plugin supports."""
 _ASKS_FOR_FILE = frozenset({"getResource", "getResourceAsStream"})
 _NO_RESOURCE = "inStream parameter is null"
-"""What Java's ``Properties`` throw for a resource that no loader found."""
+"""The exception of Java's ``Properties`` for a missing resource."""
 _NO_FILE = frozenset({"java.io.FileNotFoundException", "java.nio.file.NoSuchFileException"})
 _SCALA = CONNECTOR.format("scala")
 _SINCE_SCALA_2_13 = "scala/collection/immutable/LazyList.class"
 _OTHER_SCALA = "put the jar of an API for the job's Scala, such as flink-scala-api, into it."
 _MISSING = (
-    "Put the jar that has {} on the class path with --classpath, or into the job's jar. Of a project of Maven, "
-    "mvn dependency:copy-dependencies -DoutputDirectory=lib copies all that it needs: --classpath 'lib/*'."
+    "Put the jar that has {} on the class path with --classpath, or into the job's jar. In a Maven project, "
+    "mvn dependency:copy-dependencies -DoutputDirectory=lib copies all dependencies: --classpath 'lib/*'."
 )
 _SCALA_MISSING = "Scala API is not on the classpath"
 _OF_FLINK = tuple(
@@ -77,7 +77,7 @@ _OF_FLINK = tuple(
         *("runtime.", "streaming.api.", "streaming.runtime.", "streaming.util.", "types.", "util."),
     )
 )
-"""Where classes of Flink's core stand, which every distribution has."""
+"""The packages of Flink's core, which every distribution has."""
 _API = tuple(
     FLINK + package
     for package in (
@@ -85,9 +85,9 @@ _API = tuple(
         *("streaming.api.", "table.api."),
     )
 )
-"""What programs call of Flink, but for what reads their arguments."""
+"""Flink classes that programs call, except those that read arguments."""
 _OURS = "compat."
-"""Where our environments stand, which pass on what is called."""
+"""The package of compat's environments, which pass calls on."""
 _PRECONDITIONS = f"{FLINK}util.Preconditions"
 _CLASS_FILES = 44  # a class file of version 61 needs Java 17
 
@@ -123,7 +123,7 @@ def _builder(program: JarProgram, request: Request, classpath: list[Java]) -> Ja
 
 
 def crash_of(error: Java, program: Program | None, version: str, variables: Variables | None = None) -> Crash:
-    """An exception of the program in words, with what to do about it where that is known.
+    """An exception of the program in words, with advice if there is some.
 
     A crash of its own that ``variables`` may be the reason of is told with those, elsewhere.
     """
@@ -200,7 +200,7 @@ def _of_platform(error: Java, found: Crash, program: JarProgram) -> Crash | None
     if not reads and not _is_loaded(RUNTIME):
         return None
     if program.before:
-        hint = "Look whether the file of --runtime-properties has every group and key that the job asks for."
+        hint = "Check whether the file of --runtime-properties has every group and key that the job asks for."
         return msgspec.structs.replace(found, hint=hint)
     return _without_properties(found)
 
@@ -232,7 +232,7 @@ def _of_own(error: Java, found: Crash, program: JarProgram, misses: bool) -> Cra
         settings = tuple(files) if _hands_on(found) and all(map(_is_settings, files)) else ()
         return msgspec.structs.replace(found, hint=hint, option='--classpath "$FOLDER"', settings=settings)
     if found.type in _NO_FILE:
-        hint = "It reads a file that is not here: put it there, or begin compat in the folder that its relative paths begin in."
+        hint = "It reads a file that is missing: put it there, or start compat in the folder that its relative paths refer to."
         return msgspec.structs.replace(found, hint=hint)
     own = own_frames(found.frames)
     if misses or not own or own[0] != found.frames[0]:
@@ -242,7 +242,7 @@ def _of_own(error: Java, found: Crash, program: JarProgram, misses: bool) -> Cra
         return msgspec.structs.replace(found, hint=hint)
     if program.arguments:
         return found
-    hint = f"The program throws this itself, in {own[0].method}(). If it wants arguments, give them with --args 'ARGUMENTS'."
+    hint = f"The program throws this itself, in {own[0].method}(). If it needs arguments, give them with --args 'ARGUMENTS'."
     return msgspec.structs.replace(found, hint=hint)
 
 
@@ -308,10 +308,10 @@ def _outside(error: Java, found: Crash, program: Program | None) -> Crash | None
     ):
         return None
     if isinstance(program, SqlScript | PyFlinkProgram):
-        message = f"Flink asks the outside world for it: {described(error)}"
+        message = f"Flink asks an external system for it: {described(error)}"
         text = "script" if isinstance(program, SqlScript) else "program"
         hint = (
-            f"Make that reachable from here. What a catalog elsewhere tells of a table can stand in the {text} instead: "
+            f"Make that reachable from here. Or define a table of an external catalog in the {text} instead: "
             "CREATE TEMPORARY TABLE, with the table's own columns and options."
         )
         return msgspec.structs.replace(found, message=message, hint=hint)
@@ -321,18 +321,18 @@ def _outside(error: Java, found: Crash, program: Program | None) -> Crash | None
         if own:
             call = f" with {made}" if (made := call_of(trace, own[0])) else ""
             message = (
-                f"The program asks the outside world while it builds its job{call} at {own[0]}: {described(error)}"
+                f"The program asks an external system while it builds its job{call} at {own[0]}: {described(error)}"
             )
             hint = (
-                "Make that reachable from here, give what it answers with --args, or ask for it in open() of a function: "
-                "building a job should not."
+                "Make that reachable from here, give its answer with --args, or ask for it in open() of a "
+                "function instead of while building the job."
             )
             return msgspec.structs.replace(found, message=message, frames=tuple(own), hint=hint)
     return None
 
 
 def call_of(trace: Sequence[Java], own: JavaFrame) -> str:
-    """What a line of the program called, by the stack that it stands in; empty where it called nothing."""
+    """What a line of the program called, by the stack that it stands in; empty if it called nothing."""
     place = next(place for place, at in enumerate(trace) if str(at.getClassName()) == own.class_name)
     called = next((one for one in reversed(trace[:place]) if not str(one.getClassName()).startswith(_OURS)), None)
     return "" if called is None else f"{str(called.getClassName()).rpartition('.')[2]}.{called.getMethodName()}()"

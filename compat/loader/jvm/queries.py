@@ -1,4 +1,4 @@
-"""What only operators of queries have: the statement that made them, the node of the compiled plan, a kind of their own."""
+"""The facts that only operators of queries have: their statement, the node of the compiled plan, their own kind."""
 
 from __future__ import annotations
 

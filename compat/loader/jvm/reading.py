@@ -1,6 +1,7 @@
-"""Made-up values that OLD's program wrote, read by NEW's operators: what no snapshot of a serializer tells.
+"""Made-up values written by OLD's program and read by NEW's operators: a test that serializer snapshots cannot replace.
 
-They go the way of real ones: restored by Flink on each backend, converted where serializers ask for it, written and read again.
+They are treated like real ones: restored by Flink on each backend, converted where serializers ask for it, written and
+read again.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Reading(Struct, frozen=True):
     new: Java
 
     def read(self, samples: Iterable[Sample]) -> Iterator[StateReading | Sampled]:
-        """What became of each: how it fails on a backend, and on which it was read."""
+        """The result for each sample: how it fails on a backend, and on which backends it was read."""
         for sample in samples:
             good: dict[Backend, tuple[str, ...]] = {}
             for backend, made_by in self._backends(sample):
@@ -71,7 +72,7 @@ class Reading(Struct, frozen=True):
         return self.fit if sample.of is SampleOf.KEYED else [("any", None)] if self.fit else []
 
     def _on(self, sample: Sample, backend: Backend, made_by: Java) -> StateReading | tuple[str, ...] | None:
-        """Read a sample on a backend: how that fails, or the fields that hold something else; None where nobody reads it."""
+        """Read a sample on a backend: how that fails, or the fields that hold something else; None if nobody reads it."""
         try:
             read = self._values(sample, backend, made_by)
         except _Failed as error:
@@ -96,7 +97,7 @@ class Reading(Struct, frozen=True):
         return StateReading(backend=backend, scope=_scope(sample), name=name, failure=failure, at=at, made_up=True)
 
     def _values(self, sample: Sample, backend: Backend, made_by: Java) -> Read | None:
-        """What NEW makes of a sample; None where it has nothing that reads it. Raises _Failed."""
+        """What NEW makes of a sample; None if it has nothing that reads it. Raises _Failed."""
         if sample.of in (SampleOf.RAW, SampleOf.VERSIONED):
             return self._timed("restore", lambda: self._of_one(sample))
         given = _given(sample, self.bounds.loader)

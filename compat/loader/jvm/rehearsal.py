@@ -49,7 +49,7 @@ Name = tuple[Scope, str]
 
 
 class Allowance:
-    """What is left of the limit: operators share it, each taking what it needs. Without one, only heads of files are read."""
+    """The rest of the limit, which operators share, each taking what it needs. Without one, only file headers are read."""
 
     def __init__(self, limit: Limit | None) -> None:
         self.heads = limit is None
@@ -63,7 +63,7 @@ class Allowance:
 
     @property
     def over(self) -> bool:
-        """True when nothing is left."""
+        """True when the limit is used up."""
         return (
             self.late or (self.size is not None and self.size <= 0) or (self.entries is not None and self.entries <= 0)
         )
@@ -79,11 +79,11 @@ class Allowance:
         return self.left < 0
 
     def allows(self, size: int) -> bool:
-        """True if that many bytes more may be read."""
+        """True if this many more bytes may be read."""
         return not self.over and (self.size is None or size <= self.size)
 
     def take(self, size: int, entries: int) -> None:
-        """Take what was read off."""
+        """Subtract what was read."""
         self.size = None if self.size is None else self.size - size
         self.entries = None if self.entries is None else self.entries - entries
 
@@ -140,7 +140,7 @@ class _Batch(Struct, frozen=True, kw_only=True):
 class _Account:
     """The account of one backend: how many values of each state were read, and the first failure of each.
 
-    It is ended by a failure of which the state cannot be told, or given up for want of time or memory on this machine.
+    It is ended by a failure of which the state cannot be told, or given up for lack of time or memory on this machine.
     """
 
     backend: Backend
@@ -196,7 +196,7 @@ class _Account:
     def end(self, error: OperatorFailed, found: Located | None = None) -> None:
         """Note a failure of which the state cannot be told."""
         if _is_of_this_machine(error):
-            self.given_up = f"on {self.backend} not all was read: {error}"
+            self.given_up = f"on {self.backend} not everything was read: {error}"
             return
         self.ended = StateReading(
             backend=self.backend,
@@ -293,7 +293,7 @@ class Rehearsing(Struct, frozen=True):
             yield _Batch(header=header, names=_names(header), groups=groups, canonical=handle.canonical, backends=fit)
 
     def _try(self, batch: _Batch, account: _Account, made_by: Java) -> int:
-        """Restore key groups on a backend, and note what became of them; gives how many values were read."""
+        """Restore key groups on a backend, and note what happened to them; gives how many values were read."""
         if account.backend not in batch.backends or account.closed:
             return 0
         if account.backend == "hashmap":
@@ -400,7 +400,7 @@ def _of_flink(handle: Java, loader: Java) -> _Batch | None:
 
 
 def _key_in_words(entry: Entry, name: Name, header: Header, max_parallelism: int) -> str:
-    """The key of an entry, or the timer it is, as its class writes it; empty where that says nothing."""
+    """The key of an entry, or the timer it is, as its class writes it; empty if that says nothing."""
     start = 1 if max_parallelism <= _ONE_BYTE_OF_KEY_GROUP else 2
     snapshot = header.proxy.getKeySerializerSnapshot()
     if name[0] == "timer":

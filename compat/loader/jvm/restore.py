@@ -1,4 +1,4 @@
-"""Restoring OLD's state into NEW's operators by Flink itself: in the test harness, on each state backend that is there."""
+"""Restores OLD's state into NEW's operators with Flink itself: in the test harness, on each available state backend."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ _POJO = "api.java.typeutils.runtime.PojoSerializerSnapshot"
 
 
 class Built(msgspec.Struct, frozen=True, kw_only=True):
-    """A job of NEW that lives in this JVM: its operators, their empty snapshots, the user's class loader."""
+    """A job of NEW in this JVM: its operators, their empty snapshots, the user's class loader."""
 
     operators: list[Configured]
     found: Mapping[int, Snapshot]

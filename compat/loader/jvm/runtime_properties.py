@@ -1,4 +1,4 @@
-"""The properties that AWS gives to a job in its Managed Service for Apache Flink: where a job finds them.
+"""The properties that AWS's Managed Service for Apache Flink gives to a job, in the place where the job finds them.
 
 Its library, ``KinesisAnalyticsRuntime``, looks for the resource ``config.properties``, which names the file. The service has
 that library, so that most jars come without it.
@@ -34,7 +34,7 @@ class _Group(msgspec.Struct):
 
 
 def folder_for(file: str) -> Path:
-    """A folder that has to be first on the class path of a job that is to find the properties of a file.
+    """A folder to put first on the class path of a job, so that the job finds the properties of a file.
 
     Raises JvmError for a file that cannot be read, or holds something else.
     """
@@ -55,7 +55,7 @@ def folder_for(file: str) -> Path:
 
 
 def library_for(jar: str) -> tuple[Path, ...]:
-    """AWS's library, where a job's jar has it not. Raises JvmError where it cannot be fetched."""
+    """AWS's library, if a job's jar lacks it. Raises JvmError if it cannot be fetched."""
     with zipfile.ZipFile(jar) as entries:
         if f"{RUNTIME.replace('.', '/')}.class" in entries.namelist():
             return ()

@@ -1,4 +1,4 @@
-"""Sample values of states whose serializers are Avro's of generic records: what no empty state shows, and real ones may not.
+"""Sample values of states with generic Avro records, for cases that empty states do not show and real ones may not contain.
 
 Flink reads a generic record by OLD's schema and writes it by NEW's, field by field at its position: a migration of RocksDB
 does that at the restore, the heap at the next checkpoint. A field that is new has no value at its position, and one behind a
@@ -43,7 +43,7 @@ class Sampling(Struct, frozen=True):
     bounds: Bounds
 
     def failures(self, names: Collection[str], fit: Collection[tuple[Backend, Java]]) -> Iterator[StateReading]:
-        """What becomes of samples of the keyed states of these names, where that is not what they were: once a backend."""
+        """The results for samples of these keyed states whose values changed: once per backend."""
         for header in self.old.headers:
             for number, info in enumerate(header.proxy.getStateMetaInfoSnapshots()):
                 name = str(info.getName())
@@ -106,7 +106,7 @@ class Sampling(Struct, frozen=True):
 
 
 def entry_key_group(entry: Entry, max_parallelism: int) -> int:
-    """The key group that an entry's key begins with."""
+    """The key group at the beginning of an entry's key."""
     return int.from_bytes(entry.key[: _prefix(max_parallelism)], "big")
 
 
@@ -165,7 +165,7 @@ def _random(serializer: Java, seed: int) -> Java:
 
 
 def _key(header: Header, namespaces: Java, max_parallelism: int) -> Java:
-    """The composite key of the sample, as the canonical format has it; None where no key can be made."""
+    """The composite key of the sample, as the canonical format has it; None if no key can be made."""
     utils = flink("runtime.state.CompositeKeySerializationUtils")
     keys = header.proxy.getKeySerializerSnapshot().restoreSerializer()
     key, namespace = keys.createInstance(), namespaces.createInstance()

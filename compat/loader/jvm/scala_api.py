@@ -1,4 +1,4 @@
-"""The Scala API that a job brings, for Flink, which looks for one among its own jars only."""
+"""A job's own Scala API, offered to Flink, which searches only its own jars for one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Assigners, triggers and the like as text: their class, and the numbers, switches and times that they were made with."""
+"""Assigners, triggers and the like as text: their class, with the numbers, switches and times in them."""
 
 from __future__ import annotations
 

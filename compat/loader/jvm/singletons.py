@@ -1,7 +1,7 @@
-"""Objects of which a program has one only, and what Kryo makes of them: constants, and the ``object``s of Scala and Kotlin.
+"""Singleton objects, and how Kryo reads them: constants, and the ``object``s of Scala and Kotlin.
 
-Programs tell such objects by their identity: a ``match``, ``None`` and the end of a ``List`` are. Kryo writes their class and
-fields, and makes another object when it reads them. Whether it does is tried here, with the serializer itself.
+Programs compare such objects by identity, as with ``match``, ``None`` and the end of a ``List``. Kryo writes their
+class and fields, and creates another object when it reads them. That is tested here with the serializer itself.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _FIELDS = ("MODULE$", "INSTANCE")
 """The fields in which the compilers of Scala and Kotlin keep the one object of a class."""
 _NIL = "scala.collection.immutable.Nil$"
 _OF_LIBRARY = ("scala.None$", _NIL)
-"""Objects of Scala's library that are told by their identity."""
+"""Objects of Scala's library that are compared by identity."""
 _LISTS = ("scala.collection.immutable.List", "scala.collection.immutable.$colon$colon")
-"""The types of which each value ends in the empty list."""
+"""The types whose values all end in the empty list."""
 SCALA_ENUM = "scala.reflect.Enum"
 SCALA_ENUMERATION = "scala.Enumeration"
 _BUFFER = 4096
@@ -28,7 +28,7 @@ _MOST = 1000
 
 
 def one_only(cls: Java) -> Java:
-    """The only object of a class; None for a class that has none, or several."""
+    """The only object of a class; None for a class without one, or with several."""
     for name in _FIELDS:
         for field in _declared(cls):
             if str(field.getName()) == name and int(field.getModifiers()) & _STATIC and field.getType().equals(cls):
@@ -76,7 +76,7 @@ def of_library(cls: Java) -> Iterator[tuple[Java, bool]]:
 
 
 def misread(kryo: Java, values: list[Java]) -> Misread | None:
-    """What Kryo makes of these objects: None where it reads each as itself or as one that is equal."""
+    """What Kryo makes of these objects: None if it reads each as itself or as one that is equal."""
     answers = {_misread(kryo, value) for value in values}
     return "broken" if "broken" in answers else "unequal" if "unequal" in answers else None
 
@@ -94,7 +94,7 @@ def _misread(kryo: Java, value: Java) -> Misread | None:
 
 
 def beside(cls: Java, name: str) -> Java:
-    """Another class by its name, as the loader of a class sees it; None where there is none."""
+    """Another class by its name, as the loader of a class sees it; None if there is none."""
     try:
         return java("java.lang.Class").forName(name, False, cls.getClassLoader())
     except jpype.JException:
@@ -109,7 +109,7 @@ def _declared(cls: Java) -> Iterator[Java]:
 
 
 def _static(field: Java) -> Java:
-    """The value of a static field; None where its class cannot be made ready, or the field is no static one."""
+    """The value of a static field; None if its class cannot be made ready, or the field is no static one."""
     if not int(field.getModifiers()) & _STATIC:
         return None
     try:

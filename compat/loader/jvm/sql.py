@@ -1,4 +1,4 @@
-"""Running an SQL script in the JVM as the SQL client runs it, and compiled plans as ``EXECUTE PLAN`` does."""
+"""Runs an SQL script in the JVM as the SQL client does, and compiled plans as ``EXECUTE PLAN`` does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What Flink says of a statement that it cannot read, in one line: the fault, its place in the script, what it expected."""
+"""Flink's error for an unreadable statement, in one line: the fault, its place in the script, the expected input."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def told(message: str, line: int) -> str:
 
 
 def advice(message: str) -> str | None:
-    """What to do about a statement that has a reserved word for a name; None for other faults."""
+    """The advice for a statement that uses a reserved word as a name; None for other faults."""
     fault, *expected = _EXPECTED.split(message, maxsplit=1)
     found = _FOUND.search(fault)
     if found is None or not expected or _IN_BACKQUOTES not in expected[0]:

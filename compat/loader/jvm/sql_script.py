@@ -82,7 +82,7 @@ def _statement(pieces: list[str], first: int, last: int) -> Iterator[SqlStatemen
 
 
 def members(statement: SqlStatement) -> list[SqlStatement]:
-    """The INSERTs of a statement set with their own lines; the statement itself where it is none."""
+    """The INSERTs of a statement set with their own lines; the statement itself if it is not a set."""
     text = statement.text
     words = _SET_BEGINS.match(text)
     if words is None:
@@ -95,7 +95,7 @@ def members(statement: SqlStatement) -> list[SqlStatement]:
 
 
 def executable(text: str) -> str:
-    """A statement as a table environment takes it.
+    """A statement in the form for a table environment.
 
     ``BEGIN STATEMENT SET; …; END;`` is known to the SQL client alone, which runs it as ``EXECUTE STATEMENT SET`` (Flink:
     ``CliClient``, ``BeginStatementSetOperation``).
@@ -159,6 +159,6 @@ def asks_only(text: str) -> bool:
 
 
 def submits(text: str) -> bool:
-    """True for a statement that a job is made of."""
+    """True for a statement that becomes a job."""
     words = [match.group().upper() for match in _TOKEN.finditer(text) if match.lastgroup == "word"][:4]
     return words[:1] == ["INSERT"] or any(tuple(words[: len(opening)]) == opening for opening in _SET_OPENS)

@@ -1,7 +1,7 @@
-"""What stands in for what a job in a jar is given where it runs, and what neither ids nor states depend on.
+"""Replacements for inputs that a jar's job gets where it runs, and that affect neither ids nor states.
 
-That are settings which the program hands to its connectors as a whole, and the streams that Decodable gives to a job. A note
-tells of each.
+These are settings that the program passes to its connectors as a whole, and the streams that Decodable gives to a job.
+A note reports each.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from compat.state.model.job import Assumed
 
 _ADDRESS = "localhost:9092"
 _SETTINGS = f"bootstrap.servers={_ADDRESS}\n"
-"""What Kafka's connectors are not made without."""
+"""The settings without which Kafka's connectors cannot be created."""
 _STREAM = re.compile(r"No topic name could be determined for stream with (name|id) '([^'\n]+)'")
 """What the SDK of Decodable throws for a stream that the platform does not give."""
 _VARIABLE = "DECODABLE_STREAM_CONFIG_{}"
@@ -44,7 +44,7 @@ class StandIn(Struct, frozen=True, kw_only=True):
 
 
 def stand_in(program: JarProgram, outcome: JvmOutcome) -> StandIn | None:
-    """The program with what stands in for what it lacked; None for any other failure."""
+    """The program with replacements for missing inputs; None for any other failure."""
     crash = outcome.crash
     if crash is not None and crash.settings and not program.after:
         return _with_settings(program, crash.settings)
@@ -80,7 +80,7 @@ def _folder_with(files: tuple[str, ...]) -> Path:
 
 
 def _with_stream(program: JarProgram, kind: str, stream: str) -> StandIn | None:
-    """The program with a stream of Decodable's, whose topic has its name; None where it has that and fails nevertheless."""
+    """The program with a stream of Decodable's, whose topic has its name; None if it has that and fails nevertheless."""
     variable = _VARIABLE.format(stream)
     if variable in program.environment:
         return None

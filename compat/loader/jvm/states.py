@@ -1,4 +1,4 @@
-"""The states of a job's operators: those of the snapshot that each writes before it has seen a record."""
+"""The states of a job's operators, from the snapshot that each writes before its first record."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _SCOPES: dict[str, Scope] = {
 
 
 class Snapshot(msgspec.Struct, frozen=True, kw_only=True):
-    """An operator's states, and the ``OperatorSubtaskState`` of Flink that holds them; None where it could not be made.
+    """An operator's states, and the ``OperatorSubtaskState`` of Flink that holds them; None if it could not be made.
 
     ``samples`` are made-up values of those that code of the program writes. ``unconnected`` tells that it was set up without
     what may connect to the outside world.
@@ -106,7 +106,7 @@ def _snapshot_of(operator: Configured, upstream: Upstream, bounds: Bounds, call_
 def _empty(operator: Configured, upstream: Upstream, loader: Java) -> Snapshot:
     """The snapshot of an operator that has seen nothing, in the canonical format where Flink has one.
 
-    Raises OperatorFailed for one that is unconnected where its code does not tell its states.
+    Raises OperatorFailed for one that is unconnected if its code does not tell its states.
     """
     task = harness(operator, loader, default_max_parallelism(operator))
     task.initializeEmptyState()
@@ -209,7 +209,7 @@ def _folds(value: Java, depth: int = 0) -> Java:
 def canonical_snapshot(operator: Configured, made: Java) -> Java:
     """The snapshot of an operator that was opened, in the format of canonical savepoints.
 
-    Raises what Flink raises where it has none.
+    Raises what Flink raises if it has none.
     """
     kind = flink("runtime.checkpoint.SavepointType")
     canonical = kind.savepoint(flink("core.execution.SavepointFormatType").CANONICAL)
@@ -230,7 +230,7 @@ def _snapshot(operator: Configured, made: Java) -> Java:
 
 
 def is_unsupported(error: Java) -> bool:
-    """True for what Flink throws of a thing that it cannot do at all; False where it threw nothing."""
+    """True for Flink's exception for an unsupported operation; False if it threw nothing."""
     return error is not None and any(
         "UnsupportedOperationException" in (class_name(one) or "") for one in causes(error)
     )
@@ -267,14 +267,14 @@ class Infos:
 
     @staticmethod
     def kind(info: Java) -> str:
-        """Flink's kind of a state: that of keyed state, or how operator state is distributed."""
+        """Flink's kind of a state: that of keyed state, or the distribution of operator state."""
         options = {str(name): str(value) for name, value in info.getOptionsImmutable().items()}
         told = options.get("KEYED_STATE_TYPE") or options.get("OPERATOR_STATE_DISTRIBUTION_MODE")
         return told or str(info.getBackendStateType())
 
 
 def infos(subtask: Java, loader: Java) -> Infos:
-    """The states of an ``OperatorSubtaskState``, as its headers tell of them."""
+    """The states of an ``OperatorSubtaskState``, from its headers."""
     found = Infos()
     for handle in subtask.getManagedKeyedState():
         opened = handle if hasattr(handle, "openInputStream") else handle.getMetaDataStateHandle()

@@ -1,4 +1,4 @@
-"""The instructions that code comes to whenever it runs to its end: those that no jump leads around."""
+"""The instructions that every complete run of the code executes: those that no jump bypasses."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from compat.loader.jvm.classfile import Call, Instruction, Jump, Member, Method,
 
 _RETURNS = range(0xAC, 0xB2)
 CALLS_OF_ONE = (0xB7, 0xB8)
-"""A special and a static call: no class below can have another method in the place of the called one."""
+"""A special and a static call: no class below can have another method in place of the called one."""
 
 Place = tuple[Member, int]
 """An instruction by its method and its number in it."""
 
 
 def surely_run(classes: Classes, name: str, entry: Method) -> frozenset[Place]:
-    """The places that a run of ``entry`` comes to, for an object of the class ``name``, in it and in what it surely calls."""
+    """The instructions that a run of ``entry`` always executes, for an object of the class ``name``, in it and in its
+    unconditional calls.
+    """
     line = {one.name for one in classes.line(name)}
     found: set[Place] = set()
     waiting, seen = [entry], set[Member]()

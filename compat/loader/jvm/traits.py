@@ -1,4 +1,4 @@
-"""What an operator does, told by the objects that it was made of: its windows, its pattern, its timers."""
+"""The behaviour of an operator, from the objects that it was created with: its windows, its pattern, its timers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _TABLE = f"{FLINK}table."
 
 
 def traits_of(factory: Java, operator: Java) -> Traits:
-    """What the operator of a factory does; ``operator`` is None for one that is made later."""
+    """The traits of a factory's operator; ``operator`` is None if it is created later."""
     made = factory if operator is None else operator
     if made is None or (class_name(made) or "").startswith(_TABLE):
         return Traits()
@@ -56,7 +56,7 @@ def _ends(factory: Java, function: Java) -> bool:
 
 
 def given_of(factory: Java, operator: Java) -> Java:
-    """The object of the program's that an operator works with: its function, else the operator or factory itself."""
+    """The program's object that an operator uses: its function, else the operator or factory itself."""
     if operator is not None and hasattr(operator, "getUserFunction"):
         return operator.getUserFunction()
     if factory is not None and (function := _member(factory, "asyncFunction")) is not None:
@@ -123,7 +123,7 @@ def _has_its_own_timers(made: Java) -> bool:
 
 
 def _registers_timers(what: Java) -> bool | None:
-    """Whether the code of an object, or what it calls, registers timers; None where a call may end anywhere."""
+    """Whether the code of an object, or what it calls, registers timers; None if a call may end anywhere."""
     loader = what.getClass().getClassLoader()
     name = (class_name(what) or "").replace(".", "/")
     if loader is None or lambda_of(what) is not None or not classes_of(loader).here(name):
@@ -151,7 +151,7 @@ def _registers_timers(what: Java) -> bool | None:
 
 
 def _member(target: Java, name: str) -> Java:
-    """The value of a field; None where there is no such field, as in another version of Flink."""
+    """The value of a field; None if there is no such field, as in another version of Flink."""
     try:
         return member(target, name)
     except (AttributeError, jpype.JException):

@@ -1,4 +1,4 @@
-"""The user's own functions that an operator of a query calls: they stand in what the planner generated for it."""
+"""The user-defined functions that an operator of a query calls, found in the planner's generated code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Operators set up without what may connect to the outside world: writers and committers of sinks, and open() of functions.
+"""Operators set up without the parts that may connect to external systems: writers and committers of sinks, and open()
+of functions.
 
 The states of a sink are those that Flink's own operators declare for it: its writer and its committer are given nothing of
 which they could ask for state. The states of a function are read from its code instead.
@@ -63,7 +64,7 @@ def is_connector(factory: Java) -> bool:
 
 
 def is_sink(factory: Java) -> bool:
-    """True for the operators that Flink makes of the writer or the committer of a sink."""
+    """True for the operators that Flink creates for the writer or the committer of a sink."""
     return any((class_name(one) or "").startswith(FLINK + _SINKS) for one in (factory, operator_of(factory)))
 
 
@@ -84,7 +85,7 @@ def is_told_by_code(operator: Java) -> bool:
 
 
 def replace_committer(factory: Java) -> None:
-    """Have the operator that a factory makes commit to nothing, where it is one that commits."""
+    """Replace the committer in an operator's factory by one that does nothing, if there is one."""
     nothing = _object((f"{_API}Committer",), _Instead(None, None))
     if is_a(factory, _COMMITTERS):
         kind = _declared(factory, "sink")
@@ -95,7 +96,7 @@ def replace_committer(factory: Java) -> None:
 
 
 def replace_writer(operator: Java) -> None:
-    """Have an operator that was set up write to nothing, where it is one that writes."""
+    """Replace the writer of an operator that was set up by one that does nothing, if there is one."""
     if is_a(operator, _WRITER):
         handler = member(operator, "writerStateHandler")
         sink = member(handler, "sink")
@@ -139,7 +140,7 @@ def _is_for_want_of_function(error: Java) -> bool:
 
 @jpype.JImplements("java.lang.reflect.InvocationHandler", deferred=True)
 class _Instead:
-    """The answers of an object in the place of ``real``: it makes ``made`` where that would make what connects."""
+    """The answers of an object in place of ``real``: it makes ``made`` where that would make what connects."""
 
     def __init__(self, real: Java, made: Java) -> None:
         self._real, self._made = real, made

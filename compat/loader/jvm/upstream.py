@@ -1,4 +1,4 @@
-"""The classes of which values may be whose class no type tells: those that code on the way to an operator makes or names."""
+"""The possible classes of values whose type is not declared: those that upstream code creates or names."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ _OF_VALUES = (
     f"{FLINK}api.java.tuple.Tuple",
     f"{FLINK}types.",
 )
-"""Where classes of libraries stand whose objects are values; code that names one may make it."""
+"""The packages of library classes whose objects are values; code that names one may create it."""
 _STATIC = 0x0008
 _NO_VALUES = (FLINK, "java.lang.Throwable", "java.io.Closeable")
 
 
 class Held(NamedTuple):
-    """A class of which values may be; ``made`` if code makes such objects, and does not only name their class."""
+    """A possible class of values; ``made`` if code creates such objects, and does not only name their class."""
 
     cls: Java
     made: bool
 
 
 class Upstream:
-    """The operators of a StreamGraph, each with those whose records come to it."""
+    """The operators of a StreamGraph, each with its upstream operators."""
 
     def __init__(self, stream_graph: Java, loader: Java) -> None:
         self._graph = stream_graph

@@ -1,4 +1,4 @@
-"""The user's functions as digests: of the code that an object of Java runs, and of the values that it carries."""
+"""Digests of the user's functions: of the code that a Java object runs, and of its values."""
 
 from __future__ import annotations
 
@@ -323,7 +323,7 @@ class _Objects:
     _seen: dict[int, bool] = field(default_factory=dict)
 
     def of(self, value: Java, path: str, depth: int) -> str | None:
-        """The digest of an object's code and that of the objects in its fields; None where there is none of the user's."""
+        """The digest of an object's code and that of the objects in its fields; None if there is none of the user's."""
         identity = int(java("java.lang.System").identityHashCode(value))
         if depth > _DEPTH or len(self._seen) > _OBJECTS or identity in self._seen:
             return None

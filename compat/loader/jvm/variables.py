@@ -1,7 +1,7 @@
-"""The environment as programs in a JVM find it: the variables of this process, and those that each is given.
+"""The environment variables of programs in a JVM: those of this process, and those given to each program.
 
-Java makes one map of variables for a JVM, which ``System.getenv`` reads. Here a map of ours stands behind it, which tells what
-the program's own code asks for in vain.
+Java makes one map of variables for a JVM, which ``System.getenv`` reads. Here a map of compat is behind it, which
+records the missing variables that the program's own code asks for.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ class Variables:
         self.read, self.missed = set(), {}
 
     def missed_by(self, crash: Crash | None) -> dict[str, JavaFrame]:
-        """What the program asked for in vain, with the key that Scala's copy of all variables did not have."""
+        """The variables that the program asked for and did not get, including the missing key in Scala's copy of all
+        variables.
+        """
         found = None if crash is None else _NO_KEY.search(crash.message)
         return self.missed if found is None or self._copied is None else {**self.missed, found[1]: self._copied}
 
@@ -84,7 +86,7 @@ def _listener(told: Callable[[Java], None]) -> Java:
 
 
 def _map() -> bytes:
-    """The class of a map that tells its listener each key that it is asked for, and None where it is asked for all."""
+    """The class of a map that tells its listener each key that it is asked for, and None if it is asked for all."""
     op = java(f"{ASM}Opcodes")
     made = writer(_NAME, _BASE)
     made.visitField(op.ACC_PUBLIC | op.ACC_STATIC, "listener", f"L{CONSUMER};", None, None).visitEnd()

@@ -1,4 +1,4 @@
-"""The ``SimpleVersionedSerializers`` of sources and sinks: what they write has a version before it, and no type."""
+"""The ``SimpleVersionedSerializers`` of sources and sinks: their bytes begin with a version, and have no type."""
 
 from __future__ import annotations
 

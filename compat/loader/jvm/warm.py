@@ -1,4 +1,4 @@
-"""JVMs that stay while several programs are built with the same Flink: a start costs more than a small program."""
+"""JVMs that are reused for several programs with the same Flink: a start costs more than a small program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from compat.loader.jvm.process import JvmProcess, Setup
 
 _LASTS = 100
-"""After so many programs a JVM is ended: what they leave in it is never given back."""
+"""The number of programs after which a JVM is ended, as their leftovers in it are never freed."""
 
 
 class WarmJvms:

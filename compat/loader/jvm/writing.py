@@ -1,4 +1,4 @@
-"""Made-up values of an operator's states, written by the program's own serializers, for another version to read.
+"""Made-up values of an operator's states, written by the program's own serializers for another version to read.
 
 They are made of states that hold values of the program's own classes in a way that no snapshot of a serializer tells.
 """
@@ -125,7 +125,7 @@ def _namespace(serializer: Java, makes: MadeUp) -> Java:
 
 
 def _listed(made: Java, name: str) -> Iterator[SampleValue]:
-    """Put values into a list of operator state, in the place of those that the function put there itself."""
+    """Put values into a list of operator state, in place of those that the function put there itself."""
     state = member(made.getOperatorStateBackend(), "registeredOperatorStates").get(name)
     serializer = state.getStateMetaInfo().getPartitionStateSerializer()
     state.clear()

@@ -33,7 +33,7 @@ LARGEST = 8 * 1024 * 1024
 """Bytes of the largest review: API servers take objects of up to 3 MB, and send two of them."""
 
 AT_ONCE = 16
-"""So many of the largest may be in memory at once."""
+"""The number of largest reviews that may be in memory at once."""
 
 _BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
 
@@ -41,8 +41,8 @@ _BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5)
 class WebhookSettings(Struct, frozen=True, kw_only=True):
     """How a webhook runs. Times are in seconds.
 
-    ``fail_open`` lets through what the registry cannot decide: a version that it does not know or nobody checked, and
-    everything while it does not answer. ``database_timeout`` has to be below the time that the API server waits.
+    ``fail_open`` accepts requests that the registry cannot decide: for an unknown or unchecked version, and all
+    requests while it does not answer. ``database_timeout`` has to be below the time that the API server waits.
     """
 
     database: str
@@ -128,7 +128,7 @@ class _Webhook:
 
 
 def create_webhook(settings: WebhookSettings, certificate: Certificate | None = None) -> Starlette:
-    """The application of a webhook; it renews the ``certificate`` that it is served with, and writes down what it decides.
+    """The application of a webhook; it renews its ``certificate``, and records its decisions.
 
     Raises DatabaseUrlError for a database that cannot be used.
     """

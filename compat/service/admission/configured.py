@@ -1,8 +1,8 @@
-"""Two versions of a job as two deployments run them: what settings of the cluster make of state.
+"""Two versions of a job under the settings of their deployments: the effect of cluster settings on state.
 
-A plan was pushed with the settings of whoever pushed it. Those that change what a restore finds, and not what is built, are put
-over it: parallelism, max parallelism, state backend. Where another option differs between the two deployments, the plan may be
-another one, too.
+A plan was pushed with the pusher's settings. Settings that affect the restore but not the build are applied over it:
+parallelism, max parallelism, state backend. If another option differs between the two deployments, the plan may differ,
+too.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ _BUILD = (
     "state.backend.rocksdb.timer-service.",
     "table.",
 )
-"""Options, by the begin of their keys, that decide what is built, or what its states are."""
+"""Prefixes of options that affect what is built, or its states."""
 
 _NO_MATTER = ("pipeline.name", "pipeline.jars", "pipeline.classpaths", "pipeline.auto-watermark-interval")
-"""Of these, those that do not; what brings other code is looked at elsewhere."""
+"""Prefixes of options among these that do not; options that bring other code are handled elsewhere."""
 
 
 def differing(new: Deployment, old: Deployment) -> tuple[str, ...]:
-    """The options, by their keys, that differ between two deployments and that state may depend on."""
+    """The options, by key, that differ between two deployments and may affect state."""
     keys = sorted(new.settings.keys() | old.settings.keys())
     return tuple(key for key in keys if new.settings.get(key) != old.settings.get(key) and _matters(key))
 
 
 def not_put_over(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """The options of which only another build tells what they make of the job."""
+    """The options whose effect on the job only another build shows."""
     return tuple(key for key in keys if key not in _PUT_OVER)
 
 
 def report(old: tuple[Plan, Deployment], new: tuple[Plan, Deployment]) -> Report:
-    """The check of two plans with the settings of their deployments. Raises MalformedResource for numbers that are none."""
+    """The check of two plans with the settings of their deployments. Raises MalformedResource for invalid numbers."""
     before, after = (_program(*side) for side in (old, new))
     options = CheckOptions(flink=new[0].flink, deployment=new[1], old_deployment=old[1])
     return check(before, after, options)
@@ -86,7 +86,7 @@ def _operators(program: Program, parallelism: int | None, most: int | None) -> I
 
 
 def _number(given: Deployment, key: str) -> int | None:
-    """An option of Java's type ``int``; None where it is not set, or -1. Raises MalformedResource for what is none."""
+    """An option of Java's type ``int``; None if it is not set, or -1. Raises MalformedResource for anything else."""
     text = given.settings.get(key, "").strip()
     if text in ("", "-1"):
         return None

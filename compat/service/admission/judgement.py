@@ -1,9 +1,8 @@
-"""What the registry says of a resource: may it be as asked? Nothing is written, and what the gate did not check is not checked
-here, but for the settings of the two deployments: only they know these.
+"""The registry's judgement of a resource: may it be stored as requested?
 
 The state that an upgraded job finds is that of the version that the registry says runs, or of the one that the cluster had,
-where that is another: the new version has to be able to restore both. A program of the cluster that nobody knows leaves that
-open, and so does whatever can bring other code under the name of a version.
+if that differs: the new version has to be able to restore both. An unknown program of the cluster leaves that open, and
+so does any change that can bring other code under the name of a version.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from compat.service.registry import NotFound, Registry
 from compat.state.model.job import Refused
 
 MOST_TOLD = 10
-"""Findings that a refusal names."""
+"""The most findings that a refusal lists."""
 
 
 class Outcome(Enum):
-    """The outcome of a judgement; what to do about ``UNDECIDED`` is for the operator to say."""
+    """The outcome of a judgement; the operator decides about ``UNDECIDED``."""
 
     ALLOWED = "allowed"
     DENIED = "denied"
@@ -39,7 +38,7 @@ class Outcome(Enum):
 
 
 class Judgement(Struct, frozen=True, kw_only=True):
-    """What was found, and why. ``job`` and ``version`` are what the resource is, as far as that is known; ``check`` decided."""
+    """The result and its reason. ``job`` and ``version`` are those of the resource, as far as known; ``check`` decided."""
 
     outcome: Outcome
     message: str
@@ -67,7 +66,9 @@ _REPORTS = msgspec.json.Decoder(_Report)
 
 
 def judge(registry: Registry, request: Request) -> Judgement:
-    """May the resource of a request be as asked? Blocks. Raises SQLAlchemyError when the registry does not answer."""
+    """May the resource of a request be stored as requested? Blocks. Raises SQLAlchemyError when the registry does not
+    answer.
+    """
     if request.operation not in ("CREATE", "UPDATE") or request.sub_resource or request.new is None:
         return _allowed(f"{request.operation} starts no other program.")
     if request.kind.group != GROUP or request.kind.kind not in KINDS:
@@ -158,7 +159,7 @@ def _relabelled(registry: Registry, new: Asked, old: Asked) -> Judgement:
 
 
 def _running(registry: Registry, wanted: Version, old: Asked | None) -> Version | None:
-    """The version that the cluster has; None where no job is there. Raises _Undecided for one that nobody knows."""
+    """The version that the cluster has; None if no job is there. Raises _Undecided for one that nobody knows."""
     if old is None or not old.has_job:
         return None
     try:
@@ -206,7 +207,7 @@ def _holds(registry: Registry, digest: str, version: Version) -> bool:
 def _under_their_settings(
     registry: Registry, old: tuple[Version, Asked], new: tuple[Version, Asked], warnings: tuple[str, ...]
 ) -> Judgement | None:
-    """What the settings of the two deployments make of it, where they differ; None where nothing stands against it."""
+    """What the settings of the two deployments make of it, where they differ; None if nothing stands against it."""
     keys = configured.differing(new[1], old[1])
     if not keys:
         return None

@@ -1,4 +1,4 @@
-"""What a FlinkDeployment or FlinkSessionJob asks for: which version of which job, and what state it starts from."""
+"""The request of a FlinkDeployment or FlinkSessionJob: the version of which job, and the state that it starts from."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ _STORED = msgspec.json.Decoder(_Stored)
 
 
 _BRING_CODE = ("user.artifacts.", "pipeline.jars", "pipeline.classpaths", "python.", "kubernetes.pod-template-file")
-"""Options, by the begin of their keys, that bring other code to the job."""
+"""Prefixes of options that bring other code to the job."""
 
 _OF_PODS = ("initContainers", "volumes")
 _OF_CONTAINERS = ("name", "image", "command", "args", "env", "envFrom", "volumeMounts")
-"""The parts of pods and their containers that can bring other code; what they may use of the machine cannot."""
+"""The parts of pods and their containers that can bring other code; resource limits cannot."""
 
 
 class Program(Struct, frozen=True, kw_only=True):
-    """What a resource runs: the same program has all of them the same. ``brought`` is what else brings code, as JSON."""
+    """The program of a resource: equal fields mean the same program. ``brought`` is anything else that brings code, as JSON."""
 
     image: str | None
     jar: str | None
@@ -54,16 +54,16 @@ class Program(Struct, frozen=True, kw_only=True):
 
 
 class Named(Struct, frozen=True, kw_only=True):
-    """The version that a resource says it is; ``job`` and ``number`` are None where it does not say."""
+    """The version that a resource names; ``job`` and ``number`` are None if it names none."""
 
     job: str | None
     number: int | None
 
 
 class Asked(Deployment, frozen=True, kw_only=True):
-    """A deployment that is asked for.
+    """A requested deployment.
 
-    ``image_digest`` is that of the image that holds the program, None where the program is from elsewhere or a tag names the
+    ``image_digest`` is that of the image that holds the program, None if the program is from elsewhere or a tag names the
     image. ``digest`` is the one that its annotation says the program is held by, or else that of the image.
     A start later than the first restores its ``savepoint`` if its ``nonce`` is another than before; ``state_digest`` is the one
     that it has to have. ``of_two_colours`` marks
@@ -135,7 +135,7 @@ def _brought(spec: Spec, settings: Mapping[str, str]) -> bytes:
 
 
 def same_spec(one: bytes, other: bytes) -> bool:
-    """True if two resources ask for the same: what differs is their status, labels, finalizers. Raises MalformedResource."""
+    """True if two resources ask for the same: they differ only in status, labels, finalizers. Raises MalformedResource."""
     try:
         specs = [_STORED.decode(text).spec for text in (one, other)]
         return specs[0] == specs[1] or _value(specs[0]) == _value(specs[1])

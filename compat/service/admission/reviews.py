@@ -1,4 +1,4 @@
-"""AdmissionReview documents (``admission.k8s.io/v1``): what the API server asks, and how it is answered."""
+"""AdmissionReview documents (``admission.k8s.io/v1``): the API server's request and the answer."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from compat.service.untrusted import RefusedBody, nesting
 VERSION = "admission.k8s.io/v1"
 
 DEEPEST = 100
-"""Levels of a review; resources with pod templates have about thirty."""
+"""The most levels of a review; resources with pod templates have about thirty."""
 
 LONGEST_WARNING = 250
-"""Characters of a warning; API servers cut off what is longer than 256."""
+"""The most characters of a warning; API servers cut off longer ones at 256."""
 
 
 _NOTHING = Raw(b"null")
 
 
 class Kind(Struct, frozen=True, kw_only=True):
-    """What a resource is."""
+    """The kind of a resource."""
 
     group: str = ""
     version: str = ""
@@ -31,7 +31,7 @@ class Kind(Struct, frozen=True, kw_only=True):
 
 
 class Request(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is asked: to make ``new``, or to put it in the place of ``old``."""
+    """The request: to create ``new``, or to replace ``old`` by it."""
 
     uid: str
     kind: Kind
@@ -45,12 +45,12 @@ class Request(Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def new(self) -> bytes | None:
-        """The resource as it is to be, as JSON; None where it is to go."""
+        """The requested resource, as JSON; None for a deletion."""
         return _given(self.object)
 
     @property
     def old(self) -> bytes | None:
-        """The resource as it was stored, as JSON; None where there is none."""
+        """The resource as it was stored, as JSON; None if there is none."""
         return _given(self.old_object)
 
 
@@ -64,7 +64,7 @@ _REVIEWS = msgspec.json.Decoder(_Review)
 
 
 def read_review(body: bytes) -> Request:
-    """The request of a review. Raises RefusedBody for what is none of this version."""
+    """The request of a review. Raises RefusedBody for anything else of this version."""
     if nesting(body) > DEEPEST:
         raise RefusedBody(f"The review is nested deeper than {DEEPEST} levels.")
     try:

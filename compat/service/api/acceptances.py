@@ -1,4 +1,4 @@
-"""What admins let pass, and taking it back."""
+"""Findings that admins accepted, and how to withdraw that."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from compat.service.requests import withdraw_request
 
 
 async def listing(request: Request) -> Response:
-    """What may pass of a job, newest first."""
+    """The accepted findings of a job, newest first."""
     found = await blocking(service(request).registry.acceptances.standing, path_job(request), page_size(request))
     return answer({"acceptances": [standing_json(each) for each in found]})
 
 
 async def withdraw(request: Request) -> Response:
-    """Let a finding pass no more."""
+    """Withdraw the acceptance of a finding."""
     parts = service(request)
     job = path_job(request)
     identity = require(request, Role.ADMIN, job)

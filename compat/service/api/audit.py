@@ -11,7 +11,7 @@ from compat.service.records import Role, audit_json
 
 
 async def listing(request: Request) -> Response:
-    """What was decided, newest first."""
+    """The log's entries, newest first."""
     require(request, Role.ADMIN)
     found = await blocking(
         service(request).registry.audit.list, limit=page_size(request), before=query_number(request, "before", None)

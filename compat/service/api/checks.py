@@ -51,7 +51,7 @@ async def _checked(request: Request, body: bytes, role: Role) -> worker.Checked:
 
 
 async def record(parts: Service, checked: worker.Checked, identity: Identity) -> Check:
-    """Keep a check that was made."""
+    """Keep a finished check."""
     observe(parts, checked)
     new = NewCheck(
         job=checked.job,

@@ -1,4 +1,4 @@
-"""What a new version of a job has to restore: its mode, as in registries of schemas."""
+"""The mode of a job, which says what a new version has to restore, as in schema registries."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from compat.service.requests import compatibility_request
 
 
 async def get(request: Request) -> Response:
-    """The mode of a job, and the versions that this is now."""
+    """The mode of a job, and the versions that it currently names."""
     return answer(await blocking(_told, service(request).registry, path_job(request)))
 
 
 async def ask(request: Request) -> Response:
-    """Say what a new version has to restore from now on."""
+    """Set the mode of a job."""
     parts = service(request)
     job = path_job(request)
     identity = require(request, Role.ADMIN, job)

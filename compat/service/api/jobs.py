@@ -1,4 +1,4 @@
-"""Jobs, their versions, and what runs."""
+"""Jobs, their versions, and the running ones."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ async def push(request: Request) -> Response:
 
 
 async def register(parts: Service, job: str, given: worker.Pushed, identity: Identity, built: bool = False) -> Response:
-    """Keep what was pushed; ``built`` here, or by who sent it. The answer to that."""
+    """Keep a pushed plan, ``built`` here or by the sender; the answer to the push."""
     pushed = await blocking(
         parts.registry.jobs.push,
         job,
@@ -122,7 +122,7 @@ async def promotions(request: Request) -> Response:
 
 
 async def promote(request: Request) -> Response:
-    """Make a version the one that runs, if it may replace the one that runs now."""
+    """Make a version the running one, if it may replace the present one."""
     parts = service(request)
     name = path_job(request)
     identity = require(request, Role.PUSH, name)

@@ -1,4 +1,4 @@
-"""Programs that the service builds itself, where its operator allows that."""
+"""Programs that the service builds itself, if its operator allows it."""
 
 from __future__ import annotations
 

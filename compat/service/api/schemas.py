@@ -1,4 +1,4 @@
-"""The schemas of what the API takes and gives. Those of plans and reports are those of the command line."""
+"""The schemas of the API's requests and answers. Those of plans and reports are the command line's."""
 
 from __future__ import annotations
 
@@ -242,7 +242,7 @@ def or_null(schema: Json) -> Json:
 
 
 def record(**fields: Json) -> Json:
-    """An object that has all these fields, and may have others."""
+    """An object with all these fields, and possibly others."""
     return {"type": "object", "required": list(fields), "properties": fields}
 
 

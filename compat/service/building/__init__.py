@@ -1,1 +1,1 @@
-"""Building programs that clients send, where the operator allows it: confined, in a process and a folder of their own."""
+"""Builds programs that clients send, if the operator allows it: confined, in a separate process and folder."""

@@ -1,7 +1,8 @@
-"""The process that builds one program: ``python -m compat.service.building FOLDER MEMORY SECONDS``, the request on its input.
+"""The process that builds one program: ``python -m compat.service.building FOLDER MEMORY SECONDS``, the request on its
+input.
 
-It confines itself before anything of the program is looked at. The plan goes to its output; what the program itself prints does
-not. Exit code 1: the program gives no plan, and standard error says why; 3: the kernel cannot confine it.
+It confines itself before it reads the program. The plan goes to its output; the program's own output does not. Exit
+code 1: the program gives no plan, and standard error says why; 3: the kernel cannot confine it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ NO_PLAN, NOT_CONFINED = 1, 3
 
 
 def main(folder: str, memory: str, seconds: str) -> int:
-    """Build the program that standard input names; the exit code."""
+    """Build the program given on standard input; the exit code."""
     asked = sys.stdin.buffer.read()
     answer = os.dup(1)
     os.dup2(2, 1)

@@ -1,4 +1,4 @@
-"""Having a program built by a process that is confined."""
+"""Has a program built by a confined process."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from compat.service.pool import WorkFailed
 from compat.service.untrusted import RefusedBody
 
 MOST_TOLD = 4000
-"""Characters of what goes wrong that are told."""
+"""The most characters of an error message that are passed on."""
 
 
 async def build(request: ProgramRequest, job: str, memory: int, seconds: float) -> bytes:
-    """The plan of a program, as JSON. Raises RefusedBody for one that gives none, WorkFailed, CannotConfine."""
+    """The plan of a program, as JSON. Raises RefusedBody for a program without one, WorkFailed, CannotConfine."""
     with TemporaryDirectory(prefix="compat-build-") as place:
         folder = Path(place, "project")
         await asyncio.to_thread(_write, folder, request.files)
@@ -71,7 +71,7 @@ async def build(request: ProgramRequest, job: str, memory: int, seconds: float) 
 
 
 def require_confinement() -> None:
-    """Raise CannotConfine where this machine's kernel gives not all that is needed to build programs of others."""
+    """Raise CannotConfine if this machine's kernel lacks a feature that is needed to build foreign programs."""
     with TemporaryDirectory(prefix="compat-build-") as folder:
         command = _command(Path(folder), 1024**3, 10)
         done = subprocess.run(

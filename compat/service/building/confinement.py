@@ -1,7 +1,8 @@
-"""What a process gives up before a program of others runs in it: files, the network, memory, time. It takes no privileges.
+"""The rights that a process gives up before it runs a foreign program: files, the network, memory, time. No privileges
+needed.
 
-Linux's Landlock leaves it the folders of Python and compat to read, and one folder to write to; a network namespace of its own
-has no way out; limits hold memory, time and processes. Where the kernel has not all of this, nothing is built.
+Linux's Landlock leaves it the folders of Python and compat to read, and one folder to write to; a separate network
+namespace has no way out; limits bound memory, time and processes. If the kernel lacks any of this, nothing is built.
 """
 
 from __future__ import annotations
@@ -19,24 +20,24 @@ _VERSION, _BENEATH = 1, 1
 
 _EXECUTE, _WRITE, _READ, _LIST, _TRUNCATE = 1 << 0, 1 << 1, 1 << 2, 1 << 3, 1 << 14
 _RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
-"""The number of rights about files that each version of Landlock knows."""
+"""The number of file rights in each version of Landlock."""
 _OF_FILES = _EXECUTE | _WRITE | _READ | _TRUNCATE | 1 << 15
-"""The rights that a rule about a single file may hold."""
+"""The rights that a rule about a single file may have."""
 _NETWORK, _SCOPES = 0b11, 0b11
 
 LARGEST_FILE = 128 * 1024 * 1024
-"""Bytes of the largest file that it may write, and of the largest plan."""
+"""The size of the largest file that it may write, and of the largest plan, in bytes."""
 
 SYSTEM = ("/usr", "/lib", "/lib64", "/bin", "/etc/ld.so.cache", "/etc/localtime", "/dev/urandom")
-"""What Python itself reads of the machine."""
+"""The folders of the machine that Python itself reads."""
 
 
 PATH = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))))
-"""The folder that compat is in."""
+"""The folder that contains compat."""
 
 
 class CannotConfine(OSError):
-    """The kernel does not give what is needed; the message says what."""
+    """The kernel lacks a needed feature; the message says which."""
 
 
 class _Ruleset(ctypes.Structure):
@@ -49,10 +50,9 @@ class _Beneath(ctypes.Structure):
 
 
 def confine(folder: str, memory: int, seconds: int) -> None:
-    """Give up all but ``folder`` and what Python reads, for this process and all that it starts. Raises CannotConfine.
-
-    It has to be the first thing that the process does: namespaces are for processes of one thread. What it forks next is the
-    first process of a world of its own, and all that are in it end with that one.
+    """Give up everything but ``folder`` and what Python reads, for this process and all that it starts. Raises
+    CannotConfine. The process has to do it first: namespaces are for processes with one thread. The next fork is the
+    first process of a new namespace, and all processes in it end with that one.
     """
     libc = ctypes.CDLL(None, use_errno=True)
     end_with_parent()
@@ -75,7 +75,7 @@ def confine(folder: str, memory: int, seconds: int) -> None:
 
 
 def end_with_parent() -> None:
-    """Have the kernel end this process with the one that started it."""
+    """Make the kernel end this process with its parent."""
     ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, _KILL, 0, 0, 0)
 
 

@@ -1,4 +1,4 @@
-"""From the files of a program to its plan, in the process that is confined."""
+"""From the files of a program to its plan, in the confined process."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compat.plan.writing import encoded
 
 
 class Sent(Struct, frozen=True, kw_only=True):
-    """A program that is in the folder: which file it is, and how it is started. ``job`` is which of its jobs is wanted."""
+    """A program in the folder: its file, and how it is started. ``job`` is the wanted one of its jobs."""
 
     program: str
     job: str
@@ -22,7 +22,7 @@ class Sent(Struct, frozen=True, kw_only=True):
 
 
 class NoPlan(ValueError):
-    """A program that gives no plan of one job; the message says why."""
+    """A program without a plan of one job; the message says why."""
 
 
 def built(asked: bytes) -> bytes:

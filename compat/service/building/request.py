@@ -1,4 +1,4 @@
-"""A program as a client sends it: its files, which of them is started, and how."""
+"""A program sent by a client: its files, the one to start, and how."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ENDINGS = (".py", ".json")
 
 
 class ProgramRequest(Struct, frozen=True, kw_only=True):
-    """Build ``program``, one of ``files``, which are texts by their place below the project's root."""
+    """Build ``program``, one of ``files``, which are texts by their paths below the project's root."""
 
     program: str
     files: dict[str, str]

@@ -1,8 +1,8 @@
 """The registry's database: SQLite by default, PostgreSQL by URL.
 
-SQLite runs with a write-ahead log and full synchronisation: what was acknowledged survives a crash, and readers do not
-wait for a writer. A writer takes the lock at its start, so that two of them wait for each other instead of failing half way.
-Those of one server share transactions.
+SQLite runs with a write-ahead log and full synchronisation: acknowledged writes survive a crash, and readers do not
+wait for a writer. A writer takes the lock at its start, so that two of them wait for each other instead of failing half
+way. Writers of one server share transactions.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ AnyRow = Row[*tuple[Any, ...]]
 
 
 class DatabaseUrlError(ValueError):
-    """A database URL that cannot be used; the message says what is one."""
+    """A database URL that cannot be used; the message says which ones can."""
 
 
 class Database:
@@ -49,7 +49,7 @@ class Database:
 
     @property
     def file(self) -> Path | None:
-        """The file of a database that is one."""
+        """The file of an SQLite database."""
         return Path(str(self._engine.url.database)) if self.sqlite else None
 
     def migrate(self, schema: Schema | None = None) -> None:
@@ -60,7 +60,7 @@ class Database:
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """A transaction that only reads; within :meth:`together` all of a thread are one."""
+        """A transaction that only reads; within :meth:`together`, all of a thread are one."""
         held: Connection | None = getattr(self._held, "connection", None)
         if held is not None:
             yield held
@@ -70,7 +70,7 @@ class Database:
 
     @contextmanager
     def together(self) -> Iterator[None]:
-        """Have this thread read everything as it is at one moment, in one transaction. Nothing may be written meanwhile."""
+        """Let this thread read everything as of one moment, in one transaction. Nothing may be written meanwhile."""
         with self.snapshot() as connection:
             self._held.connection = connection
             try:
@@ -109,7 +109,7 @@ class Database:
             return migrated(connection)
 
     def space_left(self) -> int | None:
-        """Bytes that are left where the database's file is, 0 where it may not be written; None for a database elsewhere."""
+        """The free bytes at the database's file, 0 if it may not be written; None for a database elsewhere."""
         if not self.sqlite:
             return None
         path = str(self._engine.url.database)
@@ -119,9 +119,9 @@ class Database:
         return found.f_bavail * found.f_frsize
 
     def state(self) -> int | str:
-        """What is another one when anything was written, by us or by others: equal states, equal contents.
+        """A value that changes with every write of anybody: equal states, equal contents.
 
-        Of PostgreSQL it is the snapshot, which tells the transactions that one sees; those of other databases change it, too.
+        With PostgreSQL it is the snapshot, which shows the visible transactions; those of other databases change it, too.
         """
         found = self.look("PRAGMA data_version" if self.sqlite else "SELECT CAST(txid_current_snapshot() AS text)")
         assert found is not None
@@ -131,7 +131,7 @@ class Database:
     def look(self, query: str, **values: int | str) -> tuple[Any, ...] | None:
         """The first row of a small query, whose values stand in it as ``:name``; None for none. Raises SQLAlchemyError.
 
-        Of SQLite it takes some microseconds and waits for nobody (``at_once``): no thread is needed.
+        With SQLite it takes some microseconds and never waits (``at_once``), so it needs no thread.
         """
         if not self.sqlite:
             with self.read() as connection:

@@ -1,7 +1,8 @@
-"""Writes of several threads in one transaction, so that they share what a commit costs: one wait for the disk.
+"""Writes of several threads in one transaction, so that they share the cost of a commit: one wait for the disk.
 
-A thread that finds others waiting when it has written leaves the commit to them; the last one commits for all, and each goes on
-only then. Each thread's writes are a savepoint of their own: what fails for one is undone for it alone.
+A thread that finds others waiting when it has written leaves the commit to them; the last one commits for all, and each
+goes on
+only then. Each thread's writes are a separate savepoint: a failure is only undone for its own thread.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from sqlalchemy.engine import RootTransaction
 from sqlalchemy.exc import TimeoutError as WaitedTooLong
 
 MOST = 64
-"""Threads that share a transaction."""
+"""The most threads that share a transaction."""
 
 
 class _Group:
@@ -42,7 +43,7 @@ class GroupCommit:
 
     @contextmanager
     def write(self) -> Iterator[Connection]:
-        """A connection to write with. What was written is kept when the context has ended without an error."""
+        """A connection to write with. Writes are kept when the context ends without an error."""
         self._take_turn()
         try:
             group = self._group or self._begin()

@@ -13,11 +13,11 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
 
 _LOCK = 0x636F6D706174
-"""Names the advisory lock that PostgreSQL keeps while one server migrates."""
+"""The name of the advisory lock that PostgreSQL holds while one server migrates."""
 
 
 class Schema(NamedTuple):
-    """Tables that are migrated together: where the scripts are, in which package, and the table that has the form they have."""
+    """Tables that are migrated together: the place of the scripts, their package, and the table with the present form."""
 
     package: str
     scripts: str
@@ -63,12 +63,12 @@ def migrated(connection: Connection, schema: Schema = REGISTRY) -> bool:
 
 
 def revision(connection: Connection, schema: Schema = REGISTRY) -> str | None:
-    """The form that the tables have; None for none."""
+    """The present form of the tables; None for none."""
     return MigrationContext.configure(connection, opts={"version_table": schema.form}).get_current_revision()
 
 
 def revisions(schema: Schema = REGISTRY) -> set[str]:
-    """The forms that this version knows."""
+    """The forms known to this version."""
     return {script.revision for script in ScriptDirectory.from_config(config(schema)).walk_revisions()}
 
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 WIDTH, HEIGHT = 560, 170
 LEFT, RIGHT, TOP, BOTTOM = 74, 10, 12, 26
 MOST_DOTS = 60
-"""Each point has a dot up to so many."""
+"""Each point has a dot up to this many."""
 MOST_POINTS = 120
 """Beyond so many, neighbours are drawn as one."""
 TICKS = 5

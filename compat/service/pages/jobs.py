@@ -98,7 +98,7 @@ def _index(request: Request, parts: Service, wanted: Wanted, number: int) -> Res
 
 
 def _pages(place: str, asked: dict[str, str], number: int, count: int, most: int) -> dict[str, Any]:
-    """The addresses of the pages before and after one, with what else was asked for; None where there is none."""
+    """The addresses of the pages before and after one, with what else was asked for; None if there is none."""
 
     def address(page: int) -> str:
         given = {**asked, "page": page if page > 1 else ""}

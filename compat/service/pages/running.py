@@ -27,7 +27,7 @@ LISTED = 50
 class History(Struct, frozen=True):
     """Charts of a job's epochs and the last of them; ``problem`` says why there is nothing to show.
 
-    ``timed`` is True where it is known how long epochs took.
+    ``timed`` is True if it is known how long epochs took.
     """
 
     charts: tuple[LineChart, ...] = ()

@@ -38,7 +38,7 @@ class Deletions:
         self._database = database
 
     def version(self, name: str, number: int, *, reason: str, by: str, even_promoted: bool = False) -> None:
-        """Delete a version. Raises NotFound, and Conflict for one that runs or ran where that was not said."""
+        """Delete a version. Raises NotFound, and Conflict for one that runs or ran if that was not said."""
         with self._database.write() as connection:
             job = job_row(connection, name, lock=True)
             found = version_of(connection, name, number)
@@ -54,7 +54,7 @@ class Deletions:
     def job(self, name: str, *, reason: str, by: str, even_promoted: bool = False) -> list[int]:
         """Delete a job with its versions, checks, promotions and accepted findings; gives the numbers of the versions.
 
-        Raises NotFound, and Conflict for a job of which a version runs or ran where that was not said.
+        Raises NotFound, and Conflict for a job of which a version runs or ran if that was not said.
         """
         with self._database.write() as connection:
             job = job_row(connection, name, lock=True)

@@ -64,7 +64,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
     @property
     def all(self) -> bool:
-        """True where any job is wanted."""
+        """True if any job is wanted."""
         return not (self.text or self.verdict or self.after)
 
 
@@ -77,7 +77,7 @@ class WantedVersions(Struct, frozen=True, kw_only=True):
 
     @property
     def all(self) -> bool:
-        """True where any version is wanted."""
+        """True if any version is wanted."""
         return not (self.text or self.standing)
 
 

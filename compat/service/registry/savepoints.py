@@ -93,7 +93,7 @@ class Savepoints:
         return unpack(row.inspection)
 
     def digest(self, id: str) -> str | None:
-        """The digest of a savepoint of Flink, by its metadata; None where it is not known. Raises NotFound."""
+        """The digest of a savepoint of Flink, by its metadata; None if it is not known. Raises NotFound."""
         try:
             found = self.inspection(id).get("digest")
         except NotFound:
@@ -107,7 +107,7 @@ class Savepoints:
             return {row.id: row.fingerprint for row in connection.execute(query)}
 
     def put(self, seen: SeenSavepoint) -> None:
-        """Keep what was found, in the place of what was known of it."""
+        """Keep what was found, in place of what was known of it."""
         values = asdict(seen) | {"bytes": seen.size, "seen_at": time.time()}
         del values["size"]
         with self._database.write() as connection:

@@ -1,4 +1,4 @@
-"""What our DataStream API has and PyFlink has not, of any version: a program that uses it runs on Spark, and nowhere else.
+"""The parts of compat's DataStream API that no version of PyFlink has: programs that use them run only on Spark.
 
 Most of it is in Flink's Java API. Who calls it is noted with the line: a check says that PyFlink refuses the program.
 """

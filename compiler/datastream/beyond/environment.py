@@ -1,4 +1,4 @@
-"""What environments have beyond those of PyFlink."""
+"""Methods of environments that PyFlink lacks."""
 
 from __future__ import annotations
 

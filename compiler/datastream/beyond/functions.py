@@ -1,4 +1,4 @@
-"""What functions have beyond those of PyFlink."""
+"""Methods of functions that PyFlink lacks."""
 
 from __future__ import annotations
 

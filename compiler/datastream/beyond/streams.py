@@ -1,4 +1,4 @@
-"""What streams have beyond those of PyFlink."""
+"""Methods of streams that PyFlink lacks."""
 
 from __future__ import annotations
 

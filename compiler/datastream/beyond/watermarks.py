@@ -1,4 +1,4 @@
-"""What strategies for watermarks have beyond those of PyFlink."""
+"""Methods of watermark strategies that PyFlink lacks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What windows and windowed streams have beyond those of PyFlink."""
+"""Methods of windows and windowed streams that PyFlink lacks."""
 
 from __future__ import annotations
 

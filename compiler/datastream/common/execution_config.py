@@ -227,7 +227,7 @@ class ExecutionConfig:
 
     @only("1.20")
     def set_execution_mode(self, execution_mode: ExecutionMode) -> ExecutionConfig:
-        """How batch programs of Flink's DataSet API exchanged data; it concerns no stream."""
+        """Set how batch programs of Flink's DataSet API exchanged data; it has no effect on streams."""
         return self._set(EXECUTION_MODE, execution_mode.name)
 
     @only("1.20")

@@ -1,4 +1,4 @@
-"""Where a job is in its life. Flink: ``JobStatus``."""
+"""The states in a job's life. Flink: ``JobStatus``."""
 
 from __future__ import annotations
 

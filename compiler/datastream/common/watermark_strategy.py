@@ -153,7 +153,7 @@ class WatermarkStrategy(StrategyBeyond):
 
     @property
     def timestamp_assigner(self) -> TimestampAssigner | None:
-        """The program's assigner, or None where timestamps are those of the source."""
+        """The program's assigner, or None if timestamps are those of the source."""
         return self._timestamp_assigner
 
     def create_watermark_generator(self) -> WatermarkGenerator:

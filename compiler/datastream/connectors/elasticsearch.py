@@ -72,7 +72,7 @@ class ElasticsearchSinkBuilderBase(Builder):
         return self._set(emitter=emitter)
 
     def set_hosts(self, hosts: str | list[str]) -> ElasticsearchSinkBuilderBase:
-        """Where Elasticsearch is: host and port."""
+        """Set Elasticsearch's hosts, each with its port."""
         given = (hosts,) if isinstance(hosts, str) else tuple(hosts)
         if not given:
             raise illegal_argument("Hosts cannot be empty.")
@@ -102,7 +102,7 @@ class ElasticsearchSinkBuilderBase(Builder):
     def set_bulk_flush_backoff_strategy(
         self, flush_backoff_type: FlushBackoffType, max_retries: int, delay_millis: int
     ) -> ElasticsearchSinkBuilderBase:
-        """Set how a bulk is tried again that failed for want of resources."""
+        """Set how a bulk is tried again that failed for lack of resources."""
         return self._set(bulk_flush_backoff=(flush_backoff_type, max_retries, delay_millis))
 
     def set_connection_username(self, username: str) -> ElasticsearchSinkBuilderBase:

@@ -144,7 +144,7 @@ class FileCompactStrategy(JavaObject, Struct, frozen=True):
             return self
 
         def set_size_threshold(self, size_threshold: int) -> FileCompactStrategy.Builder:
-            """As soon as there are so many bytes."""
+            """Compact as soon as there are this many bytes."""
             self._size = size_threshold
             return self
 

@@ -1,4 +1,4 @@
-"""Where reading a Kafka topic starts and ends. Flink: ``OffsetsInitializer`` and what it uses."""
+"""The offsets at which reading a Kafka topic starts and ends. Flink: ``OffsetsInitializer`` and what it uses."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ __all__ = ["RMQConnectionConfig", "RMQSink", "RMQSource"]
 
 
 class RMQConnectionConfig:
-    """How to reach RabbitMQ (Flink: ``RMQConnectionConfig``). What was not set is None."""
+    """The connection settings of RabbitMQ (Flink: ``RMQConnectionConfig``). Unset ones are None."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self.settings = dict(settings)
@@ -43,15 +43,15 @@ class RMQConnectionConfig:
         return self._text("uri")
 
     def get_network_recovery_interval(self) -> int:
-        """Milliseconds before a lost connection is made anew."""
+        """Milliseconds before a lost connection is made again."""
         return self._number("network_recovery_interval")
 
     def is_automatic_recovery(self) -> bool:
-        """Whether a lost connection is made anew."""
+        """Whether a lost connection is made again."""
         return bool(self.settings.get("automatic_recovery"))
 
     def is_topology_recovery(self) -> bool:
-        """Whether queues and exchanges are made anew with it."""
+        """Whether queues and exchanges are made again with it."""
         return bool(self.settings.get("topology_recovery"))
 
     def get_connection_timeout(self) -> int:
@@ -115,7 +115,7 @@ class RMQConnectionConfig:
             return self._set(uri=uri)
 
         def set_topology_recovery_enabled(self, topology_recovery_enabled: bool) -> RMQConnectionConfig.Builder:
-            """Whether queues and exchanges are made anew after a lost connection."""
+            """Whether queues and exchanges are made again after a lost connection."""
             return self._set(topology_recovery=topology_recovery_enabled)
 
         def set_requested_heartbeat(self, requested_heartbeat: int) -> RMQConnectionConfig.Builder:
@@ -131,7 +131,7 @@ class RMQConnectionConfig:
             return self._set(requested_channel_max=requested_channel_max)
 
         def set_network_recovery_interval(self, network_recovery_interval: int) -> RMQConnectionConfig.Builder:
-            """Milliseconds before a lost connection is made anew."""
+            """Milliseconds before a lost connection is made again."""
             return self._set(network_recovery_interval=network_recovery_interval)
 
         def set_connection_timeout(self, connection_timeout: int) -> RMQConnectionConfig.Builder:
@@ -139,7 +139,7 @@ class RMQConnectionConfig:
             return self._set(connection_timeout=connection_timeout)
 
         def set_automatic_recovery(self, automatic_recovery: bool) -> RMQConnectionConfig.Builder:
-            """Whether a lost connection is made anew."""
+            """Whether a lost connection is made again."""
             return self._set(automatic_recovery=automatic_recovery)
 
         def set_prefetch_count(self, prefetch_count: int) -> RMQConnectionConfig.Builder:

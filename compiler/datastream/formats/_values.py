@@ -46,7 +46,7 @@ def to_plain(value: Any, type_info: TypeInformation) -> Any:
 
 
 def from_plain(data: Any, type_info: TypeInformation) -> Any:
-    """The value of plain JSON data. Raises ValueError or TypeError where the two do not fit."""
+    """The value of plain JSON data. Raises ValueError or TypeError if the two do not fit."""
     if data is None:
         return None
     if isinstance(type_info, RowTypeInfo):

@@ -144,7 +144,7 @@ class AvroRowSerializationSchema(SerializationSchema):
 
 
 def _schema_of(schema: AvroRowSerializationSchema | AvroRowDeserializationSchema) -> str:
-    """The text of an Avro schema. Raises NotImplementedError where only a class of Java knows it."""
+    """The text of an Avro schema. Raises NotImplementedError if only a class of Java knows it."""
     if "schema" not in schema.settings:
         raise NotImplementedError(f"{schema.settings['record_class']} is a class of Java: give avro_schema_string.")
     return str(schema.settings["schema"])

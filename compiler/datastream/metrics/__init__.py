@@ -1,4 +1,4 @@
-"""What functions measure. Flink: ``pyflink.metrics``."""
+"""Metrics of functions. Flink: ``pyflink.metrics``."""
 
 from __future__ import annotations
 

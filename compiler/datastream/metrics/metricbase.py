@@ -1,4 +1,4 @@
-"""What a function measures, as its runtime context gives it. Flink: ``pyflink.metrics.metricbase``."""
+"""The metrics of a function, from its runtime context. Flink: ``pyflink.metrics.metricbase``."""
 
 from __future__ import annotations
 

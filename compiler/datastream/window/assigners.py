@@ -58,7 +58,7 @@ class WindowAssigner(ABC, Generic[T, W]):
 
     @abstractmethod
     def get_window_serializer(self) -> TypeSerializer[W]:
-        """How the windows are written down."""
+        """The serializer of the windows."""
 
     @abstractmethod
     def is_event_time(self) -> bool:
@@ -389,7 +389,7 @@ class CountTumblingWindowAssigner(_CountWindows[T]):
 
 
 class CountSlidingWindowAssigner(_CountWindows[T]):
-    """A window of so many records every so many; counted in the state ``slide-count-assigner``."""
+    """A window of this many records every so many; counted in the state ``slide-count-assigner``."""
 
     def __init__(self, window_size: int, window_slide: int) -> None:
         self._window_size = window_size

@@ -16,7 +16,7 @@ W = TypeVar("W")
 
 
 class TimestampedValue(NamedTuple):
-    """A record and its timestamp, None where it has none."""
+    """A record and its timestamp, None if it has none."""
 
     value: Any
     timestamp: int | None = None

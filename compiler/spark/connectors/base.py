@@ -39,7 +39,7 @@ class SourceConnector(ABC):
         """The part that reads them, in a task."""
 
     def positions(self, source: Any, operator: OperatorState, splits: Iterator[ByteReader]) -> list[Position] | None:
-        """Where a source of a savepoint stands, None where nobody can read that: ``splits`` are those of its readers.
+        """The positions of a source in a savepoint, None if they cannot be read: ``splits`` are those of its readers.
 
         Raises Untranslatable and SavepointError.
         """
@@ -49,7 +49,7 @@ class SourceConnector(ABC):
 class SinkConnector(ABC):
     """Runs the sinks of a connector. ``folder`` is the setting with the path of what is written, if it has one.
 
-    ``writers_keep_output`` is False where the state that Flink's writers leave has no output in it.
+    ``writers_keep_output`` is False if the state that Flink's writers leave has no output in it.
     """
 
     folder: str | None = None
@@ -64,7 +64,7 @@ class SinkConnector(ABC):
         """The part that writes records, in a task."""
 
     def committer(self, sink: Any) -> Committer | None:
-        """The part that publishes them, on the driver; None where there is nothing to publish."""
+        """The part that publishes them, on the driver; None if there is nothing to publish."""
         return None
 
 

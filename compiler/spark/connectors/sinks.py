@@ -77,6 +77,6 @@ def writer_of(sink: Any, context: WriterContext) -> SinkWriter:
 
 
 def committer_of(sink: Any) -> Committer | None:
-    """The committer of a sink; None where there is nothing to publish."""
+    """The committer of a sink; None if there is nothing to publish."""
     connector = sink_connector(sink)
     return None if connector is None else connector.committer(sink)

@@ -24,7 +24,7 @@ their job alone. ``connector`` in it has what runs them, in ``CONNECTORS`` by th
 
 
 def connector_of(name: str) -> Connector:
-    """The connector of a name; one that runs nothing where there is none."""
+    """The connector of a name; one that runs nothing if there is none."""
     if name not in CONNECTORS:
         return Connector()
     found: Mapping[str, Connector] = import_module(f"{__package__}.{CONNECTORS[name]}.connector").CONNECTORS
@@ -42,14 +42,14 @@ def kind_of(function: Any) -> str:
 
 
 def source_connector(source: Any) -> SourceConnector | None:
-    """What runs a source; None where nothing does."""
+    """The connector that runs a source; None if there is none."""
     if isinstance(source, EnumeratedByProgram):
         return OWN_SOURCE
     return connector_of(kind_of(source)).source
 
 
 def sink_connector(sink: Any) -> SinkConnector | None:
-    """What runs a sink; None where nothing does."""
+    """The connector that runs a sink; None if there is none."""
     if isinstance(sink, WrittenByProgram):
         return OWN_SINK
     return connector_of(kind_of(sink)).sink

@@ -1,4 +1,4 @@
-"""Archives on the path of Python's modules, such as Spark's own, which Spark puts first and has read anew for each task."""
+"""Archives on Python's module path, such as Spark's own, which Spark puts first and reads again for each task."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Errand(Generic[T]):
         return not self._thread.is_alive()
 
     def result(self) -> T:
-        """What the work gave; waited for. Raises what it failed with, or StoreError where its thread ended otherwise."""
+        """Wait for the work's result. Raises its error, or StoreError if its thread ended otherwise."""
         self._thread.join()
         if self._error is not None:
             raise self._error

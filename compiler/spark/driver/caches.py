@@ -1,7 +1,8 @@
 """Streams that a program keeps between its jobs. Flink: ``CacheTransformation``, cluster partitions.
 
-The job that first uses a cached stream writes its records into files of the store. Later jobs of the program read them in
-the place of what made the stream. Files that are damaged or gone are noticed before a job starts, which then makes the
+The job that first uses a cached stream writes its records into files of the store. Later jobs of the program read them
+in place of the transformations of the stream. Files that are damaged or gone are noticed before a job starts, which
+then makes the
 records again, and by a job that reads them, for which another one makes them again that does nothing else. A job that has
 read a part of them goes on only where the records are the same: beside each file are the digests of its records, so that
 the file is made again as it was, in whatever order they come.
@@ -70,7 +71,7 @@ class Caches:
         self._given_up: list[Place] = []
 
     def reading(self, job: Job) -> tuple[Job, set[int]]:
-        """The job with sources in the place of streams that are kept, and which these are."""
+        """The job with sources in place of streams that are kept, and which these are."""
         kept = [each for each in _cached(job) if self._usable(each.id)]
         if not kept:
             return job, set()
@@ -98,13 +99,13 @@ class Caches:
         return self._folder / job_id
 
     def written(self, job_id: str, caches: Iterable[int], complete: Callable[[], bool]) -> None:
-        """A job writes these streams; ``complete`` tells when all of their records are there."""
+        """Record that a job writes these streams; ``complete`` says when all of their records exist."""
         for cache in caches:
             self.forget(cache)
             self._kept[cache] = _Kept(self.begun(job_id) / str(cache), complete)
 
     def read(self, caches: Iterable[int], over: Callable[[], bool]) -> None:
-        """A job reads these streams; ``over`` tells when it no longer does."""
+        """Record that a job reads these streams; ``over`` says when it no longer does."""
         for cache in caches:
             self._kept[cache].readers.append(over)
 
@@ -124,7 +125,7 @@ class Caches:
             folder.remove()
 
     def is_whole(self, cache: int, read: Sequence[Split]) -> bool:
-        """True where the files are as they were: those that a job began to read, or what it would begin with."""
+        """True if the files are as they were: those that a job began to read, or what it would begin with."""
         if read:
             return all(_digest(_place(split)) == split["digest"] for split in read)
         return self._is_whole(self._kept[cache])

@@ -185,7 +185,7 @@ class CheckpointCoordinator:
         )
 
     def compaction(self) -> Compaction | None:
-        """How the log is to be rewritten, where many files came since that was last done; else None."""
+        """The compaction of the log, if many files were added since the last one; else None."""
         if self.files - self._settled < COMPACT_AFTER:
             return None
         found = decide(self.log)
@@ -245,7 +245,7 @@ class CheckpointCoordinator:
 
 
 def new_token() -> str:
-    """A new token, which tells one attempt at an epoch from another."""
+    """A new token, which identifies an attempt at an epoch."""
     return uuid.uuid4().hex[:16]
 
 

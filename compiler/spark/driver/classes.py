@@ -24,13 +24,13 @@ from compat.state.delta.errors import StoreError
 SWITCH = "COMPAT_CLASS_ARCHIVE"
 """The environment variable that, set to ``off``, has Spark start without an archive, and none be made unasked."""
 _KEPT = 4
-"""So many archives are kept, of the last Javas and Sparks."""
+"""The number of archives that are kept, those of the latest Java and Spark versions."""
 _PATIENCE = 600.0
 """Seconds that a JVM has to write an archive."""
 _LATER = "--later"
 """The argument of the process that makes it in the background."""
 _LAST = 19
-"""How far that process is behind all others that want the processor."""
+"""The scheduling priority of that process, below all others."""
 _started: list[subprocess.Popen[bytes]] = []
 
 
@@ -39,7 +39,7 @@ class NoArchive(Exception):
 
 
 def archive_path() -> Path:
-    """Where the archive for the present Java runtime and Spark is, or is to be."""
+    """The path of the archive for the present Java runtime and Spark, whether it exists or not."""
     from pyspark.find_spark_home import _find_spark_home
 
     home = os.environ.get("JAVA_HOME")
@@ -49,7 +49,7 @@ def archive_path() -> Path:
 
 
 def sharing() -> str:
-    """The options of a JVM that has it use the archive; an empty string where there is none, or none is wanted."""
+    """The JVM options for using the archive; an empty string if there is none, or none is wanted."""
     if _is_off():
         return ""
     try:
@@ -72,7 +72,7 @@ def _is_off() -> bool:
 
 
 def make_later() -> bool:
-    """Have a process of its own make the archive, where there is none; True where one was started.
+    """Start a separate process that makes the archive, if there is none; True if one was started.
 
     It outlives this one, is given what others leave of the processor, and is not tried again where it failed before. Its
     temporary files are where the archive will be: the folder that this one has for them may go with the run.

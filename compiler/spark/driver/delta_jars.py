@@ -40,7 +40,7 @@ def delta_session(log: str, jars: Sequence[str] = (), options: Mapping[str, str]
 
     Delta's ``jars`` are taken where they are given, be it with ``options`` (``spark.jars``, ``spark.jars.packages``) or with
     ``--jars`` or ``--packages`` in ``PYSPARK_SUBMIT_ARGS``; else those that Spark, Ivy or Maven has on this machine; else Spark
-    fetches them from Maven Central, which is logged before. What Spark says goes to the file ``log``. Raises StoreError where a
+    fetches them from Maven Central, which is logged before. What Spark says goes to the file ``log``. Raises StoreError if a
     jar is missing or Spark does not start, MissingJava.
 
     >>> spark = delta_session("spark.log")  # doctest: +SKIP
@@ -90,13 +90,13 @@ def _existing(jar: str) -> str:
 
 
 def _is_given(settings: Mapping[str, str]) -> bool:
-    """True where whoever starts Spark says where Delta's classes are."""
+    """True if whoever starts Spark says where Delta's classes are."""
     submitted = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
     return any(_ANY_DELTA in text for text in (settings.get(_JARS, ""), settings.get(_PACKAGES, ""), *submitted))
 
 
 def _on_this_machine(settings: Mapping[str, str]) -> list[str] | None:
-    """Delta's jars; none where Spark has them on its class path; None where they are not to be found."""
+    """Delta's jars; none if Spark has them on its class path; None if they are not to be found."""
     if any(jar for folder in _folders_of_spark() for jar in folder.glob(f"{_ANY_DELTA}*.jar")):
         return []
     return next((jars for jars in _kept(settings) if all(map(os.path.isfile, jars))), None)

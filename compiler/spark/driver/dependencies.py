@@ -1,4 +1,5 @@
-"""What a program has its functions find in their tasks: files, archives, requirements, an interpreter, cached files.
+"""The dependencies that a program's functions find in their tasks: files, archives, requirements, an interpreter,
+cached files.
 
 Flink: ``PythonDependencyUtils``, ``PythonDependencyInfo``.
 """
@@ -36,7 +37,7 @@ _PARAMETER = "#"
 
 
 class Ships(Protocol):
-    """What travels with a job."""
+    """The dependencies sent with a job."""
 
     def ship(self, folder: Place) -> Shipped:
         """Put it into a folder that all machines of the job see. Raises StoreError."""
@@ -121,7 +122,7 @@ def _uploaded(lay_out: Callable[[Path], Shipped], folder: Place) -> Shipped:
 
 
 def find_dependencies(options: Mapping[str, str], location: Location | None, *, here: bool) -> Dependencies | None:
-    """The dependencies that options name; None where they name none. ``here`` is True where tasks run on this machine only.
+    """The dependencies that options name; None if they name none. ``here`` is True if tasks run on this machine only.
 
     Raises a ProgramError, with the line that submits the job, for what is not there.
     """

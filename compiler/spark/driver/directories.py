@@ -1,11 +1,13 @@
-"""Where a job's checkpoints and savepoints go, by its options in Flink's spelling. Flink: ``CheckpointingOptions``."""
+"""The folders of a job's checkpoints and savepoints, from its options in Flink's spelling. Flink:
+``CheckpointingOptions``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
 SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
-"""Where savepoints go for which no path is given. Flink: ``set_default_savepoint_directory``."""
+"""The option with the default folder of savepoints. Flink: ``set_default_savepoint_directory``."""
 
 _OLDER = "state.savepoints.dir"
 CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
@@ -16,12 +18,12 @@ DIRECTORIES = frozenset({SAVEPOINT_DIRECTORY, _OLDER, CHECKPOINT_DIRECTORY, _OLD
 
 
 def savepoint_directory(options: Mapping[str, str]) -> str:
-    """The directory for savepoints that a program sets; empty where it sets none."""
+    """The directory for savepoints that a program sets; empty if it sets none."""
     return options.get(SAVEPOINT_DIRECTORY) or options.get(_OLDER) or ""
 
 
 def checkpoint_directory(options: Mapping[str, str]) -> str:
-    """The directory for checkpoints that a program sets; empty where it sets none."""
+    """The directory for checkpoints that a program sets; empty if it sets none."""
     return options.get(CHECKPOINT_DIRECTORY) or options.get(_OLDER_CHECKPOINTS) or ""
 
 

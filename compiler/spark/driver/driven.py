@@ -23,7 +23,7 @@ from compat.compiler.spark.runtime_api.sinks import Committer
 from compat.state.delta.errors import StoreError
 
 TRIES, _A_MOMENT = 3, 0.5
-"""So often the store is asked, after so many seconds each, to keep what nobody else knows of a job that ends."""
+"""The number of attempts, and the seconds between them, to store the end of a job."""
 _TIMEOUT = "execution.checkpointing.timeout"
 _STANDSTILL, _SHORTEST_STANDSTILL = 2.0, 10.0
 """A job hangs whose thread does not move on for so many times the longest epoch, and for so many seconds at least."""
@@ -46,7 +46,7 @@ class Pulse:
 
     @property
     def hangs(self) -> bool:
-        """True where the job's own thread stands still for much longer than an epoch may take: it waits for what never comes.
+        """True if the job's own thread stands still for much longer than an epoch may take: it waits for what never comes.
 
         Where epochs have no deadline, nobody can tell.
         """
@@ -111,7 +111,7 @@ class DrivenJob:
         self.listener({"event": event, "job_id": self.job_id, **details})
 
     def committer(self, operator_id: str) -> Committer | None:
-        """What publishes the output of an operator."""
+        """The committer of an operator's output."""
         operator = self.specs[operator_id].operator
         return None if operator is None else committer_of(operator.function)
 

@@ -1,4 +1,4 @@
-"""What a snapshot of a job on Spark holds, entry by entry, by the declared types."""
+"""The entries of a snapshot of a job on Spark, decoded with the declared types."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SHOWN = 200
 class StoredState(Struct, frozen=True):
     """A state of an operator in a snapshot. ``kind`` is one of :class:`compat.state.delta.rows.Kind`.
 
-    The types are those of its keys, map keys and values; None where it has none, or where they are not declared.
+    The types are those of its keys, map keys and values; None if it has none, or where they are not declared.
     """
 
     operator: SavedOperator

@@ -49,12 +49,13 @@ class _Epoch(Struct, frozen=True):
 
     @property
     def idle(self) -> bool:
-        """True where nothing came of it."""
+        """True if nothing came of it."""
         return not self.records and not any(report.changed or report.published for report in self.reports)
 
 
 class EpochLoop:
-    """Of one job. ``target`` is the seconds between checkpoints, ``replicas`` where hosts keep local state.
+    """The epoch loop of one job. ``target`` is the seconds between checkpoints, ``replicas`` the folder of hosts' local
+    state.
 
     ``committed`` counts the epochs of this driver.
     """
@@ -97,7 +98,7 @@ class EpochLoop:
         self._next_timer = MIN_TIMESTAMP
 
     def give_up_late(self) -> None:
-        """Give up an epoch that nobody waits for any more, or that has taken too long."""
+        """Give up an epoch that is no longer wanted, or that has taken too long."""
         job, since, now = self._job, self._since, time.monotonic()
         cancelled = job.cancelled is not None and now - job.cancelled > _PATIENCE
         if since is not None and self._runner is not None and (cancelled or now - since > job.pulse.timeout):
@@ -159,7 +160,7 @@ class EpochLoop:
         )
 
     def _results(self, spec: EpochSpec) -> tuple[list[TaskReport | TaskFailure], float]:
-        """What became of the subtasks of an epoch, and when it began. Raises EpochLost."""
+        """What happened to the subtasks of an epoch, and when it began. Raises EpochLost."""
         assert self._runner is not None
         pulse = self._job.pulse
         pulse.hold()  # Spark may be starting, for which it has its own time

@@ -1,4 +1,6 @@
-"""How many records a source reads in an epoch: as many as fit into the time between checkpoints, and can be done at all."""
+"""The number of records that a source reads in an epoch: as many as fit into the time between checkpoints, and into
+memory.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +8,18 @@ from dataclasses import dataclass
 from math import sqrt
 
 FIRST = 16
-"""Records of the first epoch of a job that has an interval to keep: nobody knows yet what one costs."""
+"""Records of the first epoch of a job with a checkpoint interval, when the cost of a record is still unknown."""
 _LARGEST = 2_000_000
 _TOO_LONG = 8
-"""An epoch takes at most so many times its time where what it costs grows as the square of its records."""
+"""An epoch takes at most this many times its time where what it costs grows as the square of its records."""
 _CALM = 20
-"""After so many epochs that were done, twice as many records are tried."""
+"""The number of finished epochs after which twice as many records are tried."""
 _LEAST = 0.5
 """The part of the time between checkpoints that records have at least, whatever each epoch costs besides."""
 _STEADY = 2.0
 """Up to this ratio two sizes differ by chance, and the next one is between them."""
 _OVERTIME = 1.25
-"""So many times the time between checkpoints a source reads at most: a cost that grew is not known before."""
+"""The multiple of the checkpoint interval that a source reads at most, as a grown cost is unknown before."""
 
 
 @dataclass(slots=True)
@@ -36,7 +38,8 @@ class Pace:
     calm: int = 0
 
     def give(self, bound: int | None, readers: int, share: float = 1.0) -> int:
-        """The number of records that so many subtasks read in the next epoch, ``bound`` in all where that is given.
+        """The number of records that each of this many subtasks reads in the next epoch, at most ``bound`` in all if
+        that is given.
 
         ``share`` is the part of the time between checkpoints that the epoch has: what each one costs is not shared.
         """
@@ -48,7 +51,7 @@ class Pace:
         return total
 
     def seconds(self, share: float) -> float:
-        """How long a subtask may read in an epoch at most."""
+        """The longest time that a subtask may read in an epoch."""
         return self.target * share * _OVERTIME
 
     def report(self, records: int) -> None:

@@ -58,7 +58,7 @@ _END = object()
 
 
 class RunningJob(JobClient):
-    """The client of a job that runs in a thread of this process. ``alone`` raises a StoreError where it must not begin."""
+    """The client of a job that runs in a thread of this process. ``alone`` raises a StoreError if it must not begin."""
 
     def __init__(
         self,
@@ -262,7 +262,7 @@ class SparkExecutor:
     def _made_again(self, job: Job, cache: int, read: list[Split], wanted: Callable[[], bool]) -> None:
         """Make the records of a cached stream again, for a job that began to ``read`` these files of it.
 
-        Raises NotTheSame where the job cannot go on with them.
+        Raises NotTheSame if the job cannot go on with them.
         """
         if self.caches.is_whole(cache, read):
             return
@@ -369,13 +369,13 @@ class SparkExecutor:
         return found or JobEntry(job_id=assigned.job_id, name=made.job_name, status=JobStatus.RUNNING.value, pid=0)
 
     def _has_checkpoint(self, job_id: str) -> bool:
-        """True if the table of a job's state has a committed epoch. Raises StoreError, also where it lacks some."""
+        """True if the table of a job's state has a committed epoch. Raises StoreError, also if it lacks some."""
         log = self._store.log(job_id)
         prove_not_behind(self._store.directory(job_id), log)
         return log is not None and log.epoch > 0
 
     def _keeps_states(self, before: JobEntry, compilation: Compilation) -> bool:
-        """Whether a job's operators have the states that they had when it ran; True where its plan was not kept."""
+        """Whether a job's operators have the states that they had when it ran; True if its plan was not kept."""
         old = self._store.plan(before.job_id)
         if old is None or self.options.plan_of is None:
             return True
@@ -388,7 +388,7 @@ class SparkExecutor:
         self._listener({"event": "note", "job_id": before.job_id, "text": text})
 
     def check(self) -> None:
-        """Raise a StoreError or ProgramError where no job can run."""
+        """Raise a StoreError or ProgramError if no job can run."""
         from compat.compiler.spark.driver.session import find_java
 
         find_java()
@@ -396,7 +396,7 @@ class SparkExecutor:
             refuse_unreachable(self._master)
 
     def machines(self, made: PhysicalPlan) -> Machines | None:
-        """The machines that give slots to a job whose groups ask for something; None where nobody tells before it starts."""
+        """The machines with slots for a job whose groups request resources; None if unknown before it starts."""
         if self._runs_here:
             return this_machine()
         if self._spark is not None and in_containers(self._master or ""):  # they are as the first job asked for them
@@ -406,17 +406,17 @@ class SparkExecutor:
         return yarn_nodes() if self._master == YARN else None
 
     def workers_of_master(self, made: PhysicalPlan) -> Machines:
-        """Those of a standalone master, which Spark knows once it is started."""
+        """The workers of a standalone master, which Spark knows once it is started."""
         workers: Machines = self.spark(made).workers()
         return workers
 
     def dependencies(self, made: PhysicalPlan, job: Job) -> Ships | None:
-        """What travels with a job. Raises ProgramError."""
+        """The dependencies sent with a job. Raises ProgramError."""
         return find_dependencies(made.options, job.location, here=self._runs_here)
 
     @property
     def _runs_here(self) -> bool:
-        """True where tasks run on this machine only."""
+        """True if tasks run on this machine only."""
         return self._master is None or self._master.startswith("local")
 
     def _worker_setup(self) -> Callable[[], None]:
@@ -429,7 +429,7 @@ class SparkExecutor:
         return SparkRunner(made, self.spark(made), self._worker_setup())
 
     def workers(self, made: PhysicalPlan, job_id: str) -> Workers:
-        """Who does work on the state of a job where that is much."""
+        """The workers for a job with large state."""
         from compat.compiler.spark.driver.workers import SparkWorkers
 
         return SparkWorkers(lambda: self.spark(made), job_id, setup=self._worker_setup())

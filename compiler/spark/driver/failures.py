@@ -1,4 +1,4 @@
-"""How a job ends that does not finish, and what ends an attempt of it."""
+"""The ends of jobs that do not finish, and of their attempts."""
 
 from __future__ import annotations
 

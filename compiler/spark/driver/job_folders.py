@@ -1,4 +1,4 @@
-"""Where a store has what jobs need: a directory a job, with its state table and its plan, and the folders beside them."""
+"""The layout of a store: one directory per job, with its state table and its plan, and the folders beside them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 _POINTER = "state.at"
 """The file that names the state table of a job where it lies on another storage than the job's directory."""
 RETAINED = "retained"
-"""The empty file that tells that only a checkpoint was kept of a job."""
+"""The empty file that marks a job of which only a checkpoint was kept."""
 PUBLISHED = "published"
 """The file with the number of the last checkpoint whose records a job has published, or begun to."""
 CHECKPOINT = ("state", _POINTER, "plan.json", RETAINED, PUBLISHED)
-"""What is a checkpoint of a job's directory."""
+"""The form of a checkpoint in a job's directory."""
 
 
 def logs_of(store: str) -> Path:
@@ -57,7 +57,7 @@ def state_of(directory: Place) -> Place:
 
 
 def prove_not_behind(directory: Place, log: SnapshotLog | None) -> None:
-    """Raise a StoreError where the log of the job of a directory lacks checkpoints whose records were published.
+    """Raise a StoreError if the log of the job of a directory lacks checkpoints whose records were published.
 
     Their commits are gone or empty: from what is left, the job would publish the same records again. A table that somebody
     restored to an earlier version has had those checkpoints, and is what it is meant to be. None is a log that is not there.
@@ -92,7 +92,7 @@ def _reached(log: SnapshotLog | None) -> int:
 
 
 def _log_at(state: Place) -> SnapshotLog | None:
-    """The log of a state table; None where there is none as yet. Raises StoreError."""
+    """The log of a state table; None if there is none as yet. Raises StoreError."""
     from compat.state.delta.log import SnapshotLog
 
     try:
@@ -186,7 +186,7 @@ class JobFolders:
         return self.root / "savepoints" / f"savepoint-{job_id[:6]}-{uuid.uuid4().hex[:12]}"
 
     def log(self, job_id: str) -> SnapshotLog | None:
-        """The log of a job's state; None where there is none as yet. Raises StoreError."""
+        """The log of a job's state; None if there is none as yet. Raises StoreError."""
         return _log_at(place_of(self.state(job_id)))
 
     def plan(self, job_id: str) -> dict[str, Any] | None:
@@ -207,7 +207,7 @@ class JobFolders:
     def publishes(self, job_id: str, epoch: int) -> None:
         """Put down that the records of a committed epoch are about to be published. Raises StoreError.
 
-        On this machine that waits for no disk: it is there to show what became of the log, not of the machine.
+        On this machine that waits for no disk: it is there to show what happened to the log, not of the machine.
         """
         place, text = self.directory(job_id) / PUBLISHED, b"%020d" % epoch
         try:

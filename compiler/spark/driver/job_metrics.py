@@ -38,7 +38,7 @@ class Measured:
                 self._sent[id] += count
 
     def accumulators(self) -> dict[str, Any]:
-        """What the program's functions measured, by the names that they gave; of one name, together."""
+        """The metrics of the program's functions, by the names that they gave; equal names are merged."""
         found: Measures = {}
         for measures in tuple(self._of_subtasks.values()):
             found = _added(found, {name: value for name, value in measures.items() if name not in RECORD_COUNTS})

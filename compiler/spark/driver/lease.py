@@ -1,12 +1,14 @@
-"""Who drives a job: one process at a time, as long as it gives signs of life.
+"""The right to drive a job: held by one process at a time, as long as it gives signs of life.
 
 A driver has a lease: a file for each term, made in a way that fails where the name is taken, so that one of several that try
-has the term. Its driver touches it again and again, on storage without such times it writes it anew; one that stands still for
+has the term. Its driver touches it again and again, on storage without such times it rewrites it; one that stands still for
 :data:`LEASE_SECONDS` is over. Whoever wants its place watches for that long: clocks of two machines are not compared. Of a
 process that can be seen from here it is known at once that it has ended, but not that it gets to run: it is watched, too.
 
-A driver that was stopped, or slept, may wake when its term is over: it is told so before it commits, and the log itself refuses
-what it commits (:meth:`~compat.state.delta.log.SnapshotLog.lead`). Flink: ``LeaderElectionService``, whose leader session ids
+A driver that was stopped, or slept, may wake when its term is over: it is told so before it commits, and the log itself
+refuses
+what it commits (:meth:`~compat.state.delta.log.SnapshotLog.lead`). Flink: ``LeaderElectionService``, whose leader
+session ids
 are the terms.
 
 A dispatcher decides by itself who drives a job: with its fencing token the job is taken from the driver that has it, be that
@@ -33,19 +35,19 @@ from compat.state.delta.in_use import boot_id
 from compat.state.stores.paths import Place
 
 LEASE_SECONDS = 15.0
-"""So long after a driver's last sign of life somebody else may drive its job."""
+"""The time after a driver's last sign of life when another process may drive its job."""
 _RENEWALS = 4
-"""So often a lease is renewed in that time, at least."""
+"""The least number of renewals of a lease in that time."""
 _SIGNS = 1.0
 """Seconds between two signs on this machine, where they cost nothing."""
 _LONG_OVER = 60.0
 """Seconds without a sign of life after which a driver is shown as gone: whoever wants its place waits for certainty."""
 _LOOKS = 20
-"""So often a sign may be replaced as it is read."""
+"""The number of retries if a sign is replaced while it is read."""
 _FOLDER = "driver"
 _TERM = re.compile(r"(\d{20})\.json")
 _STILL: set[tuple[str, _Sign]] = set()
-"""The drivers that this process has watched for as long as a lease lasts, and that gave no sign: nobody watches them twice."""
+"""The drivers that this process has watched for a whole lease without a sign of life, so that they are not watched again."""
 
 
 class LeaseLost(Superseded):
@@ -64,7 +66,7 @@ class Held(StoreError):
 
 
 class StoreUnsure(StoreError):
-    """Whether somebody else drives the job cannot be told: the storage is away."""
+    """It is unknown whether another process drives the job: the storage is unreachable."""
 
 
 class _Sign(Struct, frozen=True, kw_only=True):
@@ -99,12 +101,12 @@ class _Sign(Struct, frozen=True, kw_only=True):
 
     @property
     def over(self) -> bool:
-        """True where it is certain that nobody has the term: it was given back, or its process is seen to be gone."""
+        """True if it is certain that nobody has the term: it was given back, or its process is seen to be gone."""
         return self.released or (self.is_here and _started(self.pid) != self.started)
 
     @property
     def is_here(self) -> bool:
-        """True where the process is one that can be seen from this one."""
+        """True if the process is one that can be seen from this one."""
         return self.machine != "" and self.machine == _machine()
 
 
@@ -126,7 +128,7 @@ class Lease:
         self._thread.start()
 
     def prove(self) -> None:
-        """Raise LeaseLost where somebody else has the right by now, StoreUnsure where that cannot be told."""
+        """Raise LeaseLost if another process has the right by now, StoreUnsure if that is unknown."""
         if not self.lost:
             try:
                 self.lost = _highest(self._folder) != self.token
@@ -173,7 +175,7 @@ def take(directory: Place, store: Place, token: int = 0, leader: Callable[[], in
     """Become the driver of the job of a directory of a store; the lease ends with this process, however that happens.
 
     With a dispatcher's ``token`` the job is taken from the driver that has it, unless that was chosen later. Where there was no
-    lease, ``leader`` gives the greatest token that the job's log has seen. Raises Held where another driver has it, StoreError
+    lease, ``leader`` gives the greatest token that the job's log has seen. Raises Held if another driver has it, StoreError
     where the store cannot be written.
     """
     folder = directory / _FOLDER
@@ -216,7 +218,7 @@ def is_held(directory: Place, patient: bool = False) -> bool:
 
 
 def was_left(directory: Place) -> bool:
-    """True where the last driver of the job of a directory is seen to have ended without giving its lease back."""
+    """True if the last driver of the job of a directory is seen to have ended without giving its lease back."""
     seen = _seen(directory)
     return seen is not None and seen.over and not seen.released
 
@@ -228,7 +230,7 @@ def driver(directory: Place) -> int | None:
 
 
 def sign_of_life(directory: Place) -> float:
-    """When the last driver of the job of a directory last gave one, in seconds since 1970; 0 where there is none."""
+    """The last sign of life of the last driver of a directory's job, in seconds since 1970; 0 if there is none."""
     seen = _seen(directory)
     return 0.0 if seen is None else seen.modified
 
@@ -267,7 +269,7 @@ def _place(folder: Place, term: int) -> Place:
 
 
 def _term_of(name: str) -> int:
-    """The term that a file is of; 0 for what is none."""
+    """The term that a file is of; 0 for anything else."""
     found = _TERM.fullmatch(name)
     return int(found[1]) if found else 0
 
@@ -277,7 +279,7 @@ def _highest(folder: Place) -> int:
 
 
 def _read(folder: Place) -> _Sign | None:
-    """What the driver of the last term said of itself; None where there was none yet. Raises OSError."""
+    """What the driver of the last term said of itself; None if there was none yet. Raises OSError."""
     for _ in range(_LOOKS):
         try:
             last = max(folder.list(), key=lambda entry: _term_of(entry.name), default=None)
@@ -315,7 +317,7 @@ def _machine() -> str:
 
 
 def _started(pid: int) -> str:
-    """When a process of this machine started, by the system's count; empty where there is none, or it is dead."""
+    """When a process of this machine started, by the system's count; empty if there is none, or it is dead."""
     try:
         with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
             fields = file.read().rpartition(")")[2].split()

@@ -22,7 +22,7 @@ from compat.compiler.spark.task.stream_task import TaskReport
 from compat.state.delta.errors import StoreError, Superseded, unwritable
 
 _ENTRY_SECONDS = 1.0
-"""How often the entry of a running job is written: each time waits for the disk."""
+"""The interval at which the entry of a running job is written, as each write waits for the disk."""
 _CHANGES_SECONDS = 0.5
 """The same while its tasks come into states."""
 
@@ -46,7 +46,7 @@ class LifeCycle:
         self.write()
 
     def end(self, status: JobStatus, message: str = "", stopped_with: str | None = None) -> None:
-        """Come into the last state. Raises Superseded where another process has taken the job over."""
+        """Come into the last state. Raises Superseded if another process has taken the job over."""
         job = self._job
         self._output.note_remains()
         self._commit_end(status, stopped_with)
@@ -96,7 +96,7 @@ class LifeCycle:
         self._epoch_runs = True
 
     def end_epoch(self) -> None:
-        """What is heard from now on is of an attempt that nobody waits for."""
+        """From now on, messages are from an attempt that is no longer wanted."""
         with self._writing:
             self._epoch_runs = False
             self._changes.clear()
@@ -117,7 +117,7 @@ class LifeCycle:
             self.write()
 
     def write(self, **changes: Any) -> None:
-        """Write the entry, with what is said of it. Raises Superseded where another process drives the job."""
+        """Write the entry, with what is said of it. Raises Superseded if another process drives the job."""
         job = self._job
         entry = self._entry()
         self._written = time.monotonic()
@@ -162,7 +162,7 @@ class LifeCycle:
     def _commit_end(self, status: JobStatus, stopped_with: str | None) -> None:
         """Have the log say that the job has ended, before anybody else hears it: who takes the job over goes by the log.
 
-        Raises Superseded where somebody has taken it over. A store that cannot be written must not hide why a job fails.
+        Raises Superseded if somebody has taken it over. A store that cannot be written must not hide why a job fails.
         """
         try:
             self._job.coordinator.log.end(status.value, stopped_with)

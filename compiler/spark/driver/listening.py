@@ -17,7 +17,7 @@ _PATIENCE = 5.0
 
 class Listening:
     """Hears tasks at a port of ``address``, until it is closed. ``hear`` is called in a thread of its own, for one message
-    after the other; tasks reach the port at ``host``. Raises OSError where none can be had.
+    after the other; tasks reach the port at ``host``. Raises OSError if none can be had.
     """
 
     def __init__(self, address: str, host: str, hear: Callable[[Message], None]) -> None:
@@ -51,7 +51,7 @@ class Listening:
 
 
 def _read(connection: socket.socket) -> bytes:
-    """All that is sent, if it is not too much. Raises OSError where it does not come in time."""
+    """All that is sent, if it is not too much. Raises OSError if it does not come in time."""
     parts: list[bytes] = []
     size, end = 0, time.monotonic() + _PATIENCE
     while size <= LONGEST:

@@ -1,4 +1,4 @@
-"""Where tasks run from epoch to epoch: on the machine on which they ran before, which has their state and open functions.
+"""The placement of tasks from epoch to epoch: on their former machine, which has their state and open functions.
 
 Spark chooses where tasks run by the data that they read, and gives Python no way to say it. So each stage also reads an
 RDD with one element a partition, which is kept in the memory of the executor that first computed it: tasks are placed on

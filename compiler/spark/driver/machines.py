@@ -1,4 +1,4 @@
-"""The machines that a Spark master has for slots, as far as they can be told before a job starts."""
+"""The machines that a Spark master has for slots, as far as known before a job starts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ANSWERING = 5.0
 _SMALLEST_HEAP = 512 * _MEBI
 """Spark refuses to start an executor with less than 450 MB, of which the garbage collector keeps some to itself."""
 _SMALLEST_OVERHEAD = 384 * _MEBI
-"""What Spark adds for the JVM itself, at least; otherwise a tenth of the heap."""
+"""The least memory that Spark adds for the JVM itself; otherwise a tenth of the heap."""
 
 
 def this_machine(advice: str = "run the job where there is more (--master)") -> Machines:
@@ -37,9 +37,9 @@ def this_machine(advice: str = "run the job where there is more (--master)") -> 
 
 
 def executors(options: Mapping[str, str]) -> Machines | None:
-    """The executors that Spark starts in containers with these options; None where their number is not told before.
+    """The executors that Spark starts in containers with these options; None if their number is unknown before.
 
-    Raises FlinkError for amounts that are none.
+    Raises FlinkError for invalid amounts.
     """
     if options.get(_DYNAMIC, "false").strip().lower() == "true":
         return None
@@ -54,9 +54,9 @@ def executors(options: Mapping[str, str]) -> Machines | None:
 
 
 def yarn_nodes() -> Machines | None:
-    """The nodes of YARN, as a resource manager tells them; None where none does, or not to everybody.
+    """The nodes of YARN, from a resource manager; None if none answers, or not without credentials.
 
-    Raises a ProgramError where there is no configuration of YARN.
+    Raises a ProgramError if there is no configuration of YARN.
     """
     _, settings = yarn_configuration()
     secure = settings.get("yarn.http.policy", "").upper() == "HTTPS_ONLY"

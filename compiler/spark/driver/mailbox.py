@@ -1,4 +1,4 @@
-"""What other processes ask the driver of a job for: files in the job's directory, a request and then its answer."""
+"""Requests of other processes to the driver of a job: files in the job's directory, a request and then its answer."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Mailbox:
         self._looked = -math.inf
 
     def ask(self, action: str, timeout: float = 300.0, **arguments: Any) -> dict[str, Any]:
-        """Ask the driver for something and wait for its answer; ``error`` in it says why there is none."""
+        """Send the driver a request and wait for its answer; ``error`` in it says why there is no result."""
         number = uuid.uuid4().hex
         place = self._box / f"{number}.answer"
         send(self._box / f"{number}.request", {"action": action, **arguments})
@@ -41,7 +41,7 @@ class Mailbox:
         return {"error": f"Job {self._directory.name} gave no answer within {timeout:.0f} s."}
 
     def requests(self) -> Iterator[tuple[Place, dict[str, Any]]]:
-        """What was asked for, each with the place where its answer goes."""
+        """The requests, each with the place for its answer."""
         now = time.monotonic()
         if not self._box.local and now - self._looked < _SLOW:
             return

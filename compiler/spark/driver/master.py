@@ -47,14 +47,14 @@ _RETAINED = "execution.checkpointing.num-retained"
 
 
 class Resources(Struct, frozen=True):
-    """What a job runs on: those who run its epochs, and those who do work on much state."""
+    """The resources of a job: the runners of its epochs, and the workers for large state."""
 
     runner: Callable[[PhysicalPlan], EpochRunner]
     workers: Callable[[PhysicalPlan, str], Workers]
 
 
 class Hearers(Struct, frozen=True):
-    """Who hears of a job: ``listener`` is told what happens, ``printer`` gets lines, ``collector`` gets records."""
+    """The receivers of a job's output: ``listener`` gets events, ``printer`` lines, ``collector`` records."""
 
     listener: Listener = lambda event: None
     printer: Callable[[str], None] = print
@@ -180,7 +180,7 @@ class JobMaster:
         return self._requests.take_savepoint(path)
 
     def _leased(self) -> Lease:
-        """The right to drive the job. Raises StoreError where another process has it."""
+        """The right to drive the job. Raises StoreError if another process has it."""
         job, assigned = self.job, self.job.options.assigned
         if assigned is None:
             return job.store.lock(job.job_id)
@@ -195,7 +195,7 @@ class JobMaster:
         return Pace(self._target, FIRST) if self._checkpointing else Pace(self._target)
 
     def _undone(self) -> bool:
-        """Remove what there is of a job that does not begin; False where that fails: it is left to a later job."""
+        """Remove what there is of a job that does not begin; False if that fails: it is left to a later job."""
         try:
             self.job.store.clear(self.job.job_id)
         except OSError:
@@ -285,7 +285,7 @@ class JobMaster:
         raise error
 
     def _give_way(self, error: Superseded) -> None:
-        """Do nothing more: another process has the job, and says what becomes of it.
+        """Do nothing more: another process has the job, and says what happens to it.
 
         If it has ended the job already, this one tidies up what it wrote behind its back: nobody else will.
         """

@@ -1,4 +1,4 @@
-"""Spark masters: which are on this machine, and what there has to be for each, told before a job is recorded."""
+"""Spark masters: which are on this machine, and the requirements of each, checked before a job is recorded."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CREDENTIALS = (
     "spark.kubernetes.authenticate.submission.clientCertFile",
 )
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
-"""Where a pod finds the token of its service account."""
+"""The path of a pod's service account token."""
 
 
 def on_loopback(master: str) -> bool:
@@ -52,12 +52,12 @@ def in_containers(master: str) -> bool:
 
 
 def is_standalone(master: str) -> bool:
-    """True for a master of Spark's own: nobody knows on which machines its workers are."""
+    """True for a standalone Spark master, whose workers may be on any machine."""
     return master.startswith("spark://")
 
 
 def refuse_unsafe(options: Mapping[str, str], master: str | None) -> None:
-    """Raise a ProgramError where Spark is to run tasks of an epoch more than once: an epoch is tried as a whole.
+    """Raise a ProgramError if Spark is to run tasks of an epoch more than once: an epoch is tried as a whole.
 
     Two attempts of a task at the same time would write to the same replica and send what both wrote.
     """
@@ -75,7 +75,7 @@ def refuse_unsafe(options: Mapping[str, str], master: str | None) -> None:
 
 
 def refuse_incomplete(options: Mapping[str, str], master: str | None) -> None:
-    """Raise a ProgramError where a master lacks settings without which it starts nothing: Kubernetes' image and credentials."""
+    """Raise a ProgramError if a master lacks settings without which it starts nothing: Kubernetes' image and credentials."""
     if master is None or not master.startswith(_KUBERNETES):
         return
     if not any(options.get(name) for name in (_IMAGE, "spark.kubernetes.executor.container.image")):
@@ -133,7 +133,7 @@ def _refuse_unanswered(what: str, master: str, addresses: Iterable[tuple[str, in
 
 
 def yarn_configuration() -> tuple[Path, dict[str, str]]:
-    """The file with the configuration of YARN, and what it says. Raises a ProgramError where there is none."""
+    """The file with the configuration of YARN, and its contents. Raises a ProgramError if there is none."""
     folder = os.environ.get("HADOOP_CONF_DIR") or os.environ.get("YARN_CONF_DIR")
     if not folder:
         raise ProgramError(
@@ -150,7 +150,7 @@ def yarn_configuration() -> tuple[Path, dict[str, str]]:
 
 
 def endings_of_managers(settings: Mapping[str, str]) -> list[str]:
-    """What the names of options end in that are of one resource manager of YARN: of several, each has its own."""
+    """The suffixes of option names for the resource managers of YARN: each of several has its own."""
     names = [name.strip() for name in settings.get("yarn.resourcemanager.ha.rm-ids", "").split(",") if name.strip()]
     return [f".{name}" for name in names] or [""]
 

@@ -1,4 +1,4 @@
-"""Which states a restore converts: those whose declared type is another one than in the snapshot, and can be read after it."""
+"""The states that a restore converts: those whose declared type differs from the snapshot's, but can be converted."""
 
 from __future__ import annotations
 

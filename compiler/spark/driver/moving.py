@@ -19,7 +19,7 @@ Place = tuple[str, str]
 
 
 class Moves(Struct, frozen=True, kw_only=True):
-    """What becomes of a snapshot by a recipe.
+    """The effect of a recipe on a snapshot.
 
     ``saved`` are its operators as they are afterwards, by their ids then, ``plan`` is the plan of OLD likewise. ``ids`` are
     these ids by those in the snapshot, but for operators that go; ``states`` places then by those in the snapshot, of states
@@ -48,7 +48,9 @@ def stays(saved: Mapping[str, SavedOperator], plan: dict[str, Any] | None) -> Mo
 
 
 class Handed(Struct, frozen=True):
-    """What is taken over, by the ids and names in the snapshot: operators, the conversions of values, and states elsewhere."""
+    """The state to take over, by the ids and names in the snapshot: operators, the conversions of values, and moved
+    states.
+    """
 
     operators: dict[str, str]
     migrations: Migrations

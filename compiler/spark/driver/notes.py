@@ -1,4 +1,4 @@
-"""What a job sets that changes nothing on Spark, told to who listens."""
+"""Reports the settings of a job that have no effect on Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a job is run, and who hears about it."""
+"""The options of a job's run, and its listeners."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from compat.compiler.spark.driver.saved import SavedOperator
 
 Listener = Callable[[dict[str, Any]], None]
-"""Is told what happens to a job: an object with ``event``, ``job_id`` and what belongs to the event."""
+"""Gets the events of a job: an object with ``event``, ``job_id`` and the fields of the event."""
 
 PlanOf = Callable[[Compilation], dict[str, Any]]
 """Gives the plan of a compiled job as JSON, for the snapshots that it writes."""
@@ -31,12 +31,12 @@ A savepoint of Flink's has no plan. It raises an error with its report where the
 
 
 class Recipe(Protocol):
-    """What becomes of a snapshot's state before a program restores it. It refuses what it cannot do before anything runs."""
+    """What happens to a snapshot's state before a program restores it. It refuses what it cannot do before anything runs."""
 
     def moves(
         self, saved: Mapping[str, SavedOperator], old_plan: dict[str, Any] | None, new_plan: dict[str, Any]
     ) -> Moves:
-        """What becomes of operators that were saved, for the program of this plan."""
+        """What happens to operators that were saved, for the program of this plan."""
 
 
 class Assigned(Struct, frozen=True):
@@ -51,10 +51,10 @@ class Assigned(Struct, frozen=True):
 
 
 class RunOptions(Struct, frozen=True, kw_only=True):
-    """How a job is run.
+    """The options of a job's run.
 
     ``savepoint`` is restored by a new job (``claim``: and removed once the job has a checkpoint of its own). ``epochs``
-    stops with a savepoint after so many, ``epoch_records`` bounds each source's input of an epoch. ``program`` is the file
+    stops with a savepoint after this many, ``epoch_records`` bounds each source's input of an epoch. ``program`` is the file
     that submits the job: the same one goes on with a job that failed or whose driver died, unless ``fresh``; with the same
     ``arguments`` it is refused while that job runs. ``occurrence``
     counts the jobs of the same name that it submitted before. ``replicas`` is where hosts keep local state.
@@ -62,7 +62,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     told whether workers may be on other machines. Modules are in ``worker_folders``.
     ``ship`` says whether the Python environment is sent to the machines of the tasks; None leaves that to the master's kind.
     ``flink`` is the version of Flink to follow where it is not the one that the job says. ``assigned`` is the job that a
-    dispatcher gave to this process. ``recipe`` says what becomes of the savepoint's state.
+    dispatcher gave to this process. ``recipe`` says what happens to the savepoint's state.
     """
 
     savepoint: str | None = None
@@ -87,7 +87,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
 
 
 def source_of(program: str) -> str:
-    """What tells a program's file from an edited one; an empty string where it cannot be read."""
+    """A digest that changes when a program's file is edited; an empty string if it cannot be read."""
     try:
         with open(program, "rb") as file:
             return file_digest(file, "sha256").hexdigest()[:32]

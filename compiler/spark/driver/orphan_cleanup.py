@@ -1,6 +1,7 @@
-"""What attempts write whose job is over: workers that nobody reaches may go on for a while, behind the job's last sweep.
+"""Late output of attempts whose job is over: unreachable workers may go on for a while after the job's last sweep.
 
-A job that ends leaves a note of where its attempts write. Another job's start looks there, once they have come to their ends.
+A job that ends leaves a note of where its attempts write. Another job's start looks there, once they have come to their
+ends.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from compat.state.delta.log import SnapshotLog
 from compat.state.stores.paths import Place
 
 PATIENCE = 300.0
-"""So many seconds after a job's end its last attempts have come to theirs: they fail, as nobody takes what they give."""
+"""The seconds after a job's end in which its last attempts end: they fail, as their results are not accepted."""
 FORGOTTEN = 7 * 86400.0
-"""Seconds after which nobody looks any more: a folder cannot be reached, or a job that failed was left as it is."""
+"""Seconds after which the search ends: the folder is unreachable, or a failed job was left alone."""
 _FOLDER = "ended"
 
 
 class Remains(msgspec.Struct, frozen=True, kw_only=True):
-    """Where attempts of a job write: its state table, and the folders of its sinks."""
+    """The places where attempts of a job write: its state table, and the folders of its sinks."""
 
     job_id: str
     state: str
@@ -38,7 +39,7 @@ def note(store: JobStore, remains: Remains) -> None:
 def sweep(store: JobStore, now: float) -> None:
     """Remove what is left of jobs that have been over for long: a request, and a few for each that ended since the last time.
 
-    Of a job that may go on nothing is removed: whoever goes on with it sweeps. Raises OSError where the notes cannot be listed.
+    Of a job that may go on nothing is removed: whoever goes on with it sweeps. Raises OSError if the notes cannot be listed.
     """
     for entry in (store.root / _FOLDER).list():
         if entry.size is None or now - entry.modified < PATIENCE:
@@ -50,7 +51,7 @@ def sweep(store: JobStore, now: float) -> None:
 
 
 def _swept(store: JobStore, place: Place) -> bool:
-    """Sweep where a note says; False where that is not done. Raises OSError."""
+    """Sweep where a note says; False if that is not done. Raises OSError."""
     try:
         remains = msgspec.json.decode(place.read(), type=Remains)
     except msgspec.DecodeError:

@@ -1,4 +1,4 @@
-"""What a job's sinks write: it is proven before a commit, published behind it, and swept where an attempt left it."""
+"""The output of a job's sinks: verified before a commit, published after it, and removed if an attempt left it behind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from compat.state.delta.log import SnapshotLog
 
 
 class Output:
-    """Of one job. ``printer`` gets lines, ``collector`` gets records."""
+    """The output of one job. ``printer`` gets lines, ``collector`` gets records."""
 
     def __init__(self, job: DrivenJob, printer: Callable[[str], None], collector: Callable[[list[Any]], None]) -> None:
         self._job, self._printer, self._collector = job, printer, collector
@@ -83,7 +83,7 @@ class Output:
                     committer.sweep(job.job_id, job.coordinator.epoch, pending)
 
     def note_remains(self) -> None:
-        """Have a later job look for what attempts of this one write yet. What is still to be published is left alone."""
+        """Let a later job look for late output of this job's attempts. Unpublished output is left alone."""
         job = self._job
         if job.coordinator.pending or job.lease.lost:
             return
@@ -97,7 +97,7 @@ class Output:
         return [spec for spec in operators if isinstance(spec.operator, LegacySink | SinkWriter)]
 
     def _is_behind(self) -> bool:
-        """True where somebody else committed an epoch of the job since this driver did, or it cannot be told."""
+        """True if somebody else committed an epoch of the job since this driver did, or it cannot be told."""
         known = self._job.coordinator
         try:
             log = SnapshotLog.open(known.log.path)

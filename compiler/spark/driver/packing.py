@@ -29,7 +29,7 @@ FOLDER = "environment"
 PYTHON = f"./{FOLDER}/bin/python"
 """Its interpreter, as tasks call it."""
 FORGOTTEN_SECONDS = 30 * 24 * 3600
-"""Archives that nobody has used for so long are removed."""
+"""Archives that were not used for this time are removed."""
 
 _OWN = "stream-compat"
 _EXTRAS = ("spark", "stores", "kafka", "remote")
@@ -62,7 +62,7 @@ exec "$home/bin/{name}" "$@"
 def packed_environment(own: Sequence[str] = ()) -> Path:
     """The archive of this process's environment; made when there is none yet, which takes half a minute.
 
-    In ``own`` are the folders of the program's modules, which travel by themselves. Raises ProgramError where the environment
+    In ``own`` are the folders of the program's modules, which travel by themselves. Raises ProgramError if the environment
     is of a kind that does not travel.
     """
     if (Path(sys.base_prefix) / "conda-meta").is_dir():

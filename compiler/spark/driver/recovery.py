@@ -1,4 +1,4 @@
-"""How a job finds what was there before: a savepoint, the work of a driver that died, its last commit after a failure.
+"""How a job finds its earlier state: a savepoint, the work of a driver that died, its last commit after a failure.
 
 Flink: ``ExecutionFailureHandler``, ``CheckpointCoordinator.restoreLatestCheckpointedStateToAll``.
 """
@@ -42,7 +42,7 @@ from compat.state.delta.log import SnapshotLog
 from compat.state.delta.work import Workers
 
 _LOSSES = 3
-"""So often an epoch may be lost with its executors before that counts as a failure of the job."""
+"""The number of times that an epoch may be lost with its executors before that counts as a failure of the job."""
 _AFTER_A_LOSS = 0.1
 """Seconds that are waited after the first loss; twice as long after each that follows."""
 _A_WHILE = 0.2
@@ -50,7 +50,7 @@ _A_WHILE = 0.2
 
 MadeAgain = Callable[[int, list[Split], Callable[[], bool]], None]
 """Makes the records of a cached stream again, for a job that began to read these files of it, or none as yet; as long as
-it is wanted to. Raises NotTheSame where the job cannot go on with them.
+it is wanted to. Raises NotTheSame if the job cannot go on with them.
 """
 
 
@@ -80,7 +80,7 @@ class Recovery:
 
     @property
     def begins(self) -> bool:
-        """True for a job that nobody has heard of before."""
+        """True for a job without any record."""
         return self._before is None and self._job.options.assigned is None
 
     def begin(self, restoration: Restoration | None, workers: Callable[[], Workers], pace: Callable[[], Pace]) -> None:
@@ -129,7 +129,7 @@ class Recovery:
     def recover(self, failure: TaskFailure) -> None:
         """Go on from the last commit, as often as the restart strategy says; raises JobFailed when it gives up.
 
-        Raises Superseded where it failed because somebody else drives the job by now.
+        Raises Superseded if it failed because somebody else drives the job by now.
         """
         job = self._job
         with suppress(StoreUnsure):
@@ -191,7 +191,7 @@ class Recovery:
         self._sleep(delay)
 
     def _make_again(self, failure: TaskFailure, cache: int) -> None:
-        """Have the damaged records of a cached stream made again. Raises JobFailed where the job cannot go on with them.
+        """Have the damaged records of a cached stream made again. Raises JobFailed if the job cannot go on with them.
 
         The program did not fail: no restart strategy is asked. Records that are damaged again and again are not made so often.
         """

@@ -1,4 +1,4 @@
-"""What a job is asked for while it runs: savepoints, to stop with one, to be cancelled."""
+"""Requests to a running job: a savepoint, a stop with a savepoint, a cancellation."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _RESTARTS = "The job restarts after a failure: it can be stopped with a savepoin
 
 @dataclass(slots=True)
 class Stop:
-    """A wish to end the job with a savepoint. ``answer`` is where another process waits for what becomes of it.
+    """A wish to end the job with a savepoint. ``answer`` is where another process waits for what happens to it.
 
     ``refused`` says why the job goes on instead.
     """
@@ -39,7 +39,7 @@ class Stop:
 
 
 class Requests:
-    """Of one job. ``drain`` is True once its sources are to come to their end, for somebody who stops it."""
+    """The requests to one job. ``drain`` is True once its sources should end, for a stop with drain."""
 
     def __init__(self, job: DrivenJob, life: LifeCycle, upkeep: Upkeep) -> None:
         self._job, self._life, self._upkeep = job, life, upkeep

@@ -42,10 +42,10 @@ class RestoreRefused(Exception):
 
 _OF_TASKS = frozenset({Kind.TASK, Kind.JOB})
 _PUBLISHED = frozenset({(Kind.OPERATOR, COMMITTABLES)})
-"""What a savepoint has of output: all of it was published before it was taken."""
+"""The output state of a savepoint: all output was published before it was taken."""
 _DESCRIBED = frozenset({(Kind.OPERATOR, STATES)})
 _HIDDEN = frozenset({WATERMARK, COMMITTABLES, FEEDBACK, STATES})
-"""What the execution keeps for itself."""
+"""The internal state of the execution."""
 
 
 def saved_operators(log: SnapshotLog) -> dict[str, SavedOperator]:
@@ -90,7 +90,7 @@ def map_operators(
 ) -> tuple[dict[str, str], PhysicalPlan]:
     """New operator ids by those in the snapshot; and the plan with the max parallelism that it takes over.
 
-    Raises RestoreRefused with all that is wrong, where Flink refuses too.
+    Raises RestoreRefused with all that is wrong, if Flink refuses too.
     """
     assignment = assign((each.recorded for each in saved.values()), _claimants(plan))
     problems = [_max_parallelism_text(problem, saved) for problem in assignment.max_parallelism.problems]
@@ -164,7 +164,7 @@ class Snapshot(Struct, frozen=True):
         return (self.directory / METADATA).exists()
 
     def open(self) -> SnapshotLog:
-        """Its table. Raises StoreError, also where the last checkpoint is asked for and gone."""
+        """Its table. Raises StoreError, also if the last checkpoint is asked for and gone."""
         log = SnapshotLog.open(self.table)
         if self.epoch is not None:
             return SnapshotLog.open(self.table, log.version_of_epoch(self.epoch))
@@ -231,10 +231,10 @@ class Restoration(Struct, frozen=True):
     handed: Handed
     plan: PhysicalPlan
     folder: tempfile.TemporaryDirectory[str] | None = None
-    """Where the snapshot is as long as this object is, if it was made for it."""
+    """The temporary path of the snapshot, if it was made for this object."""
 
     def into(self, target: SnapshotLog, workers: Workers = HERE) -> Restored:
-        """Take the state over into the empty table of a new job; gives what became of it. Raises StoreError.
+        """Take the state over into the empty table of a new job; gives what happened to it. Raises StoreError.
 
         Where it is much, ``workers`` do that.
         """
@@ -375,7 +375,7 @@ def _prove_claimable(snapshot: Snapshot) -> None:
 
 
 def still_claimed(options: RunOptions) -> Snapshot | None:
-    """What a job claimed that goes on, and did not come to remove; None where there is nothing of it."""
+    """The claimed snapshot that a continuing job has not removed yet; None if there is none."""
     if options.savepoint is None or not options.claim:
         return None
     try:

@@ -1,4 +1,4 @@
-"""How much state a snapshot has, and what becomes of it in a restore: for people, who want to know that all is there."""
+"""The amount of state in a snapshot, and its fate in a restore, as a report for people."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Amounts:
     states: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def migrated(self, id: str, migrations: Iterable[Address]) -> int:
-        """How many of the entries, of the operator of that id, are converted."""
+        """The number of converted entries of the operator with this id."""
         return sum(self.states[kind, state] for operator, kind, state in migrations if operator == id)
 
 
 class Restored(Struct, frozen=True):
-    """What became of a snapshot's state: the keys and entries that are there, the entries of them that were converted, and
+    """What happened to a snapshot's state: the keys and entries that are there, the entries of them that were converted, and
     those that were left behind."""
 
     keys: int
@@ -86,7 +86,7 @@ def restored(
     states: Mapping[tuple[str, str], tuple[str, str] | None] = MappingProxyType({}),
     of_keys: int = 0,
 ) -> Restored:
-    """What becomes of a snapshot with these entries whose operators are taken over as ``mapping`` says.
+    """What happens to a snapshot with these entries whose operators are taken over as ``mapping`` says.
 
     ``states`` are those that do not stay with their operators, as `Moved` has them; so many entries go with their keys,
     ``of_keys``.

@@ -128,7 +128,7 @@ class SparkRunner:
                 self._known.cancelJobGroup(self._group)
 
     def _gateway(self) -> Gateway | None:
-        """Where tasks tell what happens to them; None where the driver can have no port."""
+        """Where tasks tell what happens to them; None if the driver can have no port."""
         if self._listening is None and self._spark.driver_at is not None:
             with suppress(OSError):
                 self._listening = Listening(*self._spark.driver_at, self._hear)
@@ -254,7 +254,7 @@ class _Tasks(Struct, frozen=True):
         return Host(self.plan_id, group, self.load.value, self.spec.folder)
 
     def _told(self, ran: Ran) -> Ran:
-        """What became of a subtask; the driver is told at once where it failed."""
+        """What happened to a subtask; the driver is told at once where it failed."""
         gateway: Gateway | None = self.load.value.gateway
         _, report = ran
         if gateway is not None and isinstance(report, TaskFailure):

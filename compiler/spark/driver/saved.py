@@ -13,7 +13,7 @@ from compat.state.assignment import Assignable
 class SavedOperator(Struct, frozen=True, kw_only=True):
     """An operator in a snapshot: how it was configured, its states, and whether anything of it is there, or by key.
 
-    ``replayed`` marks a source that Flink would read anew after a restore, such as a collection. Here it goes on where it was.
+    ``replayed`` marks a source that Flink would read again after a restore, such as a collection. Here it goes on where it was.
     """
 
     id: str

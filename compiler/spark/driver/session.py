@@ -53,14 +53,14 @@ DRIVER_JVM = "spark.driver.extraJavaOptions"
 _LIGHT_JVM = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _CARRIER = {DRIVER_JVM: _LIGHT_JVM, "spark.executor.extraJavaOptions": _LIGHT_JVM}
 _PYTHONS = ("PYTHON", "PYSPARK_", "SPARK_LAUNCHER_OPTS")
-"""What the names of variables begin with that the JVM does without, or is given when it starts."""
+"""The prefixes of variables that the JVM does not need, or gets at its start."""
 _LAUNCHER = "SPARK_LAUNCHER_OPTS"
 """The options of the JVM that lives for moments, to tell how the other one is started."""
 _HERE = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 # The path of a container's folder is longer than that of a socket may be.
 _IN_CONTAINERS = {"spark.python.unix.domain.socket.enabled": "false"}
 _AWAITED = "Exception thrown in awaitResult"
-"""What a thread of Spark's says that waited for another: only the cause tells why."""
+"""The message of a Spark thread that waited for another: only its cause gives the reason."""
 _TELLING = re.compile(r"(: )?[\w.]*(Error|Exception|aborted|Lost task)\b.*")
 
 
@@ -86,7 +86,7 @@ class Spark:
     extra: Mapping[str, str] = {}
     """Settings that a kind of Spark has beside those of all."""
     carries_only = True
-    """False where the JVM does more than to carry what Python workers make."""
+    """False if the JVM does more than to carry what Python workers make."""
     patience = 10.0
     """Seconds that its JVM has to end."""
 
@@ -124,7 +124,7 @@ class Spark:
 
     @property
     def local(self) -> bool:
-        """True where tasks run on this machine only."""
+        """True if tasks run on this machine only."""
         return self._master.startswith("local")
 
     @property
@@ -139,7 +139,7 @@ class Spark:
 
     @property
     def driver_at(self) -> tuple[str, str] | None:
-        """The address that this process has a port at, and the host by which tasks reach it; None where they cannot."""
+        """The address that this process has a port at, and the host by which tasks reach it; None if they cannot."""
         settings = self.context.getConf()
         host = settings.get("spark.driver.host")
         return None if host is None else (settings.get("spark.driver.bindAddress", host), host)
@@ -181,7 +181,7 @@ class Spark:
         return settings
 
     def start_early(self) -> EarlyJvm | None:
-        """Begin to start its JVM, for another one that will be like it; None where there is no Java, which that one tells."""
+        """Begin to start its JVM, for another one that will be like it; None if there is no Java, which that one tells."""
         with suppress(MissingJava):
             find_java()
             return EarlyJvm(self._master, self._jvm_settings(), self.log)
@@ -211,7 +211,7 @@ class Spark:
         self._groups, self._slots = tuple(groups), slots
 
     def settings(self) -> dict[str, str]:
-        """What Spark is started with. Raises ProgramError where the environment is to be sent and cannot be."""
+        """The settings that Spark is started with. Raises ProgramError if the environment cannot be sent as asked."""
         settings = {**_SETTINGS, **self.extra, "spark.app.name": "compat"}
         if self.local or on_loopback(self._master):
             settings |= _HERE
@@ -245,7 +245,7 @@ class EarlyJvm:
             self._gateway = _launched(_conf(self._master, self._settings), self._log)
 
     def taken(self, settings: Mapping[str, str]) -> Any:
-        """The gateway to it, which is the asker's now; None where it is not like what is wanted, and ends."""
+        """The gateway to it, which is the asker's now; None if it is not like what is wanted, and ends."""
         if self._settings != _of_jvm(settings) or self._surroundings != _surroundings():
             self.end()
         self._thread.join()
@@ -312,7 +312,7 @@ def ships(master: str | None, options: Mapping[str, str], asked: bool | None) ->
 
 
 def silence_py4j() -> None:
-    """Keep what py4j logs about connections out of a program's log: the job says what becomes of it.
+    """Keep what py4j logs about connections out of a program's log: the job says what happens to it.
 
     A program that gave py4j's loggers a level of their own wants to read it.
     """
@@ -332,7 +332,7 @@ def _say_nothing(*arguments: Any) -> None:
 
 
 def module_paths(folders: Sequence[str]) -> str:
-    """Where workers look for modules, a program's own first: this package may not be installed where they run."""
+    """The module path of workers, a program's own first, as this package may not be installed there."""
     given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     return os.pathsep.join(dict.fromkeys([*folders, *given, ROOT]))
 

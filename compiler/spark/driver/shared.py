@@ -30,12 +30,12 @@ _PATIENCE = 180.0
 """Seconds that are waited for somebody to start Spark, and for one that is up."""
 _LOOKS, _AFTER_A_FAILURE = 0.05, 1.0
 _LOST = 75
-"""How the driver of an application ends whose Spark is lost: it may be tried again."""
+"""The exit code of an application's driver that lost Spark: it may be started again."""
 _FAIR = {"spark.scheduler.mode": "FAIR"}
 
 
 class Gateway(Struct, frozen=True, kw_only=True):
-    """How to reach a Spark application on this machine. ``pid`` is the process that keeps it.
+    """The address of a Spark application on this machine. ``pid`` is the process that keeps it.
 
     ``accumulator`` is the number of the one to which Spark's scheduler adds what Python tasks tell.
     """
@@ -60,7 +60,7 @@ class SharedSpark(Spark):
         self._accumulator: Any = None
 
     def gateway(self) -> Gateway:
-        """How others reach it; starts it."""
+        """The address for other processes; starts it."""
         context = self.context
         parameters = context._gateway.gateway_parameters
         # One for all jobs: the JVM keeps the connection of each for as long as it lives itself.
@@ -123,7 +123,7 @@ class SparkPlace:
         self._held = Path(folder) / "spark.lock"
 
     def keep(self) -> Any:
-        """Become the keeper: a file that is held until this process ends; None where there is one."""
+        """Become the keeper: a file that is held until this process ends; None if there is one."""
         file = open(self._held, "a+")  # noqa: SIM115 - held on purpose
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -142,7 +142,7 @@ class SparkPlace:
         os.utime(held.fileno())
 
     def sign_of_life(self) -> float:
-        """When the keeper last gave one, in seconds since 1970; 0 where there was none."""
+        """When the keeper last gave one, in seconds since 1970; 0 if there was none."""
         try:
             return os.stat(self._held).st_mtime
         except OSError:
@@ -176,7 +176,7 @@ class SparkPlace:
         return None
 
     def find(self) -> Gateway | None:
-        """The gateway of the application that is up; None where there is none."""
+        """The gateway of the application that is up; None if there is none."""
         try:
             found = Gateway(**json.loads(self._file.read_text()))
         except (OSError, ValueError, TypeError):
@@ -200,7 +200,7 @@ class AttachedSpark(Spark):
             _detach(context)
 
     def interrupt(self) -> None:
-        """Wait for it no longer: nobody wants the job any more."""
+        """Stop waiting for it, as the job is no longer wanted."""
         self._interrupted.set()
 
     def _start(self) -> None:
@@ -269,7 +269,7 @@ def _attach(gateway: Gateway) -> Any:
 
 
 def _leave_accumulators(context: Any, gateway: Gateway) -> None:
-    """Have the keeper hear of accumulators, of which our tasks have none, in the place of this process.
+    """Have the keeper hear of accumulators, of which our tasks have none, in place of this process.
 
     Spark's one scheduler waits for the answer after each task: a process that hangs would hold up the jobs of all others.
     """

@@ -96,7 +96,7 @@ class SourceCoordinator:
         return work
 
     def report(self, splits: list[tuple[Split, bool]], records: int) -> None:
-        """How far a subtask came."""
+        """Report the progress of a subtask."""
         for split, done in splits:
             if self._splits.get(split["id"]) != (split, done):
                 self._splits[split["id"]] = (split, done)

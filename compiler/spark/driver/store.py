@@ -22,11 +22,11 @@ from compat.state.delta.errors import DamagedLog, StoreError, unwritable
 from compat.state.stores.paths import Place
 
 _OF_NO_JOB = frozenset({"driver", "state", "shipped", "plan"})
-"""What is in the directory of a job before it has an entry, without the ends of the names."""
+"""The files in the directory of a job before it has an entry, by prefixes of their names."""
 _FORGOTTEN = 3600.0
 """Seconds after which a job that never got an entry is not about to begin."""
 _FEW = 20
-"""So many former starts are looked at as a job starts: they become fewer."""
+"""The number of former starts that the start of a job examines, so that they become fewer."""
 
 
 class JobStore(JobEntries):
@@ -38,7 +38,7 @@ class JobStore(JobEntries):
     def lock(self, job_id: str, fence: int = 0) -> Lease:
         """Become the driver of a job, until the lease is closed or this process ends, however that happens.
 
-        With a fencing token, the job is taken from the driver that has it, which may hang. Raises StoreError where another
+        With a fencing token, the job is taken from the driver that has it, which may hang. Raises StoreError if another
         driver has it, or the store cannot be written.
         """
 
@@ -59,7 +59,7 @@ class JobStore(JobEntries):
     ) -> Iterator[Callable[[], None]]:
         """While this is entered, no other process looks for a job of a program to go on with, or begins one.
 
-        Gives what raises a StoreError where that is so no longer, because this process stood still. Raises StoreError where
+        Gives what raises a StoreError if that is so no longer, because this process stood still. Raises StoreError where
         another process does so now.
         """
         command = sha256(json.dumps([program, name, occurrence, arguments]).encode()).hexdigest()[:32]
@@ -103,7 +103,7 @@ class JobStore(JobEntries):
 
         Of several jobs of the same name that a program submits, it is the one of the same ``occurrence``.
 
-        Raises StoreError where it runs, with the same arguments: a second one would write to the same sinks; and where there is
+        Raises StoreError if it runs, with the same arguments: a second one would write to the same sinks; and where there is
         none, but a job whose entry is damaged may be it.
         """
         entries, damaged = self._entries()
@@ -141,13 +141,13 @@ class JobStore(JobEntries):
         return lease.driver(self.directory(job_id))
 
     def sign_of_life(self, job_id: str) -> float:
-        """When the driver of a job last gave one, in seconds since 1970; 0 where there is none."""
+        """The last sign of life of a job's driver, in seconds since 1970; 0 if there is none."""
         return lease.sign_of_life(self.directory(job_id))
 
     def give_up(self, job_id: str) -> JobEntry:
         """Have an interrupted or failed job count as cancelled, so that its program starts anew; its last checkpoint stays.
 
-        Raises StoreError where a driver has the job.
+        Raises StoreError if a driver has the job.
         """
         with closing(self.lock(job_id)) as held:
             with suppress(DamagedLog):  # one who sleeps finds the lease lost
@@ -163,7 +163,7 @@ class JobStore(JobEntries):
             return entry
 
     def fence_off(self, job_id: str) -> None:
-        """Have a driver of a job that sleeps commit nothing when it wakes. Raises StoreError, where a driver has it, too."""
+        """Have a driver of a job that sleeps commit nothing when it wakes. Raises StoreError, if a driver has it, too."""
         with closing(self.lock(job_id)) as held:
             self._fence(job_id, held)
 
@@ -172,14 +172,14 @@ class JobStore(JobEntries):
             log.lead(held.token)
 
     def discard(self, job_id: str) -> None:
-        """Remove a job that does not run, with its checkpoints; savepoints stay. Raises StoreError where a driver has it."""
+        """Remove a job that does not run, with its checkpoints; savepoints stay. Raises StoreError if a driver has it."""
         with self._removing(job_id):
             self.clear(job_id)
 
     def reduce(self, job_id: str) -> None:
         """Leave of a job that has ended only its last checkpoint, with the plan to check it by; the job is not listed any more.
 
-        Raises StoreError where a driver has it, or the store cannot be written.
+        Raises StoreError if a driver has it, or the store cannot be written.
         """
         directory = self.directory(job_id)
         with self._removing(job_id):

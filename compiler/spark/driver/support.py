@@ -39,7 +39,7 @@ _WITHOUT_FUNCTION = (
 
 
 def refuse_unsupported(plan: PhysicalPlan) -> None:
-    """Raises a ProgramError that names every operator that cannot be run, where it is, and why."""
+    """Raises a ProgramError that names every operator that cannot be run, if it is, and why."""
     problems = [
         f"{spec.name!r}{f' ({spec.location})' if spec.location else ''}: {problem}."
         for task, spec in plan.operators()

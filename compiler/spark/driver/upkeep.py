@@ -1,4 +1,4 @@
-"""The upkeep of a job's state: compactions of its log, and savepoints. Where these are large they go on beside the epochs.
+"""The upkeep of a job's state: compactions of its log, and savepoints. Large ones run in parallel to the epochs.
 
 What they do meanwhile is nothing but reading files that do not change and writing others: each commit is made by the job's
 own thread, between two epochs.
@@ -20,13 +20,13 @@ from compat.state.delta.work import Workers, is_large
 
 T = TypeVar("T")
 Done = Callable[["str | StoreError"], None]
-"""Takes the path of a savepoint, or why there is none."""
+"""Receives the path of a savepoint, or the reason why there is none."""
 _ENDED = StoreError("The job ended before the savepoint was written.")
 _LOOKS = 0.02
 
 
 class Upkeep:
-    """Of one job, of which so many checkpoints are ``retained``. ``workers`` gives those who do what is large.
+    """The upkeep of one job, with the number of ``retained`` checkpoints. ``workers`` gives the workers for large state.
 
     ``moves`` is called all the time while they are waited for, ``prove`` before what they made is committed: it raises where
     somebody else drives the job by now.

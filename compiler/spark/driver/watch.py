@@ -10,7 +10,9 @@ _SECONDS = 0.1
 
 
 class Watch:
-    """Calls ``look`` ten times a second in a thread of its own, until it is closed. What fails is done the next time."""
+    """Calls ``look`` ten times a second in a separate thread, until it is closed. Failed calls are repeated the next
+    time.
+    """
 
     def __init__(self, look: Callable[[], None], name: str) -> None:
         self._look = look

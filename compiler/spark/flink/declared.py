@@ -37,7 +37,7 @@ class Declarations(Struct, frozen=True):
     complete: bool
 
     def get(self, name: str) -> Declared | None:
-        """The state of a name, None for one that nobody asks for. Raises Untranslatable where that is not known."""
+        """The state of a name, None for one that nobody asks for. Raises Untranslatable if that is not known."""
         found = self.states.get(name)
         if found is None and not self.complete and name != names.MERGING_WINDOWS:
             raise Untranslatable(

@@ -1,6 +1,7 @@
-"""Where the sources of a savepoint stand, as the splits that sources on Spark go on from.
+"""The positions of a savepoint's sources, as the splits from which sources on Spark continue.
 
-Flink keeps the splits that readers have in ``SourceReaderState`` and what is still to be given out in the coordinator's bytes;
+Flink keeps the splits that readers have in ``SourceReaderState`` and what is still to be given out in the coordinator's
+bytes;
 what they look like is in the folder of each connector.
 """
 

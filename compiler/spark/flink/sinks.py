@@ -1,4 +1,4 @@
-"""What sinks left in a savepoint: nothing that matters, or output that only Flink's own classes can publish.
+"""The state of sinks in a savepoint: nothing relevant, or output that only Flink's own classes can publish.
 
 Writers of Kafka keep the prefix of their transactions, which on Spark are named otherwise (`KafkaWriterStateSerializer`).
 Committers keep what is to be published, in a list of checkpoints (`CommittableCollectorSerializer`, version 2).

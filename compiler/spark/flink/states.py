@@ -29,7 +29,7 @@ _CHUNK = (0).to_bytes(8, "big")
 _RAW = PrimitiveArrayTypeInfo(Types.BYTE())
 _MERGING_WINDOWS = MapTypeInfo(Types.PICKLED_BYTE_ARRAY(), Types.PICKLED_BYTE_ARRAY())
 _RAISED_BY_PICKLES = (Exception,)
-"""Whatever the classes of a program raise when their objects are made anew."""
+"""The exceptions that a program's classes may raise when their objects are unpickled."""
 
 Place = tuple[int, bytes, bytes]
 Write = Callable[[StateEntry, Place], Iterator[Row]]

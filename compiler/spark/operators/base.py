@@ -79,7 +79,7 @@ class OperatorContext:
 
 
 class Output:
-    """Where an operator's records go: the main stream, and side outputs by tag.
+    """The destinations of an operator's records: the main stream, and side outputs by tag.
 
     Where it is not ``tagged``, pairs with a tag are records of the main stream.
     """

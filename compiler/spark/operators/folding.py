@@ -14,7 +14,7 @@ class Folding(Struct, frozen=True):
     """``fold`` makes one of what a window has of a key, and a value.
 
     Where it ``reduces``, a value alone is what a window has that had nothing. ``result`` makes what the window function is
-    given; None where that is what was folded.
+    given; None if that is what was folded.
     """
 
     reduces: bool

@@ -22,7 +22,7 @@ class _Callback(MergingWindowAssigner.MergeCallback[Any]):
 
 
 class MergingWindowSet:
-    """For each window of a key the window under which its contents are kept (Flink: ``MergingWindowSet``)."""
+    """The windows under which the contents of a key's windows are stored (Flink: ``MergingWindowSet``)."""
 
     def __init__(self, state: Any) -> None:
         self._state = state

@@ -14,7 +14,7 @@ RECORDS_IN = "numRecordsIn"
 RECORDS_OUT = "numRecordsOut"
 """The records that left a chain for other tasks, each once: a metric of the operator that they left from."""
 RECORD_COUNTS = frozenset({RECORDS_IN, RECORDS_OUT})
-"""What is counted of itself, whatever a program measures under these names."""
+"""Built-in metrics, which override a program's metrics of these names."""
 
 
 class Counter:
@@ -117,7 +117,7 @@ class Metrics:
 
 
 class MetricGroup:
-    """Where a function registers its metrics (Flink: ``MetricGroup``)."""
+    """The registry of a function's metrics (Flink: ``MetricGroup``)."""
 
     def __init__(self, metrics: Metrics, scope: tuple[str, ...] = ()) -> None:
         self._metrics, self._scope = metrics, scope

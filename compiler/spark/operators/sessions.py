@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from compat.compiler.spark.operators.windows import WindowOperator
 
 _MOST_HELD = 50_000
-"""So many records are held back."""
+"""The number of records that are held back."""
 
 
 class FoldedSessions(WindowPath):
@@ -115,7 +115,7 @@ class _HeldSession:
 class HeldSessions(StateWindows):
     """The sessions of event time of some keys, whose further records get into the state together.
 
-    Until the next watermark nothing fires, and a session to which records are added only grows: what becomes of it is the
+    Until the next watermark nothing fires, and a session to which records are added only grows: what happens to it is the
     same whether its window in the state moves with each of them or once. A record that begins a session, or joins two,
     takes the common way, and so does one of a session that fires with each, as it is late.
     """

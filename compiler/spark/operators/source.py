@@ -176,7 +176,7 @@ class SourceOperator(StreamOperator):
 
 
 class _OfSplit(Output):
-    """The output of one split: its records go on, its watermarks are held against those of the other splits."""
+    """The output of one split: its records go on, its watermarks are compared with those of the other splits."""
 
     def __init__(self, source: SourceOperator, id: str) -> None:
         super().__init__()

@@ -1,4 +1,6 @@
-"""What assigners, triggers, evictors and functions of windows ask. Flink: ``WindowOperator.Context``, ``WindowContext``."""
+"""The contexts of window assigners, triggers, evictors and functions. Flink: ``WindowOperator.Context``,
+``WindowContext``.
+"""
 
 from __future__ import annotations
 

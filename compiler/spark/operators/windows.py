@@ -91,7 +91,7 @@ class WindowOperator(KeyedOperator[Window]):
         return FoldedSessions(self, sessions, folding)
 
     def _open_panes(self, descriptor: StateDescriptor) -> Panes | None:
-        """The windows in memory; None where they are too large for it."""
+        """The windows in memory; None if they are too large for it."""
         found = self.context.opened.panes
         if found is None or found.memory is not self.context.memory:
 
@@ -153,7 +153,7 @@ class WindowOperator(KeyedOperator[Window]):
         return super().snapshot_state(changes)
 
     def clearing(self) -> Callable[[], None]:
-        """What the program does when a window is gone."""
+        """The program's action when a window is removed."""
         if hasattr(self.function, "clear") and hasattr(self.function, "process"):
             return lambda: self.function.clear(ProcessContext(self))
         return lambda: None
@@ -291,7 +291,7 @@ class WindowOperator(KeyedOperator[Window]):
             self.merging.forget(window)
 
     def slot_of(self, window: Any) -> Any:
-        """Where the state of a window of the present key is."""
+        """The slot of the state of a window of the present key."""
         self.backend.set_namespace(self.encode_window(window))
         return self.backend.slot
 

@@ -1,1 +1,1 @@
-"""What connectors, state, operators, tasks and the driver know of one another: records, and what travels with them."""
+"""The interfaces between connectors, state, operators, tasks and the driver: records, and their metadata."""

@@ -1,4 +1,4 @@
-"""What of a savepoint cannot be taken over."""
+"""The parts of a savepoint that cannot be taken over."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 A cell is found by the backend's slot. Where values expire, a cell holds (time of the last use, value).
 
 Values that nobody can change stay in memory as they are. What a program could change without saying so stays as the bytes that
-were logged, and is read anew in each epoch that asks for it.
+were logged, and is read again in each epoch that asks for it.
 """
 
 from __future__ import annotations

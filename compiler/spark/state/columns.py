@@ -18,7 +18,7 @@ from compat.state.serializers import codec_of, exactness_of
 from compat.state.types import ExternalTypeInfo, TupleTypeInfo, TypeInformation
 
 Encoder = Callable[[list[Any]], "pa.Array | None"]
-"""Gives the values as a column, or None where one of them is not quite of its type."""
+"""Gives the values as a column, or None if one of them is not quite of its type."""
 
 _NUMBERS = {
     "BYTE": (int, ">i1"),

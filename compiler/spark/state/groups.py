@@ -13,7 +13,7 @@ from compat.state.key_groups import key_group_of_key, stable_hash
 _KNOWN_KEYS = 50_000
 _FEW = 16
 _MANY = 2048
-"""So many keys at once are hashed faster word by word of all than one after the other."""
+"""The number of keys from which hashing them word by word in parallel is faster than one after the other."""
 _AT_A_TIME = 8192
 _1, _4, _5, _13, _15, _16, _17, _19, _31 = np.array([1, 4, 5, 13, 15, 16, 17, 19, 31], np.uint32)
 _FIRST_FACTOR, _SECOND_FACTOR = np.array([0xCC9E2D51, 0x1B873593], np.uint32)

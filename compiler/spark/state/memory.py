@@ -19,7 +19,9 @@ from compat.state.delta.replica import MemoryReplica, Position, Replica
 SAVE_AFTER = 100_000
 """A replica that is so many changes behind is written, if most of them are changes of the same entries."""
 SAVE_AT_LAST = 5_000_000
-"""So many changes behind it is written anyway: a new process has to read them from the log, at 1 to 2 µs each."""
+"""The number of changes after which it is written in any case, as a new process has to read them from the log, at 1 to
+2 µs each.
+"""
 MANAGED_MEMORY = "taskmanager.memory.managed.size"
 SLOTS = "taskmanager.numberOfTaskSlots"
 _DEFAULT_BUDGET = 512 << 20
@@ -118,7 +120,7 @@ class Memory:
 
     @property
     def is_due(self) -> bool:
-        """True where the replica should be written: memory is full, or it has fallen far behind."""
+        """True if the replica should be written: memory is full, or it has fallen far behind."""
         distinct = self._count + sum(map(len, self._holders))
         folded = self._logged >= SAVE_AFTER and self._logged >= _FOLDED * distinct
         return self._full or folded or self._logged >= SAVE_AT_LAST

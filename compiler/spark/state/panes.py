@@ -28,7 +28,7 @@ _FEW = 16
 
 
 class Addresses(NamedTuple):
-    """Where in the log some keys are: their key groups, and they themselves as bytes."""
+    """The addresses of some keys in the log: their key groups, and the keys as bytes."""
 
     groups: pa.Array
     keys: pa.Array
@@ -52,7 +52,7 @@ class Pane:
         self.is_saved = True
 
     def take(self, slot: Any) -> Any:
-        """What a key has in the window that this epoch has not touched yet."""
+        """The stored contents of a key's window that this epoch has not used yet."""
         if slot not in self.logged:
             return None
         self.again.add(slot)

@@ -37,14 +37,14 @@ Bounds = tuple[int, int]
 
 
 class Logged(NamedTuple):
-    """Where the log has a session: the window that it was, and the one that its contents are under."""
+    """The place of a session in the log: its former window, and the one that its contents are stored under."""
 
     window: Bounds
     contents: Bounds
 
 
 class Stored(NamedTuple):
-    """A session of the replica; ``logged`` is None where it has no such window, or a timer that is not for its end."""
+    """A session of the replica; ``logged`` is None if it has no such window, or a timer that is not for its end."""
 
     slot: Any
     logged: Logged | None
@@ -176,7 +176,7 @@ class SessionEntries:
         return [map_entry(entry, name, b"")[0] for entry, name in zip(entries, names, strict=True)]
 
     def count(self) -> int:
-        """How many windows of sessions the replica has, with timers or without."""
+        """The number of session windows in the replica, with timers or without."""
         return sum(1 for _ in self.memory.stored(self._sets))
 
     def stored(self, first: int | None = None, end: int | None = None) -> Iterator[Stored]:

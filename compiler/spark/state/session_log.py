@@ -1,4 +1,4 @@
-"""What the log and the replica do not have of sessions as they are now."""
+"""The changes to sessions that the log and the replica do not have yet."""
 
 from __future__ import annotations
 

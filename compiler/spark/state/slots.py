@@ -16,7 +16,7 @@ _ALONE = frozenset({str, int, bytes, NoneType, date})
 
 
 _REMEMBERED = 10_000
-"""So many slots of truth values and floats are not made anew."""
+"""The number of slots of truth values and floats that are reused."""
 
 
 VOID = b""
@@ -54,7 +54,7 @@ class Slots:
         self._remembered = lru_cache(_REMEMBERED, typed=True)(self._by_identity)
 
     def of(self, key: Any) -> Any:
-        """What a key is found by."""
+        """The key to find an entry by."""
         kind = type(key)
         if kind in self._alone or (kind is tuple and self._alone.issuperset(map(type, key))):
             return key
@@ -66,7 +66,7 @@ class Slots:
         return ByIdentity(key, self._identify(key))
 
     def all_of(self, keys: list[Any]) -> list[Any]:
-        """What each of many keys is found by."""
+        """The keys to find many entries by."""
         return keys if self.are_keys(keys) else list(map(self.of, keys))
 
     def are_keys(self, keys: Sequence[Any]) -> bool:

@@ -24,7 +24,7 @@ from compat.state.delta.rows import BYTES, Kind
 from compat.state.names import TIMERS
 
 _FEW = 16
-"""So many timers are put in order one by one."""
+"""The number of timers that are inserted one by one."""
 _Slots = dict[Any, None]
 """The slots, of keys and namespaces, that have a timer at some time, in the order of their coming."""
 

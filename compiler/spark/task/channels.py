@@ -28,7 +28,9 @@ from compat.compiler.spark.state.groups import SubtaskOfKey
 from compat.compiler.transformations.partitioners import Ship
 
 SPREAD_RECORDS = 2048
-"""So many records with keys are spread over the channels at once: what numpy does costs more by the call than by the key."""
+"""The number of keyed records that are distributed over the channels at once, as numpy's cost is per call rather than
+per key.
+"""
 
 
 class _Channel:

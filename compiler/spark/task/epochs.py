@@ -112,16 +112,16 @@ class EpochSpec(Struct, frozen=True, kw_only=True):
 
     @property
     def folder(self) -> str:
-        """Where a host keeps what it has of the job."""
+        """The folder of a host's data of the job."""
         return os.path.join(self.replicas, self.job_id)
 
     @property
     def common(self) -> EpochSpec:
-        """What all tasks are told."""
+        """The parts that all tasks get."""
         return replace(self, runtimes={}, work={}, runs={}, floors={}, described={})
 
     def share(self, task: TaskSpec, subtask: int) -> Share:
-        """What one subtask is told besides."""
+        """The parts that only one subtask gets."""
         place, ids = (task.vertex, subtask), [each.id for each in task.operators]
         return Share(
             *place,
@@ -133,7 +133,7 @@ class EpochSpec(Struct, frozen=True, kw_only=True):
         )
 
     def with_share(self, share: Share) -> EpochSpec:
-        """What one subtask is told in all."""
+        """All parts that one subtask gets."""
         place = (share.vertex, share.subtask)
         return replace(
             self,
@@ -146,9 +146,9 @@ class EpochSpec(Struct, frozen=True, kw_only=True):
 
 
 class TaskFailure(Struct, frozen=True):
-    """A subtask that failed, in the place of its report; without a number, the job failed in none of its subtasks.
+    """A subtask that failed, in place of its report; without a number, the job failed in none of its subtasks.
 
-    ``lost`` is True where not the program failed, but those who ran it were lost. ``cache`` is the cached stream whose
+    ``lost`` is True if not the program failed, but those who ran it were lost. ``cache`` is the cached stream whose
     records are damaged, if that is what it failed on.
     """
 
@@ -171,9 +171,9 @@ class Orders(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What became of a task: its account, and its subtasks' reports, or a failure; pickled on their way.
+    """What happened to a task: its account, and its subtasks' reports, or a failure; pickled on their way.
 
-    ``stopped`` is True where later levels need not run: it failed, or was itself told to stop.
+    ``stopped`` is True if later levels need not run: it failed, or was itself told to stop.
     """
 
     account: Account
@@ -214,7 +214,7 @@ class PackedPlan(Struct, frozen=True, kw_only=True):
         return replace(self, tasks=tuple(replace(task, operators=(), gates={}) for task in self.tasks), payloads={})
 
     def partitions_after(self, level: int) -> int:
-        """How many partitions the next stage has; what the last one gives is in one."""
+        """The number of partitions of the next stage; the result of the last one is in one."""
         return self.stages[level + 1].partitions if level + 1 < len(self.stages) else 1
 
     def for_cores(self, cores: int | None) -> PackedPlan:
@@ -290,7 +290,7 @@ def opened(report: TaskReport | TaskFailure) -> TaskReport | TaskFailure:
 
 
 def reports_of(plan: PackedPlan, outcomes: Iterable[Parcel]) -> list[TaskReport | TaskFailure]:
-    """The reports of an epoch, from what its last level gave. Raises EpochLost where these are not of one run of each task."""
+    """The reports of an epoch, from what its last level gave. Raises EpochLost if these are not of one run of each task."""
     found = [each for each in outcomes if isinstance(each, Outcome)]
     reason = why_not_whole((each.account for each in found), plan.places())
     if reason is not None:
@@ -645,7 +645,7 @@ def _failure(task: TaskSpec, subtask: int, error: Exception) -> TaskFailure:
 
 
 def default_replicas() -> str:
-    """Where this host keeps replicas."""
+    """The folder of this host's replicas."""
     return private_folder("replicas")
 
 

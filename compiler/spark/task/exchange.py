@@ -1,7 +1,8 @@
-"""What the tasks of one stage send to those of later ones, and the accounts that prove that it is what arrived.
+"""The shipments between tasks of different stages, and the accounts that prove their arrival.
 
 Spark may lose what a task gave after some of its readers were served, and run it again: the others then read what a second
-run gave, which need not be the same. So each run of a task marks what it sends as its own, and tells the driver in one account,
+run gave, which need not be the same. So each run of a task marks what it sends as its own, and tells the driver in one
+account,
 which goes on from partition to partition with its reports, the sum of the marks that it sent and of those that it was given.
 The driver takes an epoch only if each task gave one account and the sums of all are equal: then each task read exactly what
 those runs sent whose reports arrived. This costs each task the same, however many there are.
@@ -31,7 +32,7 @@ class Shipment(NamedTuple):
 
 @dataclass(slots=True)
 class Account:
-    """What one run of a task sent and was given: the numbers of shipments, and the sums of their marks.
+    """The account of one run of a task: the numbers of shipments sent and received, and the sums of their marks.
 
     ``run`` tells it from other runs of the task in the same epoch.
     """

@@ -1,6 +1,7 @@
-"""What tasks tell the driver while an epoch runs. Flink: ``TaskManagerGateway``, seen from the task.
+"""Messages from tasks to the driver while an epoch runs. Flink: ``TaskManagerGateway``, seen from the task.
 
-A message is a connection of its own to a socket of the driver's: a signature, and what is signed. Nobody depends on it: where
+A message is a connection of its own to a socket of the driver's: a signature, and what is signed. Nobody depends on it:
+where
 the driver cannot be reached, it hears the same at the end of the epoch.
 """
 
@@ -40,11 +41,11 @@ class Changed(msgspec.Struct, frozen=True, tag=True):
 
 Message = Failed | Changed
 _unreached: set[tuple[str, int]] = set()
-"""Where this process found nobody: it waits there no more for what only tells how a job gets on."""
+"""The unreachable addresses of this process: progress messages are no longer sent there."""
 
 
 class Gateway(NamedTuple):
-    """Where the driver listens, and the secret that messages are signed with."""
+    """The driver's address, and the secret that messages are signed with."""
 
     host: str
     port: int

@@ -47,16 +47,16 @@ from compat.compiler.spark.task.epochs import (
 from compat.compiler.spark.task.gateway import Gateway
 
 FORGOTTEN_SECONDS = 7 * 24 * 3600
-"""Replicas that were not used for so long are removed: if their job goes on, they are made anew."""
+"""Replicas that were not used for so long are removed: if their job goes on, they are made again."""
 
 IDLE_SECONDS = 3600
 """A host that was not asked for so long ends: if its job goes on, functions are opened anew."""
 
 CLOSING_SECONDS = 60
-"""So long is waited for functions that close."""
+"""The time limit for functions to close."""
 
 GRACE_SECONDS = 2
-"""So long a host works on for nobody. A function that hangs must not keep it."""
+"""The time for which a host works without a driver, so that a hanging function does not keep it."""
 
 _LONGEST = 50
 """A socket's path has little more than a hundred bytes; so many of them may be the folder for temporary files."""
@@ -97,7 +97,7 @@ class HostLoad(NamedTuple):
 
     @property
     def all_hosted(self) -> bool:
-        """True where workers run none of the program's functions themselves."""
+        """True if workers run none of the program's functions themselves."""
         return self.apart or self.here or self.shipped is not None
 
     @classmethod
@@ -152,7 +152,7 @@ class Host:
         return answer  # type: ignore[no-any-return]
 
     def _asked(self, request: bytes) -> Connection | None:
-        """A connection to a host that has taken a request; None where it ended before that, busy with another one."""
+        """A connection to a host that has taken a request; None if it ended before that, busy with another one."""
         connection = self._connect()
         try:
             connection.send_bytes(request)

@@ -88,7 +88,7 @@ class TaskReport:
     """The report of a subtask at the barrier.
 
     ``sent`` are the records that left it, by the operator that they left from, ``busy`` the seconds that all records took.
-    ``replica`` is how it found its local state: ``current``, ``behind`` or ``rebuilt``; None where it keeps none. ``sealed``
+    ``replica`` is how it found its local state: ``current``, ``behind`` or ``rebuilt``; None if it keeps none. ``sealed``
     stands for ``published`` on the way through processes in which there are no modules of the program's. ``run`` tells this run
     of the subtask from others in the epoch.
     """

@@ -69,7 +69,7 @@ def translate_sink(sink: Sink, context: Context) -> tuple[int, ...]:
 
 
 def translate_global_committer(committer: GlobalCommitter, context: Context) -> tuple[int, ...]:
-    """Put a global partitioning and the operator in the place of the standard global committer."""
+    """Put a global partitioning and the operator in place of the standard global committer."""
     partition = Partition(
         id=context.pipeline.new_id(),
         name="Partition",

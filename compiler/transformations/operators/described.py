@@ -40,7 +40,7 @@ class Call(Enum):
 
 
 class Contents(Enum):
-    """What Flink keeps of a window's records under the window: the value is the word of plans for the functions that do so."""
+    """The contents that Flink stores for a window: the value is the plans' word for such functions."""
 
     REDUCED = "reduce"
     AGGREGATED = "aggregate"
@@ -48,7 +48,7 @@ class Contents(Enum):
 
 
 class Windowing(Struct, frozen=True, kw_only=True):
-    """How an operator cuts windows and ends them, as Flink names and describes it; ``counted`` where its trigger counts."""
+    """The windowing of an operator, in Flink's names and descriptions; ``counted`` if its trigger counts."""
 
     assigner_class: str
     assigner: str
@@ -60,7 +60,7 @@ class Windowing(Struct, frozen=True, kw_only=True):
 
 
 class Described(Operator, frozen=True, kw_only=True):
-    """An operator of which the call is known; ``states`` are those that the topology declares, None where it says nothing.
+    """An operator of which the call is known; ``states`` are those that the topology declares, None if it says nothing.
 
     Window operators have how their windows are cut, and what they keep of their records. ``timers`` is whether a function can
     set timers: then its operator keeps a queue of them, be it empty.

@@ -230,7 +230,7 @@ class WindowCall(Enum):
 
     @property
     def combines(self) -> bool:
-        """True where one value is kept for a window, in the place of its records."""
+        """True if one value is kept for a window, in place of its records."""
         return self in (WindowCall.REDUCE, WindowCall.AGGREGATE)
 
 

@@ -119,7 +119,7 @@ def test_only_spark_is_offered_to_a_program_that_is_written_for_it(tmp_path: Pat
     assert ("flink run" in result.output) is not for_spark
 
 
-HAS_IT = "PyFlink {} has it, and {} has not: say --flink {}"
+HAS_IT = "PyFlink {} has it, and {} has not: give --flink {}"
 
 
 @pytest.mark.parametrize(

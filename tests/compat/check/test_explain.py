@@ -65,4 +65,4 @@ def test_inputs_of_one_name_are_told_apart() -> None:
     before, after = operator("map", id=A), operator("map", id=B)
     old, new = operator("count", id="d" * 32, inputs=(A,)), operator("count", id=C, inputs=(B,))
     olds, news = program("v1.py", before, old), program("v2.py", before, after, new)
-    assert why_moved(old, new, olds, news) == "It reads from another operator of the name 'map'."
+    assert why_moved(old, new, olds, news) == "It reads from a different operator named 'map'."

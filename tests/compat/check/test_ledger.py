@@ -90,7 +90,7 @@ def test_a_state_that_new_does_not_declare_is_dropped_where_a_rule_says_so(
 def test_a_state_with_a_gap_is_open_until_a_rule_tells_it(findings: list[Finding], rule: str) -> None:
     of_a, of_b = accounts(*findings, new=operator("Count", uid="u", states=(value_state("a", None), B)))
     assert (of_a.fate, of_a.rule, of_a.evidence) == (Fate.UNKNOWN, rule, None)
-    assert of_a.gap == "the type of the state 'a' is not told in NEW"
+    assert of_a.gap == "the type of the state 'a' is not known for NEW"
     assert of_a.open is not bool(findings)
     assert of_b.fate is Fate.RESTORED
 

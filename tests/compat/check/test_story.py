@@ -36,7 +36,7 @@ def test_what_is_found_by_uid_and_by_generated_id() -> None:
     told = story(program("v2.py", operator("total", uid="count"), operator("Source: n", id="a" * 32, kind="source")))
     assert told == {
         "count": "Its state goes to 'total' (uid 'count'), found by its uid, which no edit moves. "
-        "It has another name now, which moves no state.",
+        "It has another name now, which does not affect its state.",
         "Source: n": "Its state goes to 'Source: n', found by its generated id, which came out the same.",
     }
 
@@ -60,7 +60,7 @@ def test_a_moved_id_is_told_up_to_where_it_began() -> None:
 
 def test_what_is_gone_and_what_goes_to_another_operator() -> None:
     told = story(program("v2.py", operator("Filter", id="a" * 32, kind="filter", states=(), has_state=False)))
-    assert told["count"] == "No operator of NEW has its id, and none was found that does its work now."
+    assert told["count"] == "No operator of NEW has its id, and no successor was found."
     assert told["Source: n"].startswith("Its state goes to 'Filter', which has the id now and is another operator.")
 
 

@@ -21,10 +21,10 @@ def test_operators_of_one_cause_are_told_together() -> None:
     ]
     report = check(*(program(f"{side}.jar", *late) for side in ("old", "new")), CheckOptions())
     assert {(one.rule, one.cause) for one in report.findings} == {
-        ("CMP431", "may keep states besides those that are known")
+        ("CMP431", "may keep further states besides the known ones")
     }
     (told,) = by_cause(report)
-    assert told.title == "2 operators may keep states besides those that are known"
+    assert told.title == "2 operators may keep further states besides the known ones"
     assert "(1 open question)" in sentence(report)
 
 
@@ -33,7 +33,7 @@ def test_states_of_one_operator_with_one_gap_are_one_finding() -> None:
     typed = operator("Count", uid="u", states=(value_state("a"), value_state("b")))
     report = check(program("old.jar", untyped), program("new.jar", typed), CheckOptions())
     (found,) = report.findings
-    assert (found.rule, found.cause) == ("CMP431", "keep states whose type is not told in OLD")
+    assert (found.rule, found.cause) == ("CMP431", "keep states whose type is not known for OLD")
     assert "(and 1 more)" in found.title
 
 

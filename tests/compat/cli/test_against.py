@@ -417,7 +417,7 @@ def test_what_is_known_of_one_job_hides_nothing_of_another_one() -> None:
     written = check("--against", "HEAD", orders, "--baseline", "known.json", "--write-baseline")
     assert (written.exit_code, " written to known.json" in written.stdout) == (0, True)
     accepted = check("--against", "HEAD", orders, "--baseline", "known.json")
-    assert (accepted.exit_code, "suppressed. --verbose tells the rest." in accepted.stdout) == (0, True)
+    assert (accepted.exit_code, "suppressed. --verbose shows the rest." in accepted.stdout) == (0, True)
     assert check("--against", "HEAD", clicks, "--baseline", "known.json").exit_code == 1
     assert check("--against", "HEAD", clicks, orders, "--baseline", "known.json", "--write-baseline").exit_code == 0
     assert check("--against", "HEAD", clicks, orders, "--baseline", "known.json").exit_code == 0

@@ -56,7 +56,7 @@ def test_an_empty_log_is_no_all_clear():
     result = run(log="")
     assert (result.exit_code, result.stderr) == (
         2,
-        "standard input: there is nothing in it. Look where the log comes from.\n",
+        "standard input: the log is empty. Check the command that writes it.\n",
     )
 
 

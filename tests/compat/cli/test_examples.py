@@ -262,7 +262,7 @@ def test_explain_says_what_a_savepoint_does_not_tell(tmp_path):
             operator["name"] = "KEYED PROCESS"
     (tmp_path / "new.json").write_text(json.dumps(job))
     result = run("explain", SAVEPOINT, str(tmp_path / "new.json"), "keyed process")
-    assert "a savepoint records no graph that would tell what moved it" in result.output
+    assert "a savepoint records no graph that would show why" in result.output
 
 
 def test_explain_takes_names_for_savepoints_only():

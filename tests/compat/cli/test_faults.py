@@ -36,7 +36,7 @@ def undecided(result, says=""):
 @pytest.mark.parametrize("command", [("check", V1, V2), ("plan", V1), ("explain", V1, V2, "count")])
 @pytest.mark.parametrize("seconds", ["inf", "nan", "-1", "0", "1e300"])
 def test_a_time_that_no_clock_has_is_wrong_usage(command, seconds):
-    undecided(compat(*command, "--timeout", seconds), "no number of seconds above 0")
+    undecided(compat(*command, "--timeout", seconds), "not a number of seconds above 0")
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_a_time_that_no_clock_has_is_wrong_usage(command, seconds):
         ('baseline = "/dev/zero"', "a device, not a file"),
         (f'baseline = "{"b" * 5000}"', "File name too long"),
         (f'fail-on = "{"x" * 1_000_000}"', "characters more"),
-        (f"{'k' * 1_000_000} = 1", "is no setting"),
+        (f"{'k' * 1_000_000} = 1", "is not a setting"),
         (f'timeout = "{"9" * 1_000_000}"', "characters more"),
         (f"ignore = [{'[' * 20_000}{']' * 20_000}]", "nested too deeply"),
     ],
@@ -216,7 +216,7 @@ def test_a_server_that_is_another_one(answering, body, status):
     "url", ["http://[evil", "http://a:b:c", "http://127.0.0.1:99999", "http://:80", "x", "http://"]
 )
 def test_an_address_that_is_none(url):
-    undecided(compat("promote", "--job", "x", "--server", url), "is no address")
+    undecided(compat("promote", "--job", "x", "--server", url), "is not an address")
 
 
 def test_a_mistake_of_ours_says_so(monkeypatch):
@@ -225,7 +225,7 @@ def test_a_mistake_of_ours_says_so(monkeypatch):
 
     monkeypatch.setattr("compat.cli.check.compare", broken)
     result = compat("check", V1, V2)
-    undecided(result, "This is a mistake of compat, not yours: KeyError")
+    undecided(result, "This is a bug of compat, not a mistake of yours: KeyError")
     assert "\x1b" not in result.output
     assert "compat/cli/check.py" in result.output or "test_faults.py" in result.output
     assert "Traceback" in compat("check", V1, V2, COMPAT_TRACEBACK="1").output
@@ -237,7 +237,7 @@ def test_a_mistake_of_ours_says_so(monkeypatch):
         (PermissionError(13, "Permission denied", "/x"), "/x: Permission denied. Nothing was decided."),
         (OSError(36, "File name too long", "a" * 5000), "File name too long"),
         (MemoryError(), "not enough memory"),
-        (RecursionError("deep"), "a mistake of compat"),
+        (RecursionError("deep"), "a bug of compat"),
         (BrokenPipeError(32, "Broken pipe"), ""),
     ],
 )

@@ -151,12 +151,12 @@ PAIRED = [
     (["--rehearse", "--rollback"], "--rollback has no effect with --rehearse"),
     (["--write-baseline", "--baseline", "b.json", "--format", "json"], "--format has no effect with --write-baseline"),
     (["--diff"], "--diff has no effect here: it says that --fix only shows its edits, so add that"),
-    (["--format", "json=x.json"], "is no format alone: a file goes with --output FORMAT=PATH"),
+    (["--format", "json=x.json"], "is not a format; to write to a file, use --output FORMAT=PATH"),
     (["--limit", "1GB"], "--rehearse-limit has no effect here: it says how much --rehearse restores, so add that"),
     (["--rehearse"], "--rehearse restores a savepoint or checkpoint of Flink, and old.py is a program"),
-    (["--rehearse", "--limit", "much"], "'much' is no size such as 1GB, and no number of entries"),
-    (["--rehearse", "--limit", "0"], "'0' is no size such as 1GB"),
-    (["--rehearse", "--limit", "1.5"], "'1.5' is no size such as 1GB"),
+    (["--rehearse", "--limit", "much"], "'much' is neither a size such as 1GB nor a number of entries"),
+    (["--rehearse", "--limit", "0"], "'0' is neither a size such as 1GB"),
+    (["--rehearse", "--limit", "1.5"], "'1.5' is neither a size such as 1GB"),
     (["--names", "old.py"], "--names has no effect here: it gives names to a savepoint"),
 ]
 
@@ -190,7 +190,7 @@ def test_there_is_one_way_to_say_what_to_compare(one: Mode, other: Mode) -> None
             "--server checks one NEW, and here are 2",
         ),
         (["old.py"], "Two programs are needed"),
-        (["old.py", "new.py", "--job", "99999999999"], "no program submits more than 99999 jobs"),
+        (["old.py", "new.py", "--job", "99999999999"], "a program submits at most 99999 jobs"),
     ],
 )
 def test_the_number_of_programs(arguments: list[str], reason: str) -> None:

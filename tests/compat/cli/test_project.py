@@ -86,7 +86,7 @@ def test_two_files_are_compared_as_ever() -> None:
     ("settings", "reason"),
     [
         ('jobs = ["none/*.py"]\nbaseline = "git:main"', "jobs: there is no file 'none/*.py'"),
-        ('jobs = ["jobs/*.py"]', 'add --against REF, or there baseline = "git:origin/main"'),
+        ('jobs = ["jobs/*.py"]', 'add --against REF, or set baseline = "git:origin/main" there'),
         ('jobs = ["../*.py"]', "they are below the folder of the settings"),
         ('jobs = ["other.py"]\nbaseline = ["git:main", "git:HEAD"]', "must be the path of a file with findings"),
         ('jobs = ["other.py"]\nbaseline = "git:"', "must be the path of a file with findings"),

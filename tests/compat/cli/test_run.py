@@ -494,7 +494,7 @@ def test_check_and_inspect_read_a_savepoint(compat: Any, tmp_path: Path) -> None
 @pytest.mark.parametrize("command", ["savepoint", "stop", "cancel"])
 def test_commands_for_a_job_that_does_not_run(compat: Any, tmp_path: Path, command: str) -> None:
     missing = compat(command, "1234")
-    assert (missing.exit_code, "no one job" in missing.stderr) == (2, True)
+    assert (missing.exit_code, "no single job" in missing.stderr) == (2, True)
     compat("run", program(tmp_path / "job.py"))
     (entry,) = JobStore(".compat").jobs()
     ended = compat(command, entry.job_id)
@@ -708,7 +708,7 @@ def test_an_interrupted_job_is_listed_and_goes_on_from_its_checkpoint(compat: An
     entry = interrupted(compat, program(tmp_path / "job.py"))
     listed = compat("list").stdout
     assert f"{entry.job_id} : counting  (INTERRUPTED, checkpoint 2)" in listed
-    assert "compat job cancel gives one up, compat job discard removes it." in listed
+    assert "compat job cancel prevents that, compat job discard removes it." in listed
     (told,) = json.loads(compat("list", "--format", "json").stdout)
     assert (told["interrupted"], told["alive"]) == (True, False)
     again = compat("run", str(tmp_path / "job.py"))

@@ -155,8 +155,8 @@ def test_the_jobs_of_a_cluster_are_listed() -> None:
             ("check", "job.py", "job.py", "--take-savepoint", "/sp"),
             "--take-savepoint has no effect here: OLD is no job that runs",
         ),
-        (("check", "job.py", "flink:http://127.0.0.1:1"), "is a job that runs, which can only be OLD"),
-        (("plan", "flink:http://127.0.0.1:1"), "is a job that runs, which can only be OLD"),
+        (("check", "job.py", "flink:http://127.0.0.1:1"), "is a running job, which can only be OLD"),
+        (("plan", "flink:http://127.0.0.1:1"), "is a running job, which can only be OLD"),
     ],
 )
 def test_what_has_no_effect_is_refused(

@@ -154,7 +154,7 @@ def test_the_edits_that_the_last_line_names_are_all_that_it_takes(examples: int)
         found = errors(report)
         assert all(any(fix.call is not None for fix in finding.fixes) for finding in found)
         edits = collect([(0, report, found)])
-        assert all(one.reason.endswith("yours to decide") for one in edits.refused)
+        assert all(one.reason.endswith("you have to decide") for one in edits.refused)
         if edits.refused:
             return  # nothing writes an edit that changes how the job runs
         told = {fix.call for fix in following.edits(report, ReportContext(sources={}))}

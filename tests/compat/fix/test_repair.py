@@ -184,12 +184,12 @@ REFUSED = {
     "a hash that is computed, for several operators": (
         program("for n in ['first', 'second']:", "    numbers.COUNTED.uid(n).name(n)"),
         program("for n in ['first', 'second']:", "    numbers.COUNTED.set_uid_hash(n).name(n)"),
-        "the argument of set_uid_hash there is computed, and may be another one for other operators",
+        "the argument of set_uid_hash there is computed, and may differ for other operators",
     ),
     "what is the user's to decide": (
         program("env.set_parallelism(2)", "numbers.COUNTED.uid('c').set_max_parallelism(2)"),
         program("env.set_parallelism(4)", "numbers.COUNTED.uid('c')"),
-        "yours to decide",
+        "you have to decide",
     ),
     "what no edit repairs": (
         program("numbers.COUNTED.uid('c')"),

@@ -265,10 +265,10 @@ USED = {
         "try:\n    uid = x.y()\nexcept Exception:\n    uid = 'other'",
         "absent.x.y, which",
     ),
-    "held against an exception": (
+    "compared with an exception": (
         "from absent import Error",
         "try:\n    {}['uid']\nexcept Error:\n    uid = 'a'\nexcept KeyError:\n    uid = 'b'",
-        "absent.Error, which KeyError is held against",
+        "absent.Error, which KeyError is compared with",
     ),
     "of a thread": (
         "import threading\nfrom absent import x",
@@ -385,7 +385,7 @@ def test_a_use_behind_an_open_that_was_refused_is_refused(tmp_path: Path) -> Non
 def test_the_commands_note_what_stands_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     load(tmp_path, "import absent\nfrom missing.too import x")
-    note = "job.py imports absent and missing, which are not installed: building the job used nothing of them."
+    note = "job.py imports absent and missing, which are not installed: building the job did not need them."
     plan = CliRunner().invoke(main, ["plan", "job.py"])
     assert (plan.exit_code, note in plan.stderr) == (0, True), plan.output
     check = CliRunner().invoke(main, ["check", "job.py", "job.py"])

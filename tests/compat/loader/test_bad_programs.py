@@ -213,7 +213,7 @@ def test_what_is_no_file_is_refused(argument, tmp_path):
     ("name", "what_to_do", "command"),
     [
         ("jobmanager.log", "compat diagnose reads logs", "compat diagnose"),
-        ("Job.java", "Build the job, and name its jar.", None),
+        ("Job.java", "Build the job, and give its jar.", None),
         ("job.ipynb", "Write its cells to a program", "jupyter nbconvert --to script"),
         ("notes.txt", "Name a program (job.py)", None),
     ],

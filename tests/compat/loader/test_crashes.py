@@ -68,7 +68,7 @@ WANTS = {
     ),
     "what it raises": (
         "import sys\nif '--mode' not in sys.argv:\n    raise RuntimeError('say the mode')",
-        ["RuntimeError: say the mode", "The program raises this itself. If it wants arguments"],
+        ["RuntimeError: say the mode", "The program raises this itself. If it needs arguments"],
         "args 'ARGUMENTS'",
     ),
     "its own usage": (
@@ -131,10 +131,9 @@ def test_the_places_of_modules_are_told(tmp_path: Path) -> None:
     Path("project/jobs/job.py").write_text("import absent\nabsent.x()")
     told = words(run("plan", "project/jobs/job.py"))
     assert (
-        "it was looked for in project/jobs (the program's folder), project (the project's root, by its setup.py)"
-        in told
+        "it was searched in project/jobs (the program's folder), project (the project's root, by its setup.py)" in told
     )
-    assert "other places go with --pyfiles" in told
+    assert "add other places with --pyfiles" in told
 
 
 # Names
@@ -220,4 +219,4 @@ def test_what_a_program_passes_wrongly_is_its_own_failure() -> None:
     result = run("plan", "job.py")
     assert result.exit_code == 2
     assert "env.set_parallelism('many')" in result.output
-    assert "If PyFlink itself takes it, please report" in words(result)
+    assert "If PyFlink itself accepts it, please report" in words(result)

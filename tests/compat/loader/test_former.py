@@ -177,7 +177,7 @@ def test_pyflinks_own_failure_says_the_version_and_how_to_get_it() -> None:
     told = of_another_version(failure, "2.3.0", b"")
     assert told.flink == "1.20"
     assert told.hint is not None
-    assert told.hint.endswith("compat setup pyflink 1.20 makes an environment with that.")
+    assert told.hint.endswith("compat setup pyflink 1.20 makes an environment with that version.")
     assert of_another_version(failure, "1.20.1", b"").flink is None
     assert advice("TableEnvironment", "scan", "1.20")[0] is None
 
@@ -211,7 +211,7 @@ def test_a_version_that_lacks_another_name_of_the_program_is_no_advice() -> None
         option="--connector kafka",
     )
     told = of_another_version(failure, "2.3.0", b"t = EnvironmentSettings.new_instance()\nt.use_blink_planner()\n")
-    assert told.hint == "line 2: use_blink_planner() ended with Flink 1.15: leave the call away, there is one planner."
+    assert told.hint == "line 2: use_blink_planner() ended with Flink 1.15: remove the call, there is only one planner."
     assert (told.flink, told.option) == (None, None)
     still_there = of_another_version(failure, "2.3.0", b"t_env.register_function('f', f)\nt_env.scan('t')\n")
     assert still_there.flink == "1.20"
@@ -259,7 +259,7 @@ def test_without_pyflink_a_program_is_told_its_former_names(tmp_path: Path, monk
     assert "needs PyFlink itself" in message
     first, second = hint.splitlines()
     assert first.endswith(
-        "job.py:3: use_blink_planner() ended with Flink 1.15: leave the call away, there is one planner."
+        "job.py:3: use_blink_planner() ended with Flink 1.15: remove the call, there is only one planner."
     )
     assert second.startswith("compat setup pyflink 2.3 makes an environment")
 

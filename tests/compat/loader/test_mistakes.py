@@ -29,7 +29,7 @@ PY4J = (
         (
             "AttributeError",
             "'StreamExecutionEnvironment' object has no attribute '_j_environment_settings'",
-            "in the place of a StreamExecutionEnvironment: write EnvironmentSettings.in_streaming_mode().",
+            "in place of a StreamExecutionEnvironment: write EnvironmentSettings.in_streaming_mode().",
         ),
         ("AttributeError", "'Builder' object has no attribute '_j_tenv'", None),
         ("TypeError", "argument should be EnvironmentSettings or Configuration", "a builder ends with .build()"),

@@ -296,7 +296,7 @@ def test_what_does_not_merge_writes_nothing(how: str, told: str, tmp_path: Path)
 def test_a_step_is_said_once(tmp_path: Path) -> None:
     for step, told in (
         (DropKeys(operator="keep", keys=(1,)), "says twice which keys of 'KEYED PROCESS'"),
-        (ConvertKey(operator="keep"), "says twice what becomes of the keys of 'KEYED PROCESS'"),
+        (ConvertKey(operator="keep"), "says twice what happens to the keys of 'KEYED PROCESS'"),
     ):
         with pytest.raises(RequestError, match=told):
             migrated("key_to_text", tmp_path / "out", Recipe(steps=(step, step)))

@@ -78,14 +78,14 @@ def test_operators_have_other_ids_and_types_other_names() -> None:
     [
         ([DropOperator(operator="cuont")], "has no operator 'cuont'. Nearest: 'count'"),
         ([DropState(operator="count", state="n")], "has no state 'n'. It has count, "),
-        ([DropOperator(operator="count")] * 2, "says twice what becomes of 'Count'"),
+        ([DropOperator(operator="count")] * 2, "says twice what happens to 'Count'"),
         (
             [DropOperator(operator="count"), RenameOperator(operator="Count", to="x")],
-            "says twice what becomes of 'Count'",
+            "says twice what happens to 'Count'",
         ),
         (
             [DropState(operator="count", state="count"), RenameState(operator="count", state="count", to="n")],
-            "says twice what becomes of the state 'count'",
+            "says twice what happens to the state 'count'",
         ),
         ([RenameClass(name="A", to="B"), RenameClass(name="A", to="C")], "two names to the class A"),
         (

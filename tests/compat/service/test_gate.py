@@ -120,7 +120,7 @@ def test_what_a_comment_lets_pass_here_an_admin_accepts_there_with_its_reason(se
     assert "agreed" in text
     mine = compat(service, "check", "--job", job, program)
     assert mine.exit_code == 1
-    assert "once an admin accepted them" in mine.stderr
+    assert "until an admin accepts them" in mine.stderr
     compat(service, "push", "--job", job, program)
     assert compat(service, "promote", "--job", job).exit_code == 1
     result = compat(service, "check", "--job", job, program, role="admin")
@@ -223,8 +223,8 @@ def test_without_a_token_one_may_check_but_nothing_is_kept(service, job):
         (("promote", "--job", "x", "--force"), "go together"),
         (("push", "--job", "a/b", V1), "A job's name has"),
         (("push", "--job", "x", "nothing.py"), "There is no file"),
-        (("push", "--job", "x", "--server", "file:///etc/passwd", V1), "is no address"),
-        (("check", "--job", "x", "--server", "ftp://localhost", V1), "is no address"),
+        (("push", "--job", "x", "--server", "file:///etc/passwd", V1), "is not an address"),
+        (("check", "--job", "x", "--server", "ftp://localhost", V1), "is not an address"),
     ],
 )
 def test_what_cannot_be_asked_is_never_success(service, arguments, says):

@@ -87,7 +87,7 @@ def test_the_ledger_is_told_as_the_text_tells_it():
     told = [(row["state"], row["words"], row["evidence"]) for row in found["accounts"]]
     assert told == [("n", "restored", f"id, type, by {who}") for who in ("our readers", "Flink's serializers")]
     (unknown,) = check_section(CASES["unknown"], CONTEXT)["accounts"]
-    assert (unknown["state"], unknown["fate"], unknown["evidence"]) == ("what it may keep besides", "unknown", "CMP410")
+    assert (unknown["state"], unknown["fate"], unknown["evidence"]) == ("further states", "unknown", "CMP410")
     assert not unknown["named"]
 
 

@@ -248,7 +248,7 @@ def refusals() -> Iterable[tuple[Operators, tuple[Step, ...], str]]:
     )
     yield keep, (DropState(operator="kept", state="count"),), "has no operator 'kept'. It has: 'keep'"
     yield keep, (DropState(operator="keep", state="n"),), "has no state 'n'. It has count"
-    yield keep, (DropState(operator="keep", state="count"),) * 2, "says twice what becomes of the state 'count'"
+    yield keep, (DropState(operator="keep", state="count"),) * 2, "says twice what happens to the state 'count'"
     yield keep, (DropOperator(operator="keep"), RenameOperator(operator="keep", to="x")), "says twice"
     yield keep, (ConvertState(operator="keep", state="count"),) * 2, "two steps for that"
     yield (

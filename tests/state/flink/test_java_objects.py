@@ -114,7 +114,7 @@ def test_an_object_can_hold_itself() -> None:
         (to(0), "a reference to a Java object that was not there"),
         (to(-1), "a reference to a Java object that was not there"),
         (w.java_object(POINT, w.integer(1), b"y" + to(0)), "a reference to a Java object that was not there"),
-        (b"s" + w.java_string("a"), "something else in the place of a Java class"),
+        (b"s" + w.java_string("a"), "something else in place of a Java class"),
         (b"sp", "a Java object without a class"),
         (w.java_object(w.java_class("C", ("Q", "q"))), "has type 'Q'"),
         (w.java_object(w.java_class("E", flags=4)), "a Java object of E"),

@@ -22,7 +22,7 @@ def _find(check: Check) -> Iterator[Finding]:
         what = kafka.listed(gone.certain) if gone.certain else f"what only {gone.by_pattern!r} stands for"
         yield check.finding(
             RULE,
-            f"{pair.new.label} no longer names {what}, and goes on reading it",
+            f"{pair.new.label} no longer names {what}, but keeps reading it",
             level=Level.ERROR if gone.certain else Level.WARNING,
             consequence="Flink restores this without an error: the readers take all partitions of the savepoint up again, "
             "those of the dropped topics as well. Where a topic was deleted, the job runs on without it, and reads it when "
@@ -45,7 +45,7 @@ def _find(check: Check) -> Iterator[Finding]:
 
 
 def _heirs(old: KafkaSource, new: KafkaSource, gone: tuple[str, ...]) -> tuple[TopicHeir, ...]:
-    """What topics may be called now: those that NEW names and OLD did not."""
+    """The topics that NEW names and OLD did not: a dropped topic may have been renamed to one of them."""
     came = kafka.only_in(new, old).certain
     return tuple(TopicHeir(topic, came) for topic in gone) if came and old.topics and new.topics else ()
 
@@ -57,7 +57,7 @@ RULE = Rule(
     other_levels=(Level.WARNING,),
     when="warning where topics or partitions are meant by a pattern, so that it is open whether any is dropped",
     fate=Fate.UNKNOWN,
-    summary="A Kafka topic that NEW does not name any more is still read.",
+    summary="A Kafka topic that NEW no longer names is still read.",
     why="The partitions that a KafkaSource reads, and their offsets, are in its state. No version of the connector (3.x, 4.x, "
     "5.0) takes restored partitions away because they are not subscribed to any more; it only looks for further ones. A topic "
     "that is deleted does not end that, while a topic that is deleted and still named by its name fails the job at its start.",

@@ -32,7 +32,8 @@ def _finding(check: Check, pair: Pair, subject: str, was: str, now: str, consequ
         new=pair.new,
         fixes=(
             Fix(
-                text="Nothing, if reading shall go on. To start anew, give the source a uid of its own and restore with -n.",
+                text="Nothing, if reading should go on. To start from these offsets, give the source a uid of "
+                "its own and restore with -n.",
                 code=uid_call(pair.new, check),
             ),
         ),
@@ -42,7 +43,7 @@ def _finding(check: Check, pair: Pair, subject: str, was: str, now: str, consequ
 
 
 _GROUP = (
-    "Reading goes on at the offsets of the savepoint. What watches the old group sees it stand still; the new one has "
+    "Reading goes on at the offsets of the savepoint. Monitoring of the old group sees it stand still; the new one has "
     "offsets from the first checkpoint on, and needs its rights."
 )
 _START = "Reading goes on at the offsets of the savepoint, not where the new starting offsets say."

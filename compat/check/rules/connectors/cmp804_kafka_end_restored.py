@@ -18,10 +18,10 @@ def _find(check: Check) -> Iterator[Finding]:
         if old.stopping == new.stopping:
             continue
         if new.stopping is None:
-            title = f"{pair.new.label} has no end any more, and stops at {old.stopping} for all that"
+            title = f"{pair.new.label} has no end any more, but still stops at {old.stopping}"
             consequence = "The partitions of the savepoint end where OLD was to end: nothing behind that is read."
         elif old.stopping is None:
-            title = f"{pair.new.label} is to end at {new.stopping}, and does not"
+            title = f"{pair.new.label} is to end at {new.stopping}, but does not"
             consequence = "The partitions of the savepoint have no end: the job does not finish by itself."
         else:
             title = f"{pair.new.label} was to end at {old.stopping} and is to end at {new.stopping}"

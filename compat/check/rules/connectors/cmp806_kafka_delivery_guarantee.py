@@ -38,7 +38,7 @@ def _find(check: Check) -> Iterator[Finding]:
 
 
 def _consequence(old: DeliveryGuarantee, new: DeliveryGuarantee, *, checkpoints: bool) -> str | None:
-    """The consequence of a change; None where it only makes a promise stronger."""
+    """The consequence of a change; None if it only makes a promise stronger."""
     if old is _EXACTLY_ONCE:
         return (
             "Transactions that OLD left open are not aborted, and readers of committed data wait for them before they see what "
@@ -76,7 +76,7 @@ def _instead(old: DeliveryGuarantee, new: DeliveryGuarantee) -> str:
 _INTERVAL = "checkpoint_interval"
 _WHY = {
     _NONE: "without one, a checkpoint does not wait for what Kafka has not acknowledged.",
-    _AT_LEAST_ONCE: "with at-least-once it looks after no transactions.",
+    _AT_LEAST_ONCE: "with at-least-once it does not handle transactions.",
     _EXACTLY_ONCE: "with exactly-once it writes in transactions that a checkpoint commits.",
 }
 

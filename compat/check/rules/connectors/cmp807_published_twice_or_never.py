@@ -31,14 +31,15 @@ def _dropped(check: Check, why: str) -> Iterator[Finding]:
         kafka = isinstance(old.connector, KafkaSink)
         yield check.finding(
             RULE,
-            f"what {old.label} has written and not published is left behind, {why}",
-            consequence="Records that were counted as written and are not published yet are lost"
+            f"records that {old.label} has written but not published are left behind, {why}",
+            consequence="Records that count as written but are not published yet are lost"
             + (
                 "; their transactions stay open, and readers of committed data wait until Kafka ends them."
                 if kafka
                 else ", and what they were written to stays there unfinished."
             ),
-            reason="The sink's state names what it has prepared; nobody else can publish it. The sources do not read it again.",
+            reason="The sink's state names what it has prepared; no other operator can publish it. The "
+            "sources do not read it again.",
             old=old,
             new=check.successor(old),
             fixes=(
@@ -66,7 +67,7 @@ def _published_since(check: Check, newer: str) -> Iterator[Finding]:
                 f"{pair.new.label} has published since this snapshot, and publishes that again",
                 consequence=f"Flink restores this without an error. What OLD published up to {newer} is read once more and "
                 "published a second time.",
-                reason="A snapshot takes the sources back, and not what a sink has made visible after it.",
+                reason="A restore takes the sources back to the snapshot, but not the output that a sink has published since.",
                 old=pair.old,
                 new=pair.new,
                 fixes=(Fix(text=f"Restore from the latest snapshot: {newer}.", code=newer),),

@@ -26,7 +26,7 @@ def _find(check: Check) -> Iterator[Finding]:
             f"{pair.new.label} read its files once, and reads all of them again now that it looks for more",
             consequence="Flink restores this without an error. Files that OLD had read to their end are read a second time, "
             "and those that it was reading both from where it was and from their beginning.",
-            reason="Only a source that looks for more notes which files it has found. To NEW all that it finds are new ones.",
+            reason="Only a source that looks for more files records which ones it has found. To NEW, all files are new.",
             old=pair.old,
             new=pair.new,
             fixes=(

@@ -32,7 +32,7 @@ def _finding(old: Operator, check: Check) -> Finding:
         reason += " Its state is empty timer queues, but Flink counts them as state."
     return check.finding(
         RULE,
-        f"{old.label} has state and no operator in {check.new.name} to go to",
+        f"{old.label} has state, but no operator in {check.new.name} takes it",
         level=Level.WARNING if allowed else Level.ERROR,
         consequence=consequence,
         reason=reason,
@@ -60,9 +60,9 @@ RULE = Rule(
     when="warning with -n: the state is dropped on purpose. Where NEW itself sets that state may be ignored, Flink drops it "
     "without a word, and it stays an error until the check is made with -n",
     fate=Fate.REFUSED,
-    summary="State of an operator of OLD has no operator in NEW to go to.",
+    summary="State of an operator of OLD that no operator of NEW takes.",
     why="A restore looks for every operator id of the savepoint in the new job, among the generated ids, the "
-    "uids' hashes and the user hashes. State that nobody claims makes Flink refuse the whole restore. Keyed "
+    "uids' hashes and the user hashes. State without an operator makes Flink refuse the whole restore. Keyed "
     "PyFlink operators always have state, their timer queues, even if the function keeps none.",
     old='keyed.process(Count()).uid("count")',
     new="# the operator was removed",

@@ -37,7 +37,7 @@ def _finding(old: Operator, new: Operator, check: Check) -> Finding:
     fixes = (*tie(old, new, check), *_old_uid(old, new))
     return check.finding(
         RULE,
-        f"{old.label} has state and nowhere to go; {new.label} may be the same operator"
+        f"{old.label} has state that no operator takes; {new.label} may be the same operator"
         if guessed
         else f"the id of {old.label} has moved",
         level=Level.WARNING if allowed else Level.ERROR,
@@ -72,7 +72,7 @@ def _why_guessed(new: Operator) -> str:
 
 
 def _if_it_is(fix: Fix, old: Operator, new: Operator) -> Fix:
-    """The fix of a guess, which a report does not tell to ``compat remap``."""
+    """The fix of a guess, which a report does not pass on to ``compat remap``."""
     code = code_suggestions.remap(old, new) if fix.code == code_suggestions.REMAP else fix.code
     return replace(fix, text=f"If it is the same operator: {_begun(fix.text)}", code=code)
 
@@ -90,7 +90,7 @@ RULE = Rule(
     fate=Fate.REFUSED,
     summary="An operator is still there, but its generated id has moved.",
     why="Without a uid, an operator's id is computed from its position in the graph, the outputs chained to it "
-    "and the ids of its inputs. An edit elsewhere changes it, and the state under the old id finds nobody.",
+    "and the ids of its inputs. An edit elsewhere changes it, and no operator takes the state under the old id.",
     old="source.key_by(key).process(Count())",
     new="source.rebalance().filter(good).rebalance().key_by(key).process(Count())",
     fix='Pin the old id on the new operator, .set_uid_hash("<old id>"), and give a uid to each stateful operator '

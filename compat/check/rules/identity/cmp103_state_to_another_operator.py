@@ -17,7 +17,7 @@ from compat.check.states import key_type_of
 from compat.state.model.operators import Operator
 
 _MOST = 6
-"""Operators that a title names."""
+"""The most operators that a title names."""
 
 
 def _find(check: Check) -> Iterator[Finding]:
@@ -85,13 +85,13 @@ def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], cause: str
 
 
 def _is_refused(old: Operator, new: Operator) -> bool:
-    """True where both are keyed, and by types that Flink does not take for each other."""
+    """True if both are keyed, and by types that Flink does not take for each other."""
     before, after = key_type_of(old), key_type_of(new)
     return before is not None and after is not None and not key_change(before, after).readable
 
 
 def _causes(wrong: Sequence[Pair], rightful: Mapping[str, Operator]) -> dict[str, str]:
-    """What pairs have in common that pass state on, the one's to the next, by OLD's id: all of them in their order.
+    """The common cause of pairs that pass state on, from one to the next, by OLD's id: all of them in order.
 
     A pair comes before that of the operator which its state belongs to; the last one's may lose it, or be the first's.
     """
@@ -122,7 +122,7 @@ RULE = Rule(
     other_levels=(Level.WARNING,),
     when="warning where the snapshot tells that the state is empty",
     fate=Fate.WRONG_HANDS,
-    summary="An id of OLD belongs to another operator in NEW, which would get state that is not its own.",
+    summary="An id of OLD belongs to another operator in NEW, which would get foreign state.",
     why="A generated id knows where an operator stands, not what it is. When two alike branches change places, "
     "each gets the other's state: Flink restores this without an error and the results are wrong from then "
     "on. Of an operator that has neither a name nor a uid nor a function to tell it by, and whose only state was replaced, "

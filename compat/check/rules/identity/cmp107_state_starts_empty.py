@@ -66,8 +66,7 @@ RULE = Rule(
     level=Level.WARNING,
     fate=Fate.EMPTY,
     summary="A stateful operator of NEW finds no state in OLD.",
-    why="That is right for an operator that is really new. For one that was there before it means that its id "
-    "changed and that it starts from nothing.",
+    why="That is right for a new operator. For one that existed before, it means that its id changed and that it starts empty.",
     old="keyed.process(Count())",
     new='keyed.process(Count())\nkeyed.process(Alert()).uid("alert")',
     fix='Nothing if the operator is new. Otherwise pin it to its old id with .set_uid_hash("<old id>").',

@@ -23,7 +23,7 @@ def _find(check: Check) -> Iterator[Finding]:
             was, then = (first.uid, second.uid) if changed == "uid" else (first.id, second.id)
             yield check.finding(
                 RULE,
-                f"the id of {first.name!r} is another one at every start",
+                f"the id of {first.name!r} differs at every start",
                 consequence="State saved by one start of the program cannot be found by the next one.",
                 reason=f"Two builds of {program.name} gave the {changed} {was!r} and then {then!r}.",
                 old=first if side == "old" else None,
@@ -46,9 +46,9 @@ def _made_anew(check: Check, new: Operator, by: str) -> Finding:
     """An operator whose uid the program makes of a value that differs at each start."""
     return check.finding(
         RULE,
-        f"the id of {new.name!r} is another one at every start",
+        f"the id of {new.name!r} differs at every start",
         consequence="State saved by one start of the program cannot be found by the next one.",
-        reason=f"The uid {new.uid!r} is made of what {by} gives.",
+        reason=f"The uid {new.uid!r} is computed from {by}.",
         new=new,
         fixes=(
             Fix(
@@ -70,7 +70,7 @@ def _drawn(check: Check, told: Collection[str | None]) -> Iterator[Finding]:
             continue
         yield check.finding(
             RULE,
-            f"the id of {new.name!r} is another one at every start",
+            f"the id of {new.name!r} differs at every start",
             consequence="State saved by one start of the program cannot be found by the next one.",
             reason=f"The uid was {old.uid!r} and is {new.uid!r}: what differs is a UUID, drawn when the job is built.",
             old=old,
@@ -112,7 +112,7 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.REFUSED,
     summary="Building the same program twice gives different operator ids.",
-    why="An id that is drawn at random, or follows the order of a set, is another one at the next start. No "
+    why="An id that is drawn at random, or follows the order of a set, differs at the next start. No "
     "savepoint of this job can be restored, not even by the same program.",
     old="stream.map(f).uid(str(uuid4()))",
     new='stream.map(f).uid("clean")',

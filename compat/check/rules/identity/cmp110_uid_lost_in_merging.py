@@ -17,7 +17,7 @@ def _find(check: Check) -> Iterator[Finding]:
             finding = check.finding(
                 RULE,
                 f"the uid {uid!r} is dropped: PyFlink merges its operator into {operator.name.partition(', ')[0]!r}",
-                consequence="The job has no operator of this id. No state is lost by that itself: a merged operator has none.",
+                consequence="The job has no operator of this id. That alone loses no state: a merged operator has none.",
                 reason="Neighbouring Python operators run as one, with the uid of the first.",
                 new=operator,
                 subject=uid,
@@ -38,7 +38,7 @@ RULE = Rule(
     level=Level.WARNING,
     fate=Fate.RESTORED,
     summary="A uid was given to an operator that PyFlink merges into the one before it.",
-    why="PyFlink melts neighbouring Python operators into one, which keeps the uid of the first. The uid of the "
+    why="PyFlink merges neighbouring Python operators into one, which keeps the uid of the first. The uid of the "
     "second is dropped without a word, and an id that older savepoints list may vanish with it.",
     old='keyed.process(Count()).uid("count").map(show)',
     new='keyed.process(Count()).uid("count").map(show).uid("show")',

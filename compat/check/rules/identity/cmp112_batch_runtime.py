@@ -55,7 +55,7 @@ RULE = Rule(
     name="batch-runtime",
     level=Level.ERROR,
     fate=Fate.LOST,
-    summary="OLD or NEW runs in batch mode, which knows no savepoints.",
+    summary="OLD or NEW runs in batch mode, which has no savepoints.",
     why="A job in batch mode takes no checkpoints and starts from none: Flink switches them off and ignores the path of a "
     "savepoint without an error. AUTOMATIC means batch mode as soon as all sources are bounded.",
     old="env.from_source(numbers, no_watermarks(), 'numbers')",

@@ -23,11 +23,11 @@ def _find(check: Check) -> Iterator[Finding]:
             level=Level.WARNING if sides is None else Level.ERROR,
             consequence="Flink restores this without an error; "
             + (
-                "what both inputs wrote into its states stays, and is met by the other one now."
+                "each input now meets the states that the other one wrote."
                 if sides is None
-                else f"what was kept of one input ({sides}) is now taken for the other one's."
+                else f"the state of one input ({sides}) is now taken for the other one's."
             ),
-            reason="A state belongs to the operator, not to what it was fed from: no id says which input is the first.",
+            reason="A state belongs to the operator, not to its inputs: no id says which input is the first.",
             old=pair.old,
             new=pair.new,
             fixes=(

@@ -14,7 +14,7 @@ RULE = Rule(
     fate=Fate.UNKNOWN,
     summary="The program executes no job, or several and none was named.",
     why="A check compares one job with one job. A program that never calls execute has none; one that submits "
-    "several leaves open which is meant.",
+    "several leaves open which one is meant.",
     old='env.execute("counting")',
     new="# no call of execute",
     fix="Call env.execute at the end of the program, also when it runs as a script; choose one of several jobs "

@@ -16,7 +16,7 @@ def _find(check: Check) -> Iterator[Finding]:
     for each in check.new.beyond:
         found = check.finding(
             RULE,
-            f"{each.name}, which NEW uses, is no part of PyFlink {check.new.flink}",
+            f"{each.name}, which NEW uses, is not part of PyFlink {check.new.flink}",
             consequence=_consequence(each),
             reason="It is an addition of compat, for jobs on Spark.",
             fixes=(_FIX,),

@@ -13,7 +13,7 @@ RULE = Rule(
     failure=True,
     fate=Fate.EMPTY,
     summary="A file was not compared with anything, and did not have to be.",
-    why="A check against a revision tells of every file that it passed over: a job that is new has no state yet, a module "
+    why="A check against a revision reports every file that it did not compare: a job that is new has no state yet, a module "
     "that others import makes no job, some are left out by name, and with --changed most load no file that changed. None of "
     "these fails the check, and none is counted as compatible.",
     old="# no such file",

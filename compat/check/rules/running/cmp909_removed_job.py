@@ -12,7 +12,7 @@ RULE = Rule(
     level=Level.ERROR,
     failure=True,
     fate=Fate.UNKNOWN,
-    summary="A job of the revision is gone, and nobody said that it was removed on purpose.",
+    summary="A job of the revision is gone, and nothing says that it was removed on purpose.",
     why="The job that runs has state which nothing takes over. It may have been renamed beyond what git recognizes, or moved "
     "to where the settings of the project name no jobs.",
     old='env.execute("counting")',

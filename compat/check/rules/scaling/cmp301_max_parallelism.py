@@ -104,7 +104,7 @@ def _for(count: int) -> str:
 def _on_the_environment(changed: dict[tuple[int, int], list[Pair]], check: Check) -> tuple[int, int] | None:
     """The change that comes of the environment's own setting: the one of most operators, as it has one value only.
 
-    None where other operators need the value that it has.
+    None if other operators need the value that it has.
     """
     setting = check.new.settings.get("max_parallelism")
     if any(pair.old.max_parallelism == pair.new.max_parallelism == setting for pair in check.repaired.pairs):
@@ -139,8 +139,8 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.REFUSED,
     summary="The max parallelism set in NEW differs from the recorded one.",
-    why="Keyed state is stored by key group, and the max parallelism is the number of key groups. With another "
-    "number every key would lie elsewhere. Flink refuses the restore, for stateless operators too.",
+    why="Keyed state is stored by key group, and the max parallelism is the number of key groups. With a "
+    "different number every key would be in a different place. Flink refuses the restore, for stateless operators too.",
     old="env.set_max_parallelism(128)",
     new="env.set_max_parallelism(256)",
     fix="Set the recorded max parallelism again, or do not set it: then Flink takes the recorded one.",

@@ -57,7 +57,7 @@ RULE = Rule(
     "that wrote the state.",
     old="env.set_max_parallelism(4)\nenv.set_parallelism(4)",
     new="env.set_parallelism(8)",
-    fix="Lower the parallelism to the recorded max parallelism. To go beyond it, the state has to be written anew "
-    "(Flink's State Processor API).",
+    fix="Lower the parallelism to the recorded max parallelism. To go beyond it, the state has to be "
+    "rewritten (Flink's State Processor API).",
     find=_find,
 )

@@ -8,9 +8,7 @@ from compat.check.rule import Rule
 
 def fix(limit: str) -> Fix:
     """What to do about a parallelism above this max parallelism."""
-    text = (
-        f"Run it with at most {limit} subtasks; a higher max parallelism will do only for a job that has no state yet."
-    )
+    text = f"Run it with at most {limit} subtasks; a higher max parallelism is possible only for a job that has no state yet."
     return Fix(text=text, code=f".set_parallelism({limit})")
 
 

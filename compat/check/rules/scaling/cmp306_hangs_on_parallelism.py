@@ -20,11 +20,11 @@ def settled(report: Report, why: str) -> Finding:
         rule=RULE.id,
         level=Level.NOTE,
         title=f"the answer holds under the default parallelism that OLD was given: {why}",
-        consequence="With another parallelism.default it is another one.",
+        consequence="With another parallelism.default the answer differs.",
         reason="Operators are chained where their parallelisms are equal, and generated ids depend on what is chained.",
         old_line=report.old.source,
         new_line=report.new.source,
-        fixes=(Fix(text="Say what the cluster gives now, if that is another: -D parallelism.default=4; or set uids."),),
+        fixes=(Fix(text="Give the cluster's present value if it differs: -D parallelism.default=4; or set uids."),),
         direction=report.direction,
     )
 
@@ -45,7 +45,7 @@ def finding(usual: Report, other: Report) -> Finding:
         new=first.new,
         old_line=first.old_line or usual.old.source,
         new_line=first.new_line or usual.new.source,
-        fixes=(Fix(text="Tell the check what the cluster gives, or give the operators uids.", code=_PARALLELISM),),
+        fixes=(Fix(text="Give the check the cluster's value, or give the operators uids.", code=_PARALLELISM),),
         direction=usual.direction,
     )
 
@@ -59,7 +59,7 @@ RULE = Rule(
     fate=Fate.UNKNOWN,
     summary="Whether state is restored depends on the default parallelism, which was not given.",
     why="An operator without a parallelism of its own takes the cluster's. Operators are chained where their parallelisms are "
-    "equal, and generated ids depend on that: the ids of a job are others on a cluster with another parallelism.default.",
+    "equal, and generated ids depend on that: the ids of a job differ on a cluster with another parallelism.default.",
     old="stream.print().set_parallelism(1)",
     new="stream.rebalance().print().set_parallelism(1)",
     fix="Give the check the cluster's value, -D parallelism.default=4, or set uids.",

@@ -18,7 +18,7 @@ def _find(check: Check) -> Iterator[Finding]:
             reason=f"OLD takes one every {check.old.settings['checkpoint_interval']} ms, NEW none.",
             fixes=(
                 Fix(
-                    text="Switch them on as before.",
+                    text="Switch checkpoints on as before.",
                     code=f"env.enable_checkpointing({check.old.settings['checkpoint_interval']})",
                 ),
             ),

@@ -1,4 +1,4 @@
-"""What the way from one version of Flink to another breaks."""
+"""Upgrades from one version of Flink to another that break a restore."""
 
 from __future__ import annotations
 
@@ -38,8 +38,9 @@ def _kryo(check: Check) -> Iterator[Finding]:
             RULE,
             f"Kryo wrote {', '.join(what)} of {pair.new.label}, and Flink 2 does not read it",
             consequence="The task fails when it starts.",
-            reason="Flink 2 has Kryo 5 in the place of Kryo 2: neither its serializers' snapshots nor the values are read "
-            "across. Types that Flink does not know are Kryo's, in Flink 1 also the lists, sets and maps in POJOs.",
+            reason="Flink 2 has Kryo 5 instead of Kryo 2, which reads neither the other's serializer "
+            "snapshots nor its values. Types that Flink does not know are Kryo's, in Flink 1 also the lists, "
+            "sets and maps in POJOs.",
             old=pair.old,
             new=pair.new,
             state=states[0] if len(names) == len(states) == 1 else None,
@@ -56,7 +57,7 @@ def _global_windows(check: Check) -> Iterator[Finding]:
             continue
         yield check.finding(
             RULE,
-            f"{pair.new.label} keeps global windows, which Flink 2 writes in another way",
+            f"{pair.new.label} keeps global windows, which Flink 2 writes differently",
             consequence="The task fails when it starts: the new serializer of its timers must not be incompatible.",
             reason="PyFlink's global windows have a serializer of another class in Flink 2.",
             old=pair.old,
@@ -84,7 +85,7 @@ def _removed(check: Check) -> Iterator[Finding]:
         name = str(new.detail["class"])
         yield check.finding(
             RULE,
-            f"{new.label} is a {name}, which is not there for Flink 2",
+            f"{new.label} is a {name}, which does not exist for Flink 2",
             consequence="The program fails before it submits a job.",
             reason="flink-connector-kafka 4.0, the first one for Flink 2, left the classes of the old kind out.",
             new=new,
@@ -119,12 +120,13 @@ RULE = Rule(
     name="version-upgrade",
     level=Level.ERROR,
     fate=Fate.REFUSED,
-    summary="The way from OLD's version of Flink to NEW's breaks the restore.",
-    why="Flink 2 took Kryo 5 for Kryo 2, so that nothing that Kryo wrote under Flink 1 can be read, the collections in POJOs "
-    "included. Sources and sinks of the old kind went. And no version reads the metadata of later ones.",
+    summary="The upgrade from OLD's version of Flink to NEW's breaks the restore.",
+    why="Flink 2 replaced Kryo 2 by Kryo 5, so that nothing that Kryo wrote under Flink 1 can be read, the "
+    "collections in POJOs included. Sources and sinks of the old kind were removed. And no version reads the "
+    "metadata of later ones.",
     old="FlinkKafkaConsumer('orders', schema, properties)   # --old-flink 1.20",
     new="FlinkKafkaConsumer('orders', schema, properties)   # --flink 2.3",
-    fix="Write anew what Kryo wrote (compat migrate), or copy it into states of types that Flink knows, under Flink 1; "
+    fix="Rewrite what Kryo wrote (compat migrate), or copy it into states of types that Flink knows, under Flink 1; "
     "take sources and sinks of the new kind; "
     "go back with a savepoint of before the upgrade.",
     only_in_flink=True,

@@ -1,4 +1,4 @@
-"""What the way of an upgrade puts at risk, by a deployment that is given."""
+"""Risks of an upgrade by a given deployment."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _find(check: Check) -> Iterator[Finding]:
             f"{new.name}: {risk.says}",
             level=Level.ERROR if risk.lost else Level.WARNING,
             consequence=risk.therefore[0].upper() + risk.therefore[1:],
-            reason="What an upgrade starts from is decided by the deployment, not by the program.",
+            reason="The deployment, not the program, decides which state an upgrade starts from.",
             fixes=(Fix(text=risk.instead),),
             subject=risk.says,
         )
@@ -34,7 +34,7 @@ RULE = Rule(
     other_levels=(Level.ERROR,),
     when="error where no state is restored: stateless upgrades, and the last state with another state backend",
     fate=Fate.LOST,
-    summary="The deployment that --deployment gives has an upgrade lose state, drop it without a word, or repeat records.",
+    summary="The deployment given by --deployment lets an upgrade lose state, drop it silently, or repeat records.",
     why="Flink's Kubernetes operator takes the state of an upgrade from nowhere (upgradeMode stateless, its default), from a "
     "savepoint, or from the last checkpoint (last-state). With allowNonRestoredState, state that nothing takes is dropped "
     "at each start from a savepoint; a start from the last checkpoint does not heed it.",

@@ -94,9 +94,9 @@ RULE = Rule(
     when="unknown where a native savepoint or a checkpoint is restored and a canonical savepoint is not; error where nothing "
     "that OLD's backend writes is restored by NEW's",
     fate=Fate.REFUSED,
-    summary="NEW runs with another state backend than OLD, which does not restore from all that OLD writes.",
+    summary="NEW runs with another state backend than OLD, which cannot restore every snapshot of OLD.",
     why="Keyed state goes from one backend to another in canonical savepoints only; native ones and checkpoints hold files of "
-    "the backend that wrote them, and ForSt takes files alone. Which was written, two programs do not tell.",
+    "the backend that wrote them, and ForSt takes only files. Two programs do not show which snapshot will be taken.",
     old="state.backend.type: hashmap",
     new="state.backend.type: rocksdb",
     fix="Take the savepoint with --type canonical, or check against the snapshot itself.",

@@ -39,7 +39,7 @@ def finding(usual: Report, asked: Asked, reports: Mapping[str, Report]) -> Findi
         new_line=first.new_line or usual.new.source,
         state=first.state,
         subject=asked.value,
-        fixes=(Fix(text=f"Say what the cluster has: {' or '.join(settle(asked, one) for one in reports)}."),),
+        fixes=(Fix(text=f"Give the cluster's setting: {' or '.join(settle(asked, one) for one in reports)}."),),
         direction=usual.direction,
     )
 

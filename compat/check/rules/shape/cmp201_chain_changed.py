@@ -31,7 +31,7 @@ def _find(check: Check) -> Iterator[Finding]:
             RULE,
             f"{pair.new.label} runs in another chain",
             consequence="State is not affected: it belongs to operators, not to chains.",
-            reason="Operators were put together or apart; generated ids may move by that.",
+            reason="Operators were chained or separated, which can move generated ids.",
             old=pair.old,
             new=pair.new,
         )

@@ -7,8 +7,8 @@ from compat.check.rule import Rule
 from compat.compiler.configuration import CHECKPOINT_INTERVAL, SHORTEST_CHECKPOINT
 
 _OFF = (
-    f"leave env.enable_checkpointing and {CHECKPOINT_INTERVAL} out, in Flink's own configuration too: no value of it stands "
-    f"for no checkpoints, Flink refuses all below {SHORTEST_CHECKPOINT} ms"
+    f"leave env.enable_checkpointing and {CHECKPOINT_INTERVAL} out, in Flink's own configuration too: no "
+    f"value of it means no checkpoints, Flink refuses all below {SHORTEST_CHECKPOINT} ms"
 )
 FIX = Fix(
     text=f"Take the loop out of the job; or, to take no checkpoints, {_OFF}.",

@@ -49,7 +49,7 @@ class _Graph:
 
     @cached_property
     def brought_back(self) -> frozenset[str]:
-        """Operators of NEW, by id, that are new as their id moved, which is an error of its own that says how to mend it."""
+        """Operators of NEW, by id, that count as new only because their id moved, which another error reports and mends."""
         owners = (self.check.successor(old) for old in self.check.mapping.lost)
         return frozenset(new.id for new in owners if new is not None)
 
@@ -67,7 +67,7 @@ class _Finished:
     progress: Finishing
 
     def finding(self, vertex: Vertex) -> Finding | None:
-        """What Flink refuses of a vertex of NEW."""
+        """Flink's refusal of a vertex of NEW, as a finding."""
         members = {id: self.of_operator(id) for id in vertex.operators}
         if len(set(members.values())) > 1:
             brought_back = not self.graph.brought_back.isdisjoint(vertex.operators)
@@ -97,7 +97,7 @@ class _Finished:
         return Progress.RUNNING if pair is None else self.progress.of(pair.old.id)
 
     def of_vertex(self, vertex: Vertex) -> Progress | None:
-        """None for a chain that mixes: that is a finding of its own."""
+        """The progress of a vertex; None for a mixed chain, which has its own finding."""
         members = {self.of_operator(id) for id in vertex.operators}
         return members.pop() if len(members) == 1 else None
 

@@ -62,7 +62,7 @@ def _finding(
         if progress.certain
         else f"once {old.label} has been read to its end, NEW reads it again",
         level=Level.ERROR if sure else Level.UNKNOWN,
-        consequence="Flink restores this without an error; all that was read before is counted a second time.",
+        consequence="Flink restores this without an error; all records read before are counted a second time.",
         reason=f"{'OLD had read it to its end' if progress.certain else 'It ends, beside others that do not'}: finished "
         f"operators do not run again, but those with another id do. {why_moved(old, new, check.old, check.new)}",
         old=old,

@@ -24,9 +24,9 @@ def _find(check: Check) -> Iterator[Finding]:
         yield check.finding(
             RULE,
             f"{pair.new.label} had been read to its end, and is not run again though it has none now",
-            consequence="Flink restores this without an error. NEW reads nothing from this source, neither what is there nor "
-            "what comes.",
-            reason="A snapshot says of an operator that had finished only that it had. Under the same id it stays so.",
+            consequence="Flink restores this without an error. NEW reads nothing from this source, neither "
+            "existing records nor new ones.",
+            reason="A snapshot records only that a finished operator had finished. Under the same id it stays finished.",
             old=pair.old,
             new=pair.new,
             fixes=(
@@ -56,7 +56,7 @@ RULE = Rule(
     fate=Fate.LOST,
     summary="A source that OLD had read to its end has no end in NEW, and is not run again.",
     why="Finished operators are not run again after a restore. A source that has become one without an end, under the id "
-    "of the one that had finished, reads nothing, and nobody is told.",
+    "of the one that had finished, reads nothing, without an error.",
     old="FileSource.for_record_stream_format(lines, folder).build()   # finished at the time of the checkpoint",
     new="FileSource.for_record_stream_format(lines, folder).monitor_continuously(Duration.of_seconds(10)).build()",
     fix="Give the source a uid of its own.",

@@ -34,8 +34,8 @@ def _find(check: Check) -> Iterator[Finding]:
             new=pair.new,
             fixes=(
                 Fix(
-                    text="Copy the whole folder, with shared/ and taskowned/ of a checkpoint. A savepoint can be moved, a "
-                    "checkpoint hardly.",
+                    text="Copy the whole folder, with shared/ and taskowned/ of a checkpoint. A savepoint can "
+                    "be moved; a checkpoint in general cannot.",
                     code=shlex.join(
                         ["cp", f"ORIGINAL/{os.path.basename(missing[0].name)}", os.path.dirname(snapshot.path)]
                     ),
@@ -48,11 +48,9 @@ def _find(check: Check) -> Iterator[Finding]:
             RULE,
             f"{len(remote)} state files are on other storage and were not looked at: {_names(remote)}",
             level=Level.NOTE,
-            consequence="Whether they are there shows when the tasks start.",
-            reason="What a savepoint names is never fetched; only the folder that was named is read.",
-            fixes=(
-                Fix(text="Nothing, if that storage is whole; name the savepoint's folder there to have it looked at."),
-            ),
+            consequence="The start of the tasks shows whether they exist.",
+            reason="Files that a savepoint names are never downloaded; only the given folder is read.",
+            fixes=(Fix(text="Nothing, if that storage is complete; to check it, give the savepoint's folder there."),),
         )
 
 

@@ -39,7 +39,7 @@ def _finding(check: Check, pairs: list[Pair], format: KeyedFormat, told: str | N
         consequence=_consequence(told, answer),
         reason=_WHY.get(format, _OWN_FILES)
         if known
-        else f"{told} is no backend of Flink's: what it reads is known to nobody else.",
+        else f"{told} is not a backend of Flink: it is unknown which formats it reads.",
         old=first.old,
         new=first.new,
         fixes=(_fix(format),),
@@ -49,7 +49,7 @@ def _finding(check: Check, pairs: list[Pair], format: KeyedFormat, told: str | N
 
 def _title(format: KeyedFormat, told: str | None, answer: Restores) -> str:
     if told is None:
-        return f"the keyed state is in {_NAMES[format]}, and NEW does not say with which backend it runs"
+        return f"the keyed state is in {_NAMES[format]}, and NEW does not set its state backend"
     verb = "does not restore from it" if answer is Restores.NO else "may not restore from it"
     return f"the keyed state is in {_NAMES[format]}, and NEW runs with {told}, which {verb}"
 
@@ -88,13 +88,14 @@ _ONLY_ITS_OWN = (
 _NAMES: dict[KeyedFormat, str] = {
     **{format: format.value for format in KeyedFormat},
     KeyedFormat.CANONICAL: "the canonical format",
-    KeyedFormat.UNTOLD: "the own format of a backend, which the savepoint does not tell",
+    KeyedFormat.UNTOLD: "the native format of a backend that the savepoint does not name",
 }
 _WHY = {
     KeyedFormat.CANONICAL: _ONLY_ITS_OWN,
     KeyedFormat.CHANGES: _ONLY_ITS_OWN,
     KeyedFormat.CHANGELOG_CANONICAL: _ONLY_ITS_OWN,
-    KeyedFormat.UNTOLD: "Native savepoints and checkpoints hold files of a backend's own, too few to tell whose.",
+    KeyedFormat.UNTOLD: "Native savepoints and checkpoints hold files of a backend's own, too few to show "
+    "which backend wrote them.",
     KeyedFormat.FILES: "RocksDB and ForSt write files of one form, and read each other's; hashmap reads none.",
     KeyedFormat.ASYNCHRONOUS: "ForSt writes the states of asynchronous operators in a form that is its own.",
 }

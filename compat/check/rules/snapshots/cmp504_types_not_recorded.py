@@ -36,8 +36,8 @@ def _finding(check: Check, change: StateChange, untold: list[State]) -> Finding:
         RULE,
         f"{types} of {change.pair.new.label} cannot be compared: {names}{more}",
         consequence="If a type changed, the task fails at the first record, or reads wrong values.",
-        reason="PyFlink hands bytes to Flink; a savepoint has the states' names and containers, and not their declared types, "
-        "and the stored bytes may be of several.",
+        reason="PyFlink hands bytes to Flink; a savepoint has the states' names and containers, but not their "
+        "declared types, and the stored bytes fit several types.",
         old=change.pair.old,
         new=change.pair.new,
         fixes=(Fix(text="Name the program that wrote the savepoint.", code=OLD_PROGRAM),),
@@ -49,7 +49,7 @@ RULE = Rule(
     name="types-not-recorded",
     level=Level.UNKNOWN,
     fate=Fate.UNKNOWN,
-    summary="The savepoint does not tell the declared types of some states.",
+    summary="The savepoint does not record the declared types of some states.",
     why="In process mode, PyFlink hands bytes to Flink: a savepoint has names and containers of the states, and the "
     "types of keys and windows, but not what the bytes mean. A few stored values are looked at: some can be of no other type "
     "than the declared one (a pickle, a small Long), others of several (a text may be bytes). There a changed type shows only "

@@ -82,7 +82,7 @@ def _finding(check: Check, pair: Pair, level: Level, *, left_out: bool) -> Findi
 
 
 def _level(pair: Pair, snapshot: Snapshot) -> Level | None:
-    """How sure it is that timers go missing; None where OLD had none, or nothing is known of any.
+    """How sure it is that timers go missing; None if OLD had none, or nothing is known of any.
 
     A window, and each function that can set timers, has a queue of them from its start on, be it empty
     (`KeyedProcessOperator.open`): where there is none, it was kept on the heap, or OLD's function was of another sort.

@@ -22,9 +22,9 @@ def _find(check: Check) -> Iterator[Finding]:
     if pair is not None:
         yield check.finding(
             RULE,
-            f"{check.old.name} does not tell what its queries computed",
-            consequence="Its state finds its operators. Whether they still add up and keep the same cannot be told from it.",
-            reason="A savepoint has the bytes of sums and rows, and not the query that they are of.",
+            f"{check.old.name} does not record what its queries computed",
+            consequence="Operators of NEW take its state. It does not show whether they still compute the same.",
+            reason="A savepoint has the bytes of sums and rows, but not the query behind them.",
             new=pair.new,
             fixes=(
                 Fix(
@@ -41,8 +41,8 @@ RULE = Rule(
     name="sql-not-judged",
     level=Level.UNKNOWN,
     fate=Fate.UNKNOWN,
-    summary="An operator of a query changed, and what that means for its state is not known.",
-    why="The node of the compiled plan is of a sort that is not told apart, or there is none and only Flink's "
+    summary="An operator of a query changed, and it is unknown what that means for its state.",
+    why="The node of the compiled plan is of a kind that is not analysed, or there is none and only Flink's "
     "descriptions can be compared; or OLD is a savepoint, which has no queries. An open question is not called compatible.",
     old="SELECT f(v) FROM t",
     new="SELECT g(v) FROM t",

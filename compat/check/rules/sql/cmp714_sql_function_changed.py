@@ -24,15 +24,15 @@ def _find(check: Check) -> Iterator[Finding]:
             continue
         yield check.finding(
             RULE,
-            f"{pair.new.name} goes on with what other functions made",
-            consequence="Flink restores this without an error, and what is kept was made by the old functions.",
-            reason=" ".join(said) + " Flink keeps no more of a function than the type of its accumulator.",
+            f"{pair.new.name} goes on with values that other functions computed",
+            consequence="Flink restores this without an error, with values that the old functions computed.",
+            reason=" ".join(said) + " Flink records only the type of a function's accumulator.",
             old=pair.old,
             new=pair.new,
             fixes=(
                 Fix(
-                    text="Nothing, if the old values are what the new functions would have made; else let the query start "
-                    "without its state."
+                    text="Nothing, if the new functions would have computed the same values; else let the "
+                    "query start without its state."
                 ),
             ),
             silent=True,
@@ -80,7 +80,7 @@ RULE = Rule(
     name="sql-function-changed",
     level=Level.WARNING,
     fate=Fate.RESTORED,
-    summary="A function of the user's own that a query calls has other code, or is of another class.",
+    summary="A user-defined function that a query calls has other code, or another class.",
     why="A query names its functions only. What they do stands in classes that come with the job, and neither the "
     "compiled plan nor the savepoint has it.",
     old="public void accumulate(Sum sum, Long v) { sum.total += v; }",

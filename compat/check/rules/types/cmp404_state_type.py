@@ -36,7 +36,7 @@ def _told_by_flink(check: Check) -> Iterator[Finding]:
             continue
         yield check.finding(
             RULE,
-            f"the state {change.name!r} of {pair.new.label} has another type, which does not read the old one's bytes",
+            f"the state {change.name!r} of {pair.new.label} has a new type, which does not read the old one's bytes",
             consequence=restores.consequence(check, problem),
             reason=" ".join(change.reasons) or f"Flink says: {problem.failure.message}",
             old=pair.old,

@@ -22,8 +22,8 @@ def _find(check: Check) -> Iterator[Finding]:
                 RULE,
                 f"the state {old.name!r}{amounts.of(old)} of {change.pair.new.label} had the type {old.type} and has "
                 f"{new.type}",
-                consequence="Flink restores this without an error: what is still declared is read, what is not is gone when "
-                "the value is next written."
+                consequence="Flink restores this without an error: declared fields are read, and all others "
+                "are gone when the value is next written."
                 if in_part
                 else "The values are converted when they are restored. OLD cannot read them any more.",
                 reason=f"{'; '.join(compatibility.changes)}.",

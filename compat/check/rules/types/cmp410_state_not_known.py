@@ -24,7 +24,7 @@ def _find(check: Check) -> Iterator[Finding]:
                 yield check.finding(
                     RULE,
                     f"the states of {operator.label} in {program.name} are not known",
-                    consequence="Its state finds its operator; whether the operator can read it cannot be told.",
+                    consequence="The operator gets its state; it is unknown whether it can read it.",
                     reason=f"{operator.states_unknown or 'They were not recorded'}.",
                     old=pair.old,
                     new=pair.new,
@@ -42,8 +42,8 @@ def _only_connectors_can_tell(check: Check) -> Iterator[Finding]:
         if told:
             yield check.finding(
                 RULE,
-                f"what {pair.new.label} keeps is read by another serializer than wrote it",
-                consequence="Whether it reads the old bytes is decided by classes of the connector.",
+                f"the state of {pair.new.label} is read by another serializer than the one that wrote it",
+                consequence="Classes of the connector decide whether it reads the old bytes.",
                 reason=" ".join(told),
                 old=pair.old,
                 new=pair.new,
@@ -58,7 +58,7 @@ def _only_connectors_can_tell(check: Check) -> Iterator[Finding]:
 
 
 def _read(check: Check, pair: Pair) -> frozenset[str] | None:
-    """The serializers of a source or sink that read what OLD's wrote; None where they read all, or fail for a told reason."""
+    """The serializers of a source or sink that read what OLD's wrote; None if they read all, or fail for a told reason."""
     answer = check.answer(pair)
     if answer is None:
         return frozenset()
@@ -125,8 +125,8 @@ def _only_flink_can_tell(check: Check) -> Iterator[Finding]:
             yield check.finding(
                 RULE,
                 f"the serializer of the state {old.name!r} of {change.pair.new.label} is another one",
-                consequence="Whether it reads the old bytes is decided by classes of Flink's and the program's.",
-                reason=" ".join(differences) or "What the two wrote of themselves differs.",
+                consequence="Classes of Flink and of the program decide whether it reads the old bytes.",
+                reason=" ".join(differences) or "The snapshots of the two differ.",
                 old=change.pair.old,
                 new=change.pair.new,
                 state=old.name,

@@ -45,7 +45,7 @@ def _find(check: Check) -> Iterator[Finding]:
 
 
 def _gone(pair: Pair) -> set[str]:
-    """The names of OLD's timer queues that NEW does not have; none where its states are not known."""
+    """The names of OLD's timer queues that NEW does not have; none if its states are not known."""
     return set() if pair.new.states is None else _queues(pair.old) - _queues(pair.new)
 
 

@@ -44,10 +44,10 @@ def _findings(check: Check, pair: Pair, state: State | None, changes: Sequence[C
         silent = all(change.silent for change in told)
         yield check.finding(
             RULE,
-            f"{what} of {pair.new.label} holds values of a class that is written in another way",
+            f"{what} of {pair.new.label} holds values of a class that is written differently now",
             level=level,
             consequence=_consequence(level, silent),
-            reason=" ".join(_sentence(change.says) for change in told) + " Snapshots of serializers do not tell that.",
+            reason=" ".join(_sentence(change.says) for change in told) + " Snapshots of serializers do not show that.",
             old=pair.old,
             new=pair.new,
             state=None if state is None else state.name,
@@ -75,7 +75,7 @@ def _guessed(check: Check, pair: Pair, state: State | None, changes: Sequence[Cl
         RULE,
         f"{what} of {pair.new.label} may hold values of a class that changed",
         level=Level.UNKNOWN,
-        consequence="If there are such values, reading them fails, or gives something else.",
+        consequence="If there are such values, reading them fails or gives wrong values.",
         reason="No type tells of which classes all values are, and of those that code puts there: "
         + " ".join(dict.fromkeys(_sentence(change.says) for change in changes)),
         old=pair.old,
@@ -97,9 +97,12 @@ def _consequence(level: Level, silent: bool) -> str:
     if silent and level is Level.ERROR:
         return "Flink restores this without an error, and the values mean something else from then on."
     if level is Level.UNKNOWN:
-        return "Flink restores this without an error. It is right if these are new names for the same, and wrong else."
+        return "Flink restores this without an error. The values are right if only names changed, and wrong otherwise."
     if silent:
-        return "Flink restores this without an error: each old value is taken for what stands in its place now."
+        return (
+            "Flink restores this without an error: each old value is taken for the field or constant that "
+            "is in its place now."
+        )
     if level is Level.ERROR:
         return (
             "The task fails when it starts, with state on the heap; with RocksDB, or for a key that is seen later, it fails "

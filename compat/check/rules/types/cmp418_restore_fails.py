@@ -21,7 +21,7 @@ def _find(check: Check) -> Iterator[Finding]:
             RULE,
             "the restore could not be tried",
             level=Level.UNKNOWN,
-            consequence="Ids and names are compared; whether NEW's serializers read the old bytes cannot be told.",
+            consequence="Ids and names are compared; it is unknown whether NEW's serializers read the old bytes.",
             reason=check.answers.failure,
             fixes=(Fix(text=check.answers.hint or _HINT),),
         )
@@ -34,9 +34,10 @@ def _find(check: Check) -> Iterator[Finding]:
         if problem.for_values:
             yield check.finding(
                 RULE,
-                f"whether {pair.new.label} takes back its state is not known",
+                f"it is unknown whether {pair.new.label} restores its state",
                 level=Level.UNKNOWN,
-                consequence="Its code refuses a state without values, also its own: it wants some, or never takes any back.",
+                consequence="Its code refuses even its own state when that has no values: it needs values, or "
+                "never restores any.",
                 reason=f"{kind}: {problem.failure.message}{cause}",
                 old=pair.old,
                 new=pair.new,

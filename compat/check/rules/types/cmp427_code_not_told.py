@@ -21,10 +21,10 @@ def _find(check: Check) -> Iterator[Finding]:
     if pair is not None:
         yield check.finding(
             RULE,
-            f"{check.old.name} does not tell what the code that wrote it did with its state",
+            f"{check.old.name} does not record what the code that wrote it did with its state",
             consequence="Ids, names and types are compared. That inputs, two states of one type or a trigger changed places "
             "cannot be seen.",
-            reason="A savepoint has the bytes of a state, and not the code that they are for.",
+            reason="A savepoint has the bytes of a state, but not the code that uses them.",
             new=pair.new,
             fixes=(
                 Fix(
@@ -47,7 +47,7 @@ RULE = Rule(
     name="code-not-told",
     level=Level.WARNING,
     fate=Fate.RESTORED,
-    summary="OLD is a savepoint of a job in Java, and nobody says which program wrote it.",
+    summary="OLD is a savepoint of a job in Java, and the program that wrote it is not given.",
     why="Flink restores state to operators and names. Which input, field or trigger a state is for is in the code alone; with "
     "the program that wrote the savepoint at hand, the check compares that, too.",
     old="first.connect(second).process(new Join())",

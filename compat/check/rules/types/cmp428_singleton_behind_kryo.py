@@ -23,11 +23,11 @@ def _find(check: Check) -> Iterator[Finding]:
                 names = ", ".join(told[:_TOLD]) + (" and others" if len(told) > _TOLD else "")
                 yield check.finding(
                     RULE,
-                    f"the state {new.name!r} of {pair.new.label} holds objects that Kryo does not read as what they were",
+                    f"the state {new.name!r} of {pair.new.label} holds singleton objects that Kryo reads as other objects",
                     level=level,
                     consequence=_CONSEQUENCE[level],
-                    reason=f"Of {names} there is one object a program, and the serializer of this state makes another one "
-                    "when it reads: this was tried with it.",
+                    reason=f"{names} are singletons, and the serializer of this state creates another object "
+                    "when it reads one, as a trial showed.",
                     old=pair.old,
                     new=pair.new,
                     state=old.name,

@@ -15,9 +15,9 @@ _SAYS_IT = (Level.ERROR, Level.UNKNOWN)
 
 
 def find_unproven(check: Check, findings: Iterable[Finding], of_states: Iterable[Finding]) -> Iterator[Finding]:
-    """What nothing speaks for, besides what the findings of other rules say: one finding for what one step settles.
+    """The accounts without evidence that no other rule reports: one finding for all that one step settles.
 
-    ``of_states`` are those of the findings that tell what becomes of states.
+    ``of_states`` are the findings about the fate of states.
     """
     told = {(one.old.id, one.state) for one in findings if one.old is not None and one.level in _SAYS_IT}
     found: dict[tuple[str, str], list[tuple[Pair, State | None, Gap]]] = {}
@@ -27,11 +27,11 @@ def find_unproven(check: Check, findings: Iterable[Finding], of_states: Iterable
     for same in found.values():
         pair, state, gap = same[0]
         more = f" (and {len(same) - 1} more)" if len(same) > 1 else ""
-        what = f"the state {state.name!r}{more}" if state is not None else "what it may keep besides"
+        what = f"the state {state.name!r}{more}" if state is not None else "further states that it may keep"
         yield check.finding(
             RULE,
-            f"whether {pair.new.label} restores {what} cannot be told",
-            consequence="Flink may restore it, lose it, or fail: nothing was seen that says which.",
+            f"it is unknown whether {pair.new.label} restores {what}",
+            consequence="Flink may restore it, lose it, or fail: there is no evidence for any of these.",
             reason=f"{gap.why[:1].upper()}{gap.why[1:]}.",
             old=pair.old,
             new=pair.new,
@@ -43,17 +43,17 @@ def find_unproven(check: Check, findings: Iterable[Finding], of_states: Iterable
 
 
 _COMMON = {
-    "more": "may keep states besides those that are known",
-    "gone": "lack states of OLD, and no rule tells what becomes of them",
-    "migration": "convert old values in a way that their serializers do not tell",
-    "pickles": "keep pickles of classes that are not known to be as they were",
+    "more": "may keep further states besides the known ones",
+    "gone": "lack states of OLD, and no rule says what happens to them",
+    "migration": "convert old values in a way that their serializers do not describe",
+    "pickles": "keep pickles of classes that may have changed",
     **{
-        f"{what} {side}": f"keep states whose {what} is not told in {side}"
+        f"{what} {side}": f"keep states whose {what} is not known for {side}"
         for what in ("type", "key type")
         for side in ("OLD", "NEW")
     },
 }
-"""What operators with a gap have in common, by its cause; other gaps are told one by one."""
+"""Titles for several operators with a gap of the same cause; other gaps are reported one by one."""
 
 
 RULE = Rule(
@@ -61,8 +61,9 @@ RULE = Rule(
     name="state-not-proven",
     level=Level.UNKNOWN,
     fate=Fate.UNKNOWN,
-    summary="Nothing was seen that says what becomes of a state.",
-    why="Compatible is what was proven for each state: its operator, its name and its types were compared. Where one of these "
+    summary="There is no evidence for what happens to a state.",
+    why="A job is compatible only if the restore of each state is proven: its operator, its name and its "
+    "types were compared. Where one of these "
     "is not known on both sides, or an operator may ask for further states once records come, nothing is proven.",
     old="void processElement(…) { getRuntimeContext().getState(descriptor).update(…); }",
     new="void processElement(…) { getRuntimeContext().getState(otherDescriptor).update(…); }",

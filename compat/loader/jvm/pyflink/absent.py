@@ -1,8 +1,8 @@
-"""What stands for modules that are not installed beside PyFlink, where only functions use them that building the job leaves.
+"""Stand-ins for modules that are not installed together with PyFlink, and that only functions use when the job runs.
 
-A file of the program that imports one may do nothing with its names but call them, or have them in annotations: a call is
-refused, whatever the program catches, and nothing else tells the program what they are. So a job that is built has not been
-shaped by them. The functions of ``dotenv`` are done here.
+A file that imports one may only call its names, or use them in annotations: a call is refused, whatever the program
+catches, and nothing else reveals what they are. So they have not influenced a job that is built. The functions of
+``dotenv`` are done here.
 
 This file runs in an interpreter of the user's: it imports the standard library only, and is kept to what Python 3.8 reads.
 """
@@ -24,11 +24,11 @@ _NEVER = ("pyflink", "py4j", "apache_beam", "compat")
 
 
 class NotInstalled(BaseException):
-    """Building the job calls what is not installed; no ``except Exception`` of the program takes it."""
+    """Building the job calls something that is not installed; no ``except Exception`` of the program catches it."""
 
 
 class Absent(types.ModuleType):
-    """Stands for a module: what is taken of it is a class that cannot be called."""
+    """Stands for a module: its names are classes that cannot be called."""
 
     def __init__(self, name: str, finder: Finder) -> None:
         super().__init__(name)
@@ -59,7 +59,7 @@ class Finder:
         self.refused: ModuleNotFoundError | None = None
 
     def find_spec(self, name: str, path: typing.Any = None, target: typing.Any = None) -> typing.Any:
-        """The spec of a stand-in; None for what is to fail as ever."""
+        """The spec of a stand-in; None for imports that have to fail as usual."""
         top = name.partition(".")[0]
         if top in getattr(sys, "stdlib_module_names", ()) or top in _NEVER:
             return None
@@ -77,10 +77,10 @@ class Finder:
         return Absent(spec.name, self)
 
     def exec_module(self, module: types.ModuleType) -> None:
-        """Nothing: there is nothing in it."""
+        """Does nothing: the module is empty."""
 
     def value(self, module: str, name: str) -> typing.Any:
-        """What stands for a name of a module."""
+        """The stand-in for a name of a module."""
         if module != self._served.MODULE or name not in self._served.functions(""):
             return self._refusing(module, name)
 
@@ -124,7 +124,7 @@ class Finder:
         return NotInstalled(said)
 
     def instead_of(self, error: BaseException) -> BaseException:
-        """The first refusal in the place of an exception that it became, with the lines that led there."""
+        """The first refusal in place of an exception that it became, with the lines that led there."""
         if not isinstance(error, NotInstalled) or self.refused is None:
             return error
         return self.refused.with_traceback(error.__traceback__)
@@ -140,7 +140,7 @@ class Finder:
         return told if refused is None else {**told, "states": [], "unknown": f"open() failed: {refused}"}
 
     def _importers(self, frame: typing.Any) -> list[tuple[str, int]]:
-        """The lines of the program that wait for an import, innermost first; none where it is no file of it that imports."""
+        """The lines of the program that wait for an import, innermost first; none if it is no file of it that imports."""
         found: list[tuple[str, int]] = []
         while frame is not None:
             file = frame.f_code.co_filename

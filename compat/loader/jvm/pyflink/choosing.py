@@ -1,6 +1,6 @@
-"""Which PyFlink builds a program: the one that was named, this environment's, or one that ``compat setup pyflink`` made.
+"""Chooses the PyFlink that builds a program: the given one, this environment's, or one that ``compat setup pyflink`` made.
 
-Others on this machine are looked for by their files alone, and told: no interpreter runs that nobody chose.
+Others on this machine are found by their files and only suggested: no interpreter runs unless the user chose it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ACTIVE = ("VIRTUAL_ENV", "CONDA_PREFIX")
 
 
 def choose(given: Input, load: LoadOptions) -> tuple[PyFlink, str]:
-    """The PyFlink for a program, and what is to be said of the choice. Raises JvmError where there is none."""
+    """The PyFlink for a program, and a note on the choice. Raises JvmError if there is none."""
     if named(load.jars.pyflink) is not None:
         return find_pyflink(load.jars.pyflink), ""
     prepared = fitting(made(), load.flink, load.flink_assumed)
@@ -51,9 +51,9 @@ def _advice(given: Input, load: LoadOptions) -> tuple[str, str | None, str | Non
     makes = f"{command} makes an environment for it, once."
     near = fitting(_near(given), load.flink, load.flink_assumed)
     if not near:
-        return f"{makes} One that has PyFlink already goes with --pyflink PYTHON.", None, command
+        return f"{makes} Give an existing one with --pyflink PYTHON.", None, command
     option = f"--pyflink {_shown(near[0].folder)}"
-    return f"PyFlink {near[0].version} is in {_shown(near[0].folder)}: say {option}. Or: {makes}", option, None
+    return f"PyFlink {near[0].version} is in {_shown(near[0].folder)}: give {option}. Or: {makes}", option, None
 
 
 def _near(given: Input) -> Iterator[Environment]:

@@ -34,7 +34,7 @@ _FRAMES = 20
 
 
 class Where:
-    """The line of the program that is being run, for who asks from another process."""
+    """The running line of the program, for readers in another process."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -66,7 +66,7 @@ class Where:
         return None
 
     def tell(self, frame: typing.Any) -> None:
-        """Write the line that a stack stands at."""
+        """Write the line at which a stack is."""
         found = self.frame(frame)
         if found is None:
             return

@@ -37,7 +37,7 @@ class Environment(Struct, frozen=True, kw_only=True):
 
 
 def pyflink_in(folder: Path) -> Environment | None:
-    """The environment in a folder, by its files alone; None where it has no PyFlink."""
+    """The environment in a folder, by its files alone; None if it has no PyFlink."""
     for packages in (found for pattern in _PACKAGES for found in sorted(folder.glob(pattern))):
         about = next(packages.glob("apache_flink-[0-9]*.dist-info"), None)
         if about is not None and (packages / "pyflink" / "__init__.py").is_file():
@@ -46,7 +46,7 @@ def pyflink_in(folder: Path) -> Environment | None:
 
 
 def made() -> tuple[Environment, ...]:
-    """What ``compat setup pyflink`` has made, the newest version first."""
+    """The environments made by ``compat setup pyflink``, the newest version first."""
     folders = (one for one in _home().glob("[0-9]*.[0-9]*") if one.is_dir())
     found = [one for folder in folders if (one := pyflink_in(folder)) is not None]
     return tuple(sorted(found, key=lambda one: parsed(one.version), reverse=True))
@@ -68,10 +68,10 @@ def make(
 ) -> tuple[Environment, bool]:
     """The environment with PyFlink of a version, such as ``1.20`` or ``1.20.1``, and whether it was made just now.
 
-    It is made aside and takes its place when it is whole. Raises JvmError where that cannot be.
+    It is made aside and takes its place when it is whole. Raises JvmError if that cannot be.
     """
     if _VERSION.fullmatch(version) is None or parsed(version) < _OLDEST_FLINK:
-        raise JvmError(f"{version!r} names no PyFlink that can be used: it is 1.17 or later, such as 1.20 or 2.3.0.")
+        raise JvmError(f"{version!r} is not a supported PyFlink: that is 1.17 or later, such as 1.20 or 2.3.0.")
     place = _home() / "{}.{}".format(*parsed(version))
     there = pyflink_in(place)
     if there is not None and (there.version == version or version.count(".") == 1):
@@ -85,7 +85,7 @@ def make(
         _install(fresh, version, interpreter)
         found = pyflink_in(fresh)
         if found is None:
-            raise JvmError(f"What was installed has no PyFlink {version}.")
+            raise JvmError(f"The installation has no PyFlink {version}.")
         if there is not None:
             os.replace(place, Path(aside, "before"))
         with suppress(OSError):  # another one was faster
@@ -121,18 +121,20 @@ def _run(command: Sequence[str]) -> None:
         said = [line.strip() for line in (done.stderr or done.stdout).splitlines() if line.strip()]
         raise JvmError(
             f"PyFlink cannot be installed: {said[-1] if said else f'{command[0]} ended with {done.returncode}'}",
-            "Look at the connection and at the settings of pip, or name an interpreter that has PyFlink with --pyflink.",
+            "Check the connection and the settings of pip, or give an interpreter that has PyFlink with --pyflink.",
         )
 
 
 def _fitting(version: str, python: str | None) -> str | None:
-    """An interpreter that a version of PyFlink has packages for; None where uv is to bring one. Raises JvmError."""
+    """An interpreter that a version of PyFlink has packages for; None if uv is to bring one. Raises JvmError."""
     newest = _newest_python(version)
     span = f"Python {_OLDEST_PYTHON[0]}.{_OLDEST_PYTHON[1]} to {newest[0]}.{newest[1]}"
     if python is not None:
         about = _asked(python)
         if about is None:
-            raise JvmError(f"{python} is no Python that can make environments: it lacks venv or pip, or does not run.")
+            raise JvmError(
+                f"{python} is not a Python that can make environments: it lacks venv or pip, or does not run."
+            )
         if not _OLDEST_PYTHON <= about <= newest:
             raise JvmError(f"PyFlink {version} is for {span}, and {python} is Python {about[0]}.{about[1]}.")
         return python

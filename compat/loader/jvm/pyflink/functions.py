@@ -1,4 +1,4 @@
-"""What a function of PyFlink's DataStream API keeps: found by calling its ``open()`` with a context that records.
+"""The states of a function of PyFlink's DataStream API, found by calling its ``open()`` with a recording context.
 
 This file is loaded by :mod:`compat.loader.jvm.pyflink.client`, in an interpreter that need not have compat, under real PyFlink.
 """
@@ -90,7 +90,7 @@ def describe(payload: bytes, where: typing.Any, keyed: bool, call_open: bool) ->
         "window": None if window is None else _window(window),
     }
     if "Broadcast" in "".join(one.__name__ for one in type(users).__mro__):
-        return {**told, "unknown": "the states of functions over a broadcast stream are not told by open()"}
+        return {**told, "unknown": "open() does not show the states of functions over a broadcast stream"}
     if not keyed or not hasattr(function, "open"):
         return told
     if not call_open:

@@ -1,4 +1,4 @@
-"""Running a program of PyFlink in the child process: its gateway is a server in the JVM that this process holds.
+"""Runs a PyFlink program in the child process: its gateway is a server in the JVM that this process holds.
 
 PyFlink connects to the port that ``PYFLINK_GATEWAY_PORT`` names where it would start a JVM of its own. What the program builds
 is then built here, and taken as the jobs of programs in Java are.
@@ -43,7 +43,7 @@ _TABLES = "table.catalog.ContextResolvedTable"
 _PORT = "PYFLINK_GATEWAY_PORT"
 _WAKE = 0.3
 _NO_CLASS = re.compile(r"Could not found the Java class '([\w.$]+)'|^([\w.$]+) does not exist in the JVM")
-"""What PyFlink says where no jar has a class."""
+"""PyFlink's message for a class that is in no jar."""
 _COMPAT = "Install what provides the module {!r} into the environment that has PyFlink: {}."
 _CAUGHT = "The program catches this exception, and submits no job."
 _JAR = "Put the jar that has {} on the class path with --classpath."
@@ -64,7 +64,7 @@ class _Failure(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Gateway:
-    """The gateway for one program after the other, and what the program's process tells beside its calls of Java."""
+    """The gateway for one program after the other, and further reports of the program's process."""
 
     def __init__(self, request: Request) -> None:
         self._request = request
@@ -86,7 +86,7 @@ class Gateway:
 
     @property
     def missed(self) -> dict[str, JavaFrame]:
-        """The variables of the environment that the last program asked for in vain, with the lines."""
+        """The environment variables that the last program asked for and did not get, with the lines."""
         return self._told(client.MISSED, dict[str, JavaFrame]) or {}
 
     def caught(self, program: PyFlinkProgram) -> Crash | None:

@@ -48,7 +48,7 @@ class PyFlink(Struct, frozen=True, kw_only=True):
 
 
 def find_pyflink(python: str | None = None) -> PyFlink:
-    """The PyFlink of an interpreter: the one named, else that of COMPAT_PYFLINK, else this one. Raises JvmError where it has
+    """The PyFlink of an interpreter: the one named, else that of COMPAT_PYFLINK, else this one. Raises JvmError if it has
     none."""
     python = named(python)
     command = _interpreter(python)
@@ -56,7 +56,7 @@ def find_pyflink(python: str | None = None) -> PyFlink:
         asked = subprocess.run([command, "-c", _ASK], capture_output=True, text=True, check=True, timeout=_TIME)
         folder, version = json.loads(asked.stdout.splitlines()[-1])
     except (OSError, subprocess.SubprocessError, ValueError, IndexError) as error:
-        raise JvmError(f"{python} is no Python interpreter that runs: {error}.", HINT) from None
+        raise JvmError(f"{python} is not a working Python interpreter: {error}.", HINT) from None
     if folder is None:
         where = "this environment" if python is None else python
         raise JvmError(f"The program needs PyFlink itself, which is not installed in {where}.", HINT)
@@ -67,7 +67,7 @@ def find_pyflink(python: str | None = None) -> PyFlink:
 
 
 def named(python: str | None) -> str | None:
-    """The interpreter that an option names, or that COMPAT_PYFLINK does; None where neither does."""
+    """The interpreter that an option names, or that COMPAT_PYFLINK does; None if neither does."""
     return python or os.environ.get(VARIABLE) or None
 
 

@@ -13,7 +13,7 @@ _STATELESS = (
     "table.runtime.operators.python.AbstractEmbeddedStatelessFunctionOperator",
 )
 _DATASTREAM = "streaming.api.operators.python.DataStreamPythonFunctionOperator"
-_UNKNOWN = "{} keeps its states from within a Python process, which is not started here"
+_UNKNOWN = "{} registers its states in a Python process, which is not started here"
 
 
 def runs_python(operator: Java) -> bool:
@@ -22,7 +22,7 @@ def runs_python(operator: Java) -> bool:
 
 
 def unknown_states(operator: Java, keyed: bool) -> str:
-    """Why the states of an operator that runs Python are not known; empty where they are.
+    """Why the states of an operator that runs Python are not known; empty if they are.
 
     Functions of scalars and tables keep none; those of the DataStream API are asked themselves. Aggregates of pandas have a
     stateless base class and keep state by key.

@@ -1,4 +1,4 @@
-"""What runs in Python in a job that Flink built, in the words that plans have for it."""
+"""The Python parts of a job that Flink built, in the form of plans."""
 
 from __future__ import annotations
 

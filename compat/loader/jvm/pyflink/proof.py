@@ -1,4 +1,4 @@
-"""The plans of a program in Python that our compiler made, proved by those that PyFlink itself made of it."""
+"""Verifies the plans that compat's compiler made of a Python program with those that PyFlink itself made."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from compat.state.model.job import Plan, Refused
 def proved(
     given: Input, outcome: Outcome, real: Sequence[Plan | Refused], side: Side | None
 ) -> tuple[Plan | Refused, ...]:
-    """The plans that PyFlink itself made of a program, held against those that our compiler made, if it could.
+    """The plans that PyFlink itself made of a program, compared with those that our compiler made, if it could.
 
-    Where they agree, ours are as good, and tell more of states and lines. Raises InputError where they do not.
+    Where they agree, ours are as good, and tell more of states and lines. Raises InputError if they do not.
     """
     if not isinstance(outcome, Loaded) or outcome.crash is not None or outcome.needs_pyflink is not None:
         return tuple(real)
@@ -28,7 +28,7 @@ def proved(
                 message=f"PyFlink is of Flink {real[0].flink}, and the check is for Flink {outcome.plans[0].flink}.",
                 name=given.argument,
                 side=side,
-                hint="Or name another PyFlink with --pyflink PYTHON.",
+                hint="Or give another PyFlink with --pyflink PYTHON.",
                 option=f"--flink {real[0].flink}",
             )
         )
@@ -38,7 +38,7 @@ def proved(
     raise InputError(
         Failure(
             rule=Undecidable.INTERNAL_ERROR,
-            message=f"This is a fault of compat, not of the program: PyFlink builds it otherwise. {found}",
+            message=f"This is a bug of compat, not of the program: PyFlink builds it differently. {found}",
             name=given.argument,
             side=side,
             hint="Please report it, with the program.",
@@ -47,9 +47,9 @@ def proved(
 
 
 def differences(ours: Sequence[Plan | Refused], real: Sequence[Plan | Refused]) -> Iterator[str]:
-    """Where the plans of our compiler are not those of PyFlink, in sentences."""
+    """The differences of the compiler's plans from PyFlink's, in sentences."""
     if len(ours) != len(real):
-        yield f"It submits {len(real)} job(s), and not {len(ours)}."
+        yield f"It submits {len(real)} job(s), not {len(ours)}."
     for mine, flinks in zip(ours, real, strict=False):
         if isinstance(mine, Plan) and isinstance(flinks, Plan):
             yield from _between(mine, flinks)

@@ -1,4 +1,4 @@
-"""What runs collections."""
+"""The connector for collections."""
 
 from __future__ import annotations
 

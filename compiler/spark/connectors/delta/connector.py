@@ -1,4 +1,4 @@
-"""What runs Delta tables."""
+"""The connector for Delta tables."""
 
 from __future__ import annotations
 

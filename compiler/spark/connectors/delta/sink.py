@@ -46,7 +46,7 @@ def unsupported(settings: Settings) -> str | None:
 
 
 def _table_schema(settings: Settings) -> Any:
-    """The columns that the sink's type declares, or those of the table that is there; None where neither is known."""
+    """The columns that the sink's type declares, or those of the table that is there; None if neither is known."""
     import pyarrow as pa
 
     if settings.get("row_type") is not None:

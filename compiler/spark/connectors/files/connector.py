@@ -1,4 +1,4 @@
-"""What runs files."""
+"""The connector for files."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from compat.state.types import ExternalTypeInfo, RowTypeInfo
 Part = tuple[list[Any], int, bool]
 """Records, the position behind them, and whether the file ends there."""
 ReadFile = Callable[[str, int, int], Part]
-"""Reads from a file at a position at most so many records."""
+"""Reads from a file at a position at most this many records."""
 
 
 def reader_of_format(format: Any) -> ReadFile | None:

@@ -1,6 +1,7 @@
-"""Where a file source of a savepoint stands, as the files that the source on Spark goes on with.
+"""The positions of a file source in a savepoint, as the files with which the source on Spark continues.
 
-A split of Flink's is a file, or a part of one, and how many records of it were read. On Spark the position is a place that the
+A split of Flink's is a file, or a part of one, and how many records of it were read. On Spark the position is a place
+that the
 format understands, often a byte: the file is read up to the record that comes next.
 """
 

@@ -54,7 +54,7 @@ class KafkaUnavailable(StoreError):
 
     @staticmethod
     def of(properties: Mapping[str, str], error: Any) -> KafkaUnavailable:
-        """For an error of the client library."""
+        """The error for one of the client library."""
         reason = error.args[0].str() if error.args and hasattr(error.args[0], "str") else str(error)
         return KafkaUnavailable(f"The Kafka brokers {properties['bootstrap.servers']} cannot be asked: {reason}.")
 
@@ -99,7 +99,7 @@ def _login(text: str) -> dict[str, str]:
 
 
 def consumer_settings(properties: Mapping[str, str]) -> dict[str, Any]:
-    """For a client that reads given partitions from given offsets, and belongs to no group while it does."""
+    """The settings of a client that reads given partitions from given offsets, without joining a group."""
     return {
         "group.id": "compat",
         "isolation.level": "read_uncommitted",
@@ -115,7 +115,7 @@ def consumer_settings(properties: Mapping[str, str]) -> dict[str, Any]:
 
 
 def producer_settings(properties: Mapping[str, str]) -> dict[str, Any]:
-    """For a client that writes as a Java client does: keys go to the same partitions, retries keep the order."""
+    """The settings of a client that writes like a Java client: keys go to the same partitions, retries keep the order."""
     settings = client_settings(properties)
     if settings.get("acks", "all") in ("all", "-1"):
         settings.setdefault("enable.idempotence", "true")
@@ -123,7 +123,7 @@ def producer_settings(properties: Mapping[str, str]) -> dict[str, Any]:
 
 
 def problem_of(properties: Mapping[str, str], *, reads: bool) -> str | None:
-    """Why no client can be made of these properties; None where one can. Connects to nobody."""
+    """Why no client can be made of these properties; None if one can. Connects to nobody."""
     try:
         from confluent_kafka import Consumer, KafkaException, Producer
     except ModuleNotFoundError:

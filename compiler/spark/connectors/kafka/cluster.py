@@ -34,7 +34,7 @@ class KafkaCluster:
     def partitions(
         self, topics: Sequence[str], pattern: str | None, partitions: Collection[Partition]
     ) -> list[Partition]:
-        """Those of topics, or of topics whose whole name matches a pattern, or given ones, in order."""
+        """The partitions of topics, or of topics whose whole name matches a pattern, or given ones, in order."""
         with self._asking():
             there = {
                 (topic.topic, number)
@@ -69,7 +69,7 @@ class KafkaCluster:
         return {partition: offset for partition, offset in found.items() if offset >= 0}
 
     def committed(self, partitions: Sequence[Partition]) -> dict[Partition, int]:
-        """Where the group stands; without the partitions for which it never said."""
+        """The committed offsets of the group, without partitions that have none."""
         from confluent_kafka import TopicPartition
 
         with self._asking():

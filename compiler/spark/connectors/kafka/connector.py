@@ -1,4 +1,4 @@
-"""What runs Kafka's topics."""
+"""The connector for Kafka topics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a Kafka source of a savepoint stands: partitions and offsets. Flink: ``KafkaPartitionSplitSerializer``."""
+"""The positions of a Kafka source in a savepoint: partitions and offsets. Flink: ``KafkaPartitionSplitSerializer``."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Publication(Struct, frozen=True, kw_only=True):
 
     @staticmethod
     def of(sink: Any) -> Publication:
-        """Of a ``KafkaSink``, or of a ``FlinkKafkaProducer``."""
+        """The publication of a ``KafkaSink``, or of a ``FlinkKafkaProducer``."""
         settings = sink.settings
         if "serializer" in settings:
             return Publication(
@@ -281,7 +281,7 @@ def _abort(producer: Any) -> None:
 
 
 def _messages(path: str) -> Iterator[tuple[Any, ...]]:
-    """The messages that a task wrote. Raises FileNotFoundError where somebody removed it."""
+    """The messages that a task wrote. Raises FileNotFoundError if somebody removed it."""
     import pyarrow as pa
 
     with place_of(path).open() as file, pa.ipc.open_stream(file) as batches:

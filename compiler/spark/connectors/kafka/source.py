@@ -49,7 +49,7 @@ class Subscription(Struct, frozen=True, kw_only=True):
 
     @staticmethod
     def of(source: Any) -> Subscription:
-        """Of a ``KafkaSource``, or of a ``FlinkKafkaConsumer``."""
+        """The subscription of a ``KafkaSource``, or of a ``FlinkKafkaConsumer``."""
         settings = source.settings
         properties = settings["properties"]
         grouped = "group.id" in properties
@@ -117,7 +117,7 @@ def unsupported(source: Any) -> str | None:
 
 
 def split_id(partition: Partition) -> str:
-    """How a partition is called in splits, logs and snapshots."""
+    """The id of a partition in splits, logs and snapshots."""
     return f"{partition[0]}-{partition[1]}"
 
 

@@ -1,4 +1,4 @@
-"""What runs number sequences and generators of records."""
+"""The connector for number sequences and generators of records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a number sequence or a data generator of a savepoint stands: ranges. Flink: ``NumberSequenceSplitSerializer``."""
+"""The positions of a number sequence or data generator in a savepoint: ranges. Flink: ``NumberSequenceSplitSerializer``."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from compat.compiler.spark.runtime_api.splits import Read, Split, SplitEnumerato
 
 
 class NumberEnumerator(SplitEnumerator):
-    """As many ranges as there are subtasks, of nearly equal length."""
+    """One range per subtask, of nearly equal lengths."""
 
     complete = True
 

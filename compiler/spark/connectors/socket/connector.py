@@ -1,4 +1,4 @@
-"""What runs sockets."""
+"""The connector for sockets."""
 
 from __future__ import annotations
 

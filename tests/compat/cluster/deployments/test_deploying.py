@@ -333,7 +333,7 @@ def test_what_cannot_be_begun_is_refused(world: Any) -> None:
     other = uuid.uuid4().hex
     found.jobs.add(other, name="other", program="other.py", slots=1, by="me", restored_from=None)
     found.round()
-    with pytest.raises(DeploymentRefused, match="would need 2 slots in the place of 1, and 1 are free then"):
+    with pytest.raises(DeploymentRefused, match="would need 2 slots in place of 1, and 1 are free then"):
         refuse(found.request(), submission("count", slots=2))
     found.begin()
     with pytest.raises(UnderWay):

@@ -144,4 +144,4 @@ def test_code_without_end_is_not_called_known(monkeypatch):
     with pytest.raises(TooLong):
         asking._reached(nothing, file.methods)
     monkeypatch.setattr(asking, "_followed", lambda *_: asking._reached(nothing, file.methods))
-    assert asking._later(None, in_windows=False).why.endswith("comes to more code than is looked through")
+    assert asking._later(None, in_windows=False).why.endswith("leads to more code than can be followed")

@@ -182,7 +182,7 @@ def test_a_catalog_elsewhere_is_read_and_not_changed(flink, java, jar):
         else:
             assert found is not None, script.text
             assert found.message == (
-                "The statement at line 3 failed: It would change the catalog 'other', which lies elsewhere: compat changes "
+                "The statement at line 3 failed: It would change the catalog 'other', which is elsewhere: compat changes "
                 "nothing there."
             )
             assert "CREATE TEMPORARY TABLE" in found.hint
@@ -197,7 +197,7 @@ def test_what_changes_tables_at_once_is_not_carried_out(flink, java, statement):
     options = JvmOptions(options={})
     found = failed(build(script, flink, java, options), script, options, "shop.sql")
     assert found.message == (
-        "The statement at line 3 failed: It would change tables at once, and not by a job: compat changes none."
+        "The statement at line 3 failed: It would change tables immediately, without a job: compat changes none."
     )
     assert found.hint == "Leave it out of the script of the job."
 

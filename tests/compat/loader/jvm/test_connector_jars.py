@@ -194,7 +194,7 @@ def test_the_advice_names_both_ways(asked, option):
     found = advice(asked)
     assert found is not None
     assert found[1] == option
-    assert f"Write {option}, which fetches it" in found[0]
+    assert f"Write {option}, which downloads it" in found[0]
     assert "--classpath JAR" in found[0]
 
 

@@ -91,8 +91,12 @@ def test_flink_is_in_the_jar_that_has_its_core(entries, change, is_flink, tmp_pa
     [
         ("1.16.3", "Flink 1.16.3 is too old: jobs are built with Flink 1.17 to 2.3.", "from 1.17 on"),
         ("1.2.0", "Flink 1.2.0 is too old: jobs are built with Flink 1.17 to 2.3.", "from 1.17 on"),
-        ("1.20", "'1.20' names no release of Flink: that has three numbers, such as 1.20.1.", "--flink-version 1.20.0"),
-        ("newest", "'newest' names no release of Flink: that has three numbers, such as 1.20.1.", ""),
+        (
+            "1.20",
+            "'1.20' is not a release of Flink, which has three numbers, such as 1.20.1.",
+            "--flink-version 1.20.0",
+        ),
+        ("newest", "'newest' is not a release of Flink, which has three numbers, such as 1.20.1.", ""),
     ],
 )
 def test_other_versions_are_refused_before_anything_is_fetched(fetched, version, said, hint):
@@ -151,10 +155,10 @@ def test_flink_2_has_its_harness_in_the_runtime():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({}, "nothing says where"),
+        ({}, "their location is not given"),
         ({"classpath": ("nowhere.jar",)}, "no such file"),
         ({"classpath": ("nowhere/*",)}, "no jar in nowhere"),
-        ({"home": "nowhere"}, "no Flink installation"),
+        ({"home": "nowhere"}, "not a Flink installation"),
     ],
 )
 def test_what_is_not_there_is_said(given, words):

@@ -65,7 +65,7 @@ def test_what_a_program_caught_and_printed_is_told(flink, java):
         "The program submits no job. It printed: java.lang.IllegalStateException: No topic is named for the stream 'orders'"
     )
     assert "    at shop.Catching.main(Catching.java:11)" in found.traceback.replace("\t", "    ")
-    assert found.hint.startswith("Give it what it asks for there: its arguments follow --args")
+    assert found.hint.startswith("Give it the missing input: arguments with --args")
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["at once", "when both have ended"])
@@ -84,7 +84,7 @@ def test_what_another_program_printed_in_the_same_jvm_is_not(flink, java, monkey
 def test_a_program_in_the_package_of_a_library_has_lines_of_its_own(flink, java):
     found = failure(flink, java, "com.amazonaws.shop.Started")
     assert found.message.startswith(
-        "The program failed: ConnectException: The program asks the outside world while it builds its job with "
+        "The program failed: ConnectException: The program asks an external system while it builds its job with "
         "Socket.<init>() at com.amazonaws.shop.Started$Opened.open(Started.java:16)"
     )
     assert (found.source.file, found.source.line) == ("Started.java", 16)
@@ -142,7 +142,7 @@ def test_a_file_that_is_not_on_the_class_path_is_asked_for(flink, java, tmp_path
 def test_a_file_that_is_not_here_is_told_as_such(flink, java):
     found = failure(flink, java, "shop.Reading", "conf/shop.properties")
     assert "conf/shop.properties" in found.message
-    assert found.hint.startswith("It reads a file that is not here: put it there, or begin compat in the folder")
+    assert found.hint.startswith("It reads a file that is missing: put it there, or start compat in the folder")
 
 
 def test_a_connector_that_nobody_brings_is_named(flink, java):
@@ -159,18 +159,18 @@ def test_a_catalog_that_nobody_reaches_is_told_without_its_trace(flink, java):
     options = JvmOptions(options={}, user_classpath=(JAR,))
     found = failed(build(script, flink, java, options), script, options, "shop.sql")
     assert found.message == (
-        "The statement at line 1 failed: Flink asks the outside world for it: "
+        "The statement at line 1 failed: Flink asks an external system for it: "
         "ConnectException: nobody listens at metastore:9083"
     )
     assert found.hint.startswith(
-        "Make that reachable from here. What a catalog elsewhere tells of a table can stand in the script"
+        "Make that reachable from here. Or define a table of an external catalog in the script"
     )
 
 
 def test_hadoop_is_asked_for_by_its_name(flink, java):
     found = failure(flink, java, "shop.Tables", "hadoop")
     assert found.option == "--connector hadoop"
-    assert found.hint.startswith("Write --connector hadoop, which fetches it by its Maven coordinates")
+    assert found.hint.startswith("Write --connector hadoop, which downloads it from Maven")
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_an_exception_of_the_program_s_own_is_told_as_its_own(flink, java):
     found = failure(flink, java, "shop.Unwritten")
     assert found.message == "The program failed: UnsupportedOperationException: Write me"
     assert found.hint == (
-        "The program throws this itself, in main(). If it wants arguments, give them with --args 'ARGUMENTS'."
+        "The program throws this itself, in main(). If it needs arguments, give them with --args 'ARGUMENTS'."
     )
 
 

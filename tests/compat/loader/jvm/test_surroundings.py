@@ -103,7 +103,7 @@ def test_so_is_one_whose_file_lacks_a_group(flink, fat, tmp_path):
     path.write_text(PROPERTIES.replace("Shop", "Store"), encoding="utf-8")
     with pytest.raises(InputError) as raised:
         planned(fat, properties=str(path))
-    assert raised.value.failure.hint.startswith("Look whether the file of --runtime-properties has every group")
+    assert raised.value.failure.hint.startswith("Check whether the file of --runtime-properties has every group")
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def reaching(flink, java, options, *arguments):
 def test_a_call_that_reaches_nothing_is_named_with_its_line(flink, java, kafka):
     failure = reaching(flink, java, kafka, "socket")
     assert failure.message == (
-        "The program failed: ConnectException: The program asks the outside world while it builds its job with "
+        "The program failed: ConnectException: The program asks an external system while it builds its job with "
         "Socket.<init>() at shop.Reaching.main(Reaching.java:11): ConnectException: Connection refused"
     )
     assert "ask for it in open() of a function" in failure.hint

@@ -77,7 +77,7 @@ def test_a_state_whose_name_comes_from_outside_is_not_known(nodes):
 
 def test_a_state_that_is_asked_for_on_a_condition_is_not_known(nodes):
     assert nodes["not opened"]["Either"].states.more.why == (
-        "Unconnected.Either asks for state in open() on a condition (open() is not called, as --no-open asks)"
+        "Unconnected.Either asks for state conditionally in open() (open() is not called, as --no-open asks)"
     )
     assert {one.name for one in nodes["up"]["Either"].states.states} == {"long"}
 

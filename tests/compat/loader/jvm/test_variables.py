@@ -127,7 +127,7 @@ def test_variables_that_a_plan_hangs_on_are_in_it(jar, flink, monkeypatch):
 def test_a_program_that_ended_itself_over_it_says_what_it_printed(jar, flink, java):
     (found,) = failures(flink, java, [program(jar, "caught")])
     assert found.rule is Undecidable.PROGRAM_FAILED
-    assert "variables --env" in found.hint
+    assert "variables with --env" in found.hint
 
 
 def test_whoever_reads_all_variables_finds_those_that_are_given(jar, flink, java):

@@ -157,7 +157,7 @@ def test_what_pyflink_builds_otherwise_is_a_fault_of_ours():
     moved = structs.replace(plan, operators=(structs.replace(first, id="0" * 32), *rest))
     with pytest.raises(InputError, match="No operator has the id cbc357ccb763df2852fee8c4fc7d55f2"):
         proved(given, loaded, (moved,), Side.NEW)
-    with pytest.raises(InputError, match=r"submits 0 job\(s\), and not 1"):
+    with pytest.raises(InputError, match=r"submits 0 job\(s\), not 1"):
         proved(given, loaded, (), None)
     assert proved(given, Loaded(plans=(), needs_pyflink=Crash(type="", message="", frames=())), (other,), None) == (
         other,

@@ -55,9 +55,9 @@ def test_flinks_jars_are_those_of_an_installation_where_pyflink_takes_them_from_
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda folder: str(folder / "nowhere"), "is no Python interpreter that runs"),
+        (lambda folder: str(folder / "nowhere"), "is not a working Python interpreter"),
         (lambda folder: str(environment(folder, jars=False)), "has no jars of Flink"),
-        (lambda folder: "/bin/true", "is no Python interpreter that runs"),
+        (lambda folder: "/bin/true", "is not a working Python interpreter"),
     ],
 )
 def test_what_has_no_pyflink_is_refused_with_what_to_do(tmp_path, monkeypatch, make, says):

@@ -196,7 +196,7 @@ def test_a_variable_that_is_none_is_told_and_one_with_another_value_is_not(outco
         ("java", "--connector avro", "--connector avro"),
         (
             "outside",
-            "Make that reachable from here. What a catalog elsewhere tells of a table can stand in the program",
+            "Make that reachable from here. Or define a table of an external catalog in the program",
             None,
         ),
     ],
@@ -236,7 +236,7 @@ def test_a_program_that_fails_behind_its_last_job_as_pyflink_does_has_its_plan(o
 
     for name, said in (
         ("fails behind", "execute() ended with Flink 1.15"),
-        ("executes nothing", "Leave env.execute() away"),
+        ("executes nothing", "Remove env.execute()"),
     ):
         path, notes = outcomes[name][0], []
         assert len(loaded(path, notes)) == 1
