@@ -72,7 +72,7 @@ def test_new_may_be_the_resource_that_runs_it(tmp_path: Path, monkeypatch: pytes
     assert "v2.py" in result.output
     assert "--deployment orders.yaml" in result.output
     twice = CliRunner().invoke(main, ["check", "v1.py", "orders.yaml", "--deployment", "orders.yaml"])
-    assert "--deployment has no effect: orders.yaml says already" in " ".join(twice.output.split())
+    assert "--deployment has no effect: orders.yaml already says" in " ".join(twice.output.split())
     Path("v2.py").unlink()
     gone = CliRunner().invoke(main, ["check", "v1.py", "orders.yaml"])
     assert gone.exit_code == 2
