@@ -150,9 +150,14 @@ class Sums(Struct, frozen=True):
 
     @property
     def _fields_together(self) -> tuple[frozenset[int], ...]:
-        """The places of the fields of calls that one result is made of."""
-        named = [{place for place, one in enumerate(self.fields or ()) if one.of == call} for call in self.calls]
-        return tuple(frozenset().union(*(named[call] for call in calls)) for calls in self.together)
+        """The places of the fields of calls that one result is made of, and of those of a DISTINCT with its values."""
+        fields = self.fields or ()
+        named = [{place for place, one in enumerate(fields) if one.of == call} for call in self.calls]
+        results = (frozenset().union(*(named[call] for call in calls)) for calls in self.together)
+        values = (
+            frozenset(place for place, one in enumerate(fields) if one.distinct == values) for values in self._distinct
+        )
+        return (*results, *values)
 
     def _anew(self, new: Sums) -> set[Traced]:
         """What of NEW's is distinct with values that are not those that OLD kept, as each aggregate has marked its own.

@@ -201,6 +201,14 @@ def test_values_of_distinct_go_where_what_counts_them_begins(asking: Asking, tmp
     assert not asking.migrate("distinct_beside_same", tmp_path / "on", on).kept
 
 
+def test_what_counts_values_of_distinct_does_not_begin_without_them(asking: Asking, tmp_path: Path) -> None:
+    """A count that begins would not count what was met before, and comes again."""
+    (moved,) = first_answers(asking.check("distinct_moved"))
+    assert isinstance(moved, ConvertState)
+    alone = replace(moved, constants={"f1": 0}, fields={"f0": "f1", "f2": "f2"}, without=("f0",))
+    assert not asking.migrate("distinct_moved", tmp_path / "alone", alone).kept
+
+
 def test_marks_of_distinct_under_another_filter_are_no_ones(asking: Asking, tmp_path: Path) -> None:
     """The first aggregate marked those values alone that met its FILTER: the one that stays would count the others twice."""
     sums, *gone = first_answers(asking.check("distinct_filter_removed"))

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from compat.check.context import Rewritten
-from compat.check.sql.contents import Part, Start, Uncounted, View, rows_in, sums_in, view_of, views_in
+from compat.check.sql.contents import Part, Start, Uncounted, View, rows_in, sums_in, values_of, view_of, views_in
 from compat.state.model.operators import Operator
 from compat.state.model.states import StateKind
 from tests.compat.builders import operator, value_state
@@ -22,6 +22,18 @@ SUMS = Part(
 MOVED = {"accState": Rewritten("accState", (1, 0, None)), "agg1$map": Rewritten("agg0$map")}
 AFTER = replace(SUMS, views=(View(1, "map"),))
 """As the result is compared, whose states have their new names."""
+
+SUMS_OF_DISTINCT = Part(
+    state="accState",
+    same=(frozenset({1}), frozenset({3})),
+    start=(Start.ZERO, Start.NULL),
+    was=("COUNT(DISTINCT a)", "COUNT(DISTINCT b)", "the values of DISTINCT a", "the values of DISTINCT b"),
+    now=("COUNT(DISTINCT b)", "the values of DISTINCT b"),
+    needed=(View(values_of(0), ""),),
+    was_calls=(0, 1, values_of(0), values_of(1)),
+    now_calls=(0, values_of(0)),
+)
+"""Of two aggregates the second one stays."""
 
 
 def keeping(*names: str) -> Operator:
@@ -89,9 +101,31 @@ def test_states_are_known_by_their_names(
 
 
 def test_views_have_the_place_of_their_aggregate_in_their_name() -> None:
-    assert views_in(keeping("accState", "agg12$map", "distinctAcc_0")) == (View(12, "map"),)
+    assert views_in(keeping("accState", "agg12$map")) == (View(12, "map"),)
     assert view_of("agg12$map") == View(12, "map")
     assert (view_of("accState"), View(3, "list").name) == (None, "agg3$list")
+
+
+def test_values_of_distinct_are_views_with_numbers_of_their_own() -> None:
+    names = ("distinctAcc_0", "distinctAcc_1", "distinctAcc_1_null_state")
+    found = views_in(keeping("accState", *names))
+    assert found == (View(values_of(0), ""), View(values_of(1), ""), View(values_of(1), "_null_state"))
+    assert tuple(view.name for view in found) == names
+    assert replace(SUMS_OF_DISTINCT, views=found).renamed == {
+        names[0]: None,
+        names[1]: names[0],
+        names[2]: "distinctAcc_0_null_state",
+    }
+
+
+def test_values_of_distinct_stay_where_what_counts_them_goes_on_alone() -> None:
+    places = {"accState": Rewritten("accState", (1, 3)), "distinctAcc_0": Rewritten("distinctAcc_1")}
+    after = replace(SUMS_OF_DISTINCT, views=(View(values_of(0), ""),))
+    assert after.is_settled(places)
+    assert not after.is_settled({**places, "distinctAcc_0": Rewritten("distinctAcc_0")})
+    assert not replace(after, views=()).is_settled(places)
+    assert not after.is_settled({**places, "accState": Rewritten("accState", (None, None))})
+    assert replace(after, views=()).is_settled({"accState": Rewritten("accState", (None, None))})
 
 
 def test_timers_are_no_state_beside_the_only_one() -> None:
