@@ -38,9 +38,13 @@ if TYPE_CHECKING:
 @click.argument("out", type=click.Path())
 @click.option(
     "--recipe",
-    required=True,
     metavar="FILE",
     help="The recipe, which says step by step how to migrate the state: from compat check SAVEPOINT NEW --write-recipe FILE.",
+)
+@click.option(
+    "--canonical",
+    is_flag=True,
+    help="Write all keyed state in the canonical format, which any state backend restores; needs no recipe.",
 )
 @rewriting_options
 @click.option(
@@ -89,13 +93,17 @@ def migrate(savepoint: str, new: str, out: str, **options: Any) -> None:
 def _migration(savepoint: str, new: str, out: str, options: dict[str, Any], jvms: WarmJvms) -> Migration:
     """The migration that the command line asks for. Raises RequestError, InputError and SavepointError."""
     from compat.migration.migrating import Migration
-    from compat.migration.recipe import read_recipe
+    from compat.migration.recipe import Recipe, read_recipe
     from compat.savepoint.load import read_names
     from compat.state.flink import read_draft
     from compat.state.flink.remote import is_remote, read_savepoint, require_nothing
 
     require_nothing(out)
-    recipe = read_recipe(options["recipe"])
+    if options["recipe"] is None and not options["canonical"]:
+        raise click.UsageError(
+            "Give --recipe FILE, from compat check SAVEPOINT NEW --write-recipe FILE, or --canonical."
+        )
+    recipe = Recipe(steps=()) if options["recipe"] is None else read_recipe(options["recipe"])
     load, old_flink = load_options(options, new), flink_of_old(options)
     return Migration(
         draft=read_draft(read_savepoint(savepoint)),
@@ -105,6 +113,7 @@ def _migration(savepoint: str, new: str, out: str, options: dict[str, Any], jvms
         old=_program(options["names"]),
         old_flink=old_flink,
         copy=options["copy"] or is_remote(savepoint),
+        canonical=options["canonical"],
         keep=not options["dry_run"],
         allow_unknown=options["allow_unknown"],
     )
@@ -215,6 +224,9 @@ def _states(done: Migrated) -> Iterator[str]:
             yield f"{labels[id]}: keys dropped, with {_counted(gone)}"
     for key, number in done.tally.merged.items():
         yield f"{labels[key.operator]}: {key.name} merged, {_counted(number)} into others"
+    if transfer.canonical:
+        written = sum(number for key, number in done.entries.items() if key.keyed)
+        yield f"keyed state in the canonical format, {_counted(written)} written anew"
     for name, now in transfer.types.classes.items():
         yield f"class {name} -> {now}"
     for field, now in transfer.types.fields.items():

@@ -38,8 +38,8 @@ class Migration(Struct, frozen=True, kw_only=True):
 
     ``old`` is the program that wrote it, whose classes may be needed to read it, and ``old_flink`` the location of its
     Flink. ``check`` compares OUT and NEW, and gets the names after the migration. With ``copy`` all state files are
-    copied; ``keep`` is false for a dry run. An unknown verdict is accepted if ``check`` allows open questions:
-    ``allow_unknown``.
+    copied, with ``canonical`` no keyed state stays in a backend's own format; ``keep`` is false for a dry run. An unknown
+    verdict is accepted if ``check`` allows open questions: ``allow_unknown``.
     """
 
     draft: Draft
@@ -49,6 +49,7 @@ class Migration(Struct, frozen=True, kw_only=True):
     old: str | None = None
     old_flink: FlinkJars = FlinkJars()
     copy: bool = False
+    canonical: bool = False
     keep: bool = True
     allow_unknown: bool = False
 
@@ -88,6 +89,7 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
         new = new_job(migration.check, recipe, wrote, jvms, stack) if recipe.converts else None
         functions = Functions(migration.check.load, stack)
         resolved = resolve(recipe, savepoint, migration.names, functions, new)
+        resolved = replace(resolved, transfer=replace(resolved.transfer, canonical=migration.canonical))
         making = stack.enter_context(unfinished_at(migration.check.old))
         draft = migration.draft if new is None else told_apart(migration.draft, resolved.transfer, new.program.flink)
         written = write_states(draft.savepoint, resolved.transfer, making.folder)

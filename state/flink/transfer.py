@@ -21,8 +21,10 @@ from uuid import uuid4
 from msgspec import Struct
 
 from compat.state.flink import keyed_transfer, operator_transfer
+from compat.state.flink.backends import keyed_format
 from compat.state.flink.entry_conversion import Conversion
 from compat.state.flink.errors import NotWritten, UnknownOperator
+from compat.state.flink.formats import KeyedFormat
 from compat.state.flink.handles import KeyGroups, OperatorStream
 from compat.state.flink.header_parts import Field, HeaderParts, StateKey, TypeNames
 from compat.state.flink.keyed_transfer import KeyedSource, keyed_source, write_keyed_state
@@ -52,7 +54,8 @@ class Transfer(Struct, frozen=True, kw_only=True):
 
     ``states`` has None for a state that is dropped; what is not named stays. ``added`` are operators that are not there and
     are given states, by their ids. ``converted`` are states whose values another serializer is to read,
-    ``keys`` operators whose keys become others, or go, ``coordinators`` what those of operators keep.
+    ``keys`` operators whose keys become others, or go, ``coordinators`` what those of operators keep. With ``canonical``
+    operators whose keyed state is in a backend's own format are written anew, too: all that is written is canonical.
     """
 
     ids: Mapping[str, NewId] = {}
@@ -63,6 +66,7 @@ class Transfer(Struct, frozen=True, kw_only=True):
     converted: Mapping[StateKey, Conversion] = {}
     keys: Mapping[str, KeyChange] = {}
     coordinators: Mapping[str, bytes] = {}
+    canonical: bool = False
 
     def becomes(self, key: StateKey) -> StateKey | None:
         """The state that one of the savepoint is in the new one; None for one that is dropped."""
@@ -203,10 +207,11 @@ class _Writing:
         self._savepoint = savepoint
         self._transfer = transfer
         self._folder = folder
-        headers = HeaderReader(savepoint)
+        self._headers = HeaderReader(savepoint)
         self._tally = Tally()
         self._owners = {
-            operator.id: _Owner(headers, operator, transfer, aside, self._tally) for operator in savepoint.operators
+            operator.id: _Owner(self._headers, operator, transfer, aside, self._tally)
+            for operator in savepoint.operators
         }
 
     def run(self) -> Transferred:
@@ -216,6 +221,7 @@ class _Writing:
         changed |= {key.operator for key in self._transfer.converted}
         for key, target in self._transfer.states.items():
             changed |= {key.operator} if target is None else {key.operator, target.operator}
+        changed |= self._in_own_formats() if self._transfer.canonical else set()
         handles, added = {}, []
         for id, moved in self._moved(changed - self._transfer.dropped).items():
             if id in self._owners:
@@ -232,6 +238,11 @@ class _Writing:
         met = frozenset[str | Field]().union(*types.values())
         return Transferred(changes, self._tally, met)
 
+    def _in_own_formats(self) -> set[str]:
+        """The operators whose keyed state is not in the canonical format."""
+        formats = {one.id: keyed_format(self._savepoint, one, self._headers) for one in self._savepoint.operators}
+        return {id for id, format in formats.items() if format not in (None, KeyedFormat.CANONICAL)}
+
     def _require(self) -> None:
         """Raise unless the operators that are named are there, and their metadata has a form that is written."""
         there = self._owners.keys()
@@ -243,7 +254,7 @@ class _Writing:
             if not known:
                 raise UnknownOperator(f"no operator has the id of {key} or {target}", path=self._savepoint.path)
         transfer = self._transfer
-        touched = transfer.states or transfer.converted or transfer.keys or transfer.types.named
+        touched = transfer.states or transfer.converted or transfer.keys or transfer.types.named or transfer.canonical
         if touched and self._savepoint.format_version < _FIRST_WITH_SUBTASKS:
             raise self._refused(
                 "states of a savepoint of Flink before 1.11 cannot be written anew", "its metadata has an older form"

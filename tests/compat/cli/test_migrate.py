@@ -500,6 +500,45 @@ def test_a_checkpoint_of_the_heap_and_a_native_savepoint_become_canonical_where_
     assert {keyed_format(read_metadata(out), one) for one in operators} == {KeyedFormat.CANONICAL}
 
 
+@pytest.mark.parametrize(
+    ("case", "folder", "other"),
+    [
+        ("broadcast_p2_native_files", "", "rocksdb"),
+        ("all_states_retained_checkpoint", "chk-5", "rocksdb"),
+        ("all_states_rocksdb_native", "", "hashmap"),
+        ("small_rocksdb_incremental_checkpoint", "chk-5", "hashmap"),
+    ],
+)
+def test_state_in_the_format_of_one_backend_becomes_canonical_for_another(
+    case: str, folder: str, other: str, tmp_path: Path
+) -> None:
+    saved = GOLDEN / "savepoints" / case
+    program = tmp_path / "job.py"
+    program.write_text(json.loads(saved.with_suffix(".json").read_text())["program"])
+    given = (
+        "migrate",
+        saved / folder,
+        program,
+        tmp_path / "out",
+        "--names",
+        program,
+        "-D",
+        f"state.backend.type={other}",
+    )
+    empty = run(*given, "--recipe", recipe(tmp_path))
+    assert (empty.exit_code, "CMP503" in empty.output) == (1, True)
+    result = run(*given, "--canonical")
+    assert result.exit_code == 0, result.output
+    assert "keyed state in the canonical format, " in result.stdout
+    assert values(tmp_path / "out") == values(saved / folder)
+
+
+def test_without_a_recipe_the_options_are_told(tmp_path: Path) -> None:
+    result = run("migrate", SAVED / "state_renamed", PROGRAMS / "state_renamed" / "new.py", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "Give --recipe FILE" in result.output
+
+
 @pytest.fixture
 def bucket() -> Iterator[str]:
     """A savepoint on other storage; gives its URI."""

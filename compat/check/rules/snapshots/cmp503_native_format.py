@@ -72,7 +72,8 @@ def _fix(format: KeyedFormat) -> Fix:
         return Fix(text="Run NEW with the backend that wrote it, or take a canonical savepoint.")
     text = f"Run NEW with {STATE_BACKEND}: {' or '.join(readers)}"
     if format in _OF_ONE_SORT:
-        text += f" (for this check: -D {STATE_BACKEND}={readers[0]}), or take a canonical savepoint"
+        text += f" (for this check: -D {STATE_BACKEND}={readers[0]}), take a canonical savepoint, or make one of this: "
+        text += "compat migrate SAVEPOINT NEW OUT --canonical"
     return Fix(text=f"{text}.", code=f"{STATE_BACKEND}: {readers[0]}")
 
 
