@@ -97,7 +97,7 @@ def test_ci_runs_in_a_clone_where_nobody_wrote_it(tmp_path):
     assert pyflink == f"pip install -q apache-flink==2.3.* in {place}"
     assert found == f"{home}/pyflink/bin/python"
     assert installed == f"pip install -q --no-compile .[test,browser,lint] in {place}"
-    assert tested == "python -m pytest -n 2"
+    assert tested == "python -m pytest -n 3"
     assert place.endswith("/a place/compat")
     assert home == place.replace("/a place/compat", "/a home") != os.environ.get("HOME")
     assert (zone, cache) == ("Pacific/Chatham", "/the/cache")
