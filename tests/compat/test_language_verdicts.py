@@ -90,8 +90,8 @@ def test_changes_that_matter_are_found_by_name(pairs: dict[str, Pair], case: tup
         ("fields_exchanged", "CMP415", "that of count is read as total"),
         ("enum_reordered", "", "is read as|stand in another order"),
         ("reduce_replaced", "CMP421", r"shop\.Main(Kt)?\.main is another one"),
-        ("case_object_same", "CMP428", "Of High, Low"),
-        ("collections_same", "CMP428", "Of Nil"),
+        ("case_object_same", "CMP428", "High, Low are singletons"),
+        ("collections_same", "CMP428", "Nil is a singleton"),
         ("pojo_to_data_class", "CMP404", "PojoSerializer became KryoSerializer"),
     ):
         for name, pair in pairs.items():

@@ -19,11 +19,11 @@ def run(*arguments):
 def test_a_job_is_asked_for_with_and_without_the_word(words, tmp_path):
     found = run(*words, "--store", tmp_path)
     assert found.exit_code != 0
-    assert "no one job '6f2c'" in found.output
+    assert "no single job '6f2c'" in found.output
 
 
 def test_options_may_come_first(tmp_path):
-    assert "no one job '6f2c'" in run("--store", tmp_path, "6f2c").output
+    assert "no single job '6f2c'" in run("--store", tmp_path, "6f2c").output
 
 
 def test_help_tells_of_both():

@@ -15,7 +15,7 @@ from compat.cli import main
     [
         ([], "Missing option '--job'"),
         (["--job", "count"], "Say which cluster: --cluster URL, or COMPAT_CLUSTER."),
-        (["--job", "count", "--cluster", "there"], "'there' is no address"),
+        (["--job", "count", "--cluster", "there"], "'there' is not an address"),
         (["--job", "count", "--cluster", "http://h", "--watch", "soon"], "'soon' is no duration such as 60s or 5min."),
         (["--job", "count", "--cluster", "http://h", "--fresh", "-s", "x"], "give one of them"),
         (["--job", "count", "--cluster", "http://h", "--fresh", "--recipe", "x"], "--recipe moves some"),
@@ -48,5 +48,5 @@ def test_what_makes_no_sense_is_refused(arguments: list[str], said: str, tmp_pat
 def test_a_cluster_with_an_odd_registry_does_not_start(tmp_path: Path) -> None:
     found = CliRunner().invoke(main, ["cluster", "start", "--dir", str(tmp_path / "cluster"), "--registry", "there"])
     assert found.exit_code == 2
-    assert "Invalid value for '--registry': 'there' is no address" in found.output
+    assert "Invalid value for '--registry': 'there' is not an address" in found.output
     assert not (tmp_path / "cluster").exists()

@@ -152,7 +152,7 @@ def test_a_jar_that_is_none(run: Run) -> None:
     Path("old.jar").write_text("not a jar")
     result = run("check", "old.jar", "new.jar")
     assert result.exit_code == 2
-    assert "is no jar" in words(result)
+    assert "is not a jar" in words(result)
 
 
 def test_without_a_main_class_those_there_are_named(run: Run) -> None:

@@ -228,7 +228,7 @@ def test_a_module_of_pyfiles_does_not_bring_its_neighbours(project: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("given", "says"), [("nowhere", "is not there"), ("notes.txt", "is neither a folder, nor a file of .py, .zip")]
+    ("given", "says"), [("nowhere", "does not exist"), ("notes.txt", "is neither a folder, nor a file of .py, .zip")]
 )
 def test_pyfiles_that_python_cannot_import_from_are_refused(project: Path, given: str, says: str) -> None:
     write(project, {"job.py": "WORD = 'here'\n", "notes.txt": ""})

@@ -489,7 +489,7 @@ def test_timers_fire_for_the_keys_as_they_are_now(cluster: Any, functions: Any) 
 
 
 def refusals() -> Iterable[tuple[States, tuple[Step, ...], Keys, str]]:
-    yield EVERY, (ConvertKey(operator="keep"),) * 2, TEXTS, "says twice what becomes of the keys"
+    yield EVERY, (ConvertKey(operator="keep"),) * 2, TEXTS, "says twice what happens to the keys"
     yield EVERY, (DropKeys(operator="keep", keys=(1,)),) * 2, THIRDS, "says twice which keys"
     yield EVERY, (DropKeys(operator="keep"),), THIRDS, "Say which keys"
     yield EVERY, (ConvertKey(operator="keep", merge={"s": "sum"}),), TEXTS, "`sum` is not known of 's'"

@@ -21,12 +21,13 @@ def _find(check: Check) -> Iterator[Finding]:
                 if not told:
                     continue
                 names = ", ".join(told[:_TOLD]) + (" and others" if len(told) > _TOLD else "")
+                are = "is a singleton" if len(told) == 1 else "are singletons"
                 yield check.finding(
                     RULE,
                     f"the state {new.name!r} of {pair.new.label} holds singleton objects that Kryo reads as other objects",
                     level=level,
                     consequence=_CONSEQUENCE[level],
-                    reason=f"{names} are singletons, and the serializer of this state creates another object "
+                    reason=f"{names} {are}, and the serializer of this state creates another object "
                     "when it reads one, as a trial showed.",
                     old=pair.old,
                     new=pair.new,

@@ -82,7 +82,7 @@ def test_objects_of_old_classes_become_such_of_new_ones(versions: tuple[Version,
             ({"values": (value + b"x",)}, "bytes are left over"),
             (
                 {"values": old.written("within")[1:]},
-                "java.util.Optional holds objects of Basket$Item, and is not taken apart",
+                "java.util.Optional holds objects of Basket$Item, and cannot be converted here",
             ),
             ({"job": 3}, "there is no such job"),
         ):

@@ -158,7 +158,7 @@ def test_a_jar_that_names_no_main_class_says_which_there_are(tmp_path):
 
 def test_what_is_no_jar_is_refused(tmp_path):
     (tmp_path / "a.jar").write_text("no zip")
-    with pytest.raises(JvmError, match="is no jar"):
+    with pytest.raises(JvmError, match="is not a jar"):
         check_jar(JarProgram(path=str(tmp_path / "a.jar")))
 
 

@@ -108,8 +108,8 @@ def test_what_failed_leaves_nothing_behind(tmp_path):
         ("1.20", "3 12", r"PyFlink 1.20 is for Python 3.9 to 3.11, and .* is Python 3.12"),
         ("1.18", "3 11", r"PyFlink 1.18 is for Python 3.9 to 3.10, and .* is Python 3.11"),
         ("2.3", "3 13", r"PyFlink 2.3 is for Python 3.9 to 3.12, and .* is Python 3.13"),
-        ("1.14", "3 8", r"'1.14' names no PyFlink that can be used: it is 1.17 or later"),
-        ("latest", "3 11", r"'latest' names no PyFlink"),
+        ("1.14", "3 8", r"'1.14' is not a supported PyFlink: that is 1.17 or later"),
+        ("latest", "3 11", r"'latest' is not a supported PyFlink"),
     ],
 )
 def test_what_a_python_cannot_have_is_said(tmp_path, version, python, says):
@@ -191,7 +191,7 @@ def test_pythons_that_have_it_are_said_and_not_run(tmp_path, monkeypatch):
         with pytest.raises(JvmError, match="needs PyFlink itself") as raised:
             choosing.choose(given, LoadOptions(flink=flink))
         assert raised.value.option == option
-        assert f"say {option}. Or: compat setup pyflink {flink} makes" in raised.value.hint
+        assert f"give {option}. Or: compat setup pyflink {flink} makes" in raised.value.hint
     monkeypatch.setenv("CONDA_PREFIX", str(environment(tmp_path / "active", "2.3.2")))
     with pytest.raises(JvmError) as raised:
         choosing.choose(given, LoadOptions(flink="2.3"))
