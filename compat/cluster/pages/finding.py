@@ -59,7 +59,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
     @property
     def all(self) -> bool:
-        """True if the search has a condition."""
+        """True if every job and deployment matches."""
         return not (self.text or self.status)
 
     def jobs(self, seen: Iterable[JobSeen]) -> list[JobSeen]:
