@@ -1,1 +1,1 @@
-"""State: what a job remembers, and where it is written down."""
+"""State: the memory of a job, and its stored forms."""

@@ -25,7 +25,7 @@ class Identity(Enum):
 
 
 class Assignable(Struct, frozen=True):
-    """An operator in a snapshot: its generated id, whether it holds anything, and whether some of it is keyed.
+    """An operator in a snapshot: its generated id, whether it has state, and whether some of it is keyed.
 
     ``replayed`` is the name of a source that Flink reads anew after a restore, and that goes on where it was on Spark.
     To Flink it holds nothing.
@@ -64,7 +64,7 @@ class Claim(Struct, frozen=True):
 
 
 class Refusal(Enum):
-    """Why a restore is refused over a max parallelism."""
+    """The refusal of a restore over a max parallelism."""
 
     CONFIGURED = "the program sets another one"
     BELOW_PARALLELISM = "the parallelism is above the recorded one"
@@ -85,7 +85,7 @@ class MaxParallelismProblem(Struct, frozen=True):
 
 
 class MaxParallelism(Struct, frozen=True):
-    """The recorded max parallelism that a task takes over where the program sets none, by task; and what is refused."""
+    """The recorded max parallelism that a task takes over if the program sets none, by task; and the refusals."""
 
     adopted: Mapping[Hashable, int]
     problems: tuple[MaxParallelismProblem, ...]

@@ -44,12 +44,12 @@ class StateDescriptor:
         return self.name
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
-        """Let values of the state expire."""
+        """Make values of the state expire."""
         self._ttl_config = ttl_config
 
     @property
     def ttl_config(self) -> StateTtlConfig | None:
-        """How long values live; None for ever."""
+        """The lifetime settings of values; None for no expiry."""
         return self._ttl_config if self._ttl_config is not None and self._ttl_config.is_enabled() else None
 
     def to_json(self) -> dict[str, Any]:

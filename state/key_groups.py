@@ -39,7 +39,7 @@ def murmur_hash(code: int) -> int:
 
 
 def default_max_parallelism(parallelism: int) -> int:
-    """The max parallelism where none is set: 1.5 times the parallelism, up to a power of two, from 128 to 32768."""
+    """The max parallelism if none is set: 1.5 times the parallelism, up to a power of two, from 128 to 32768."""
     wanted = parallelism + parallelism // 2
     power = 1 << max(wanted - 1, 0).bit_length()
     return min(max(power, LOWEST_DEFAULT_MAX_PARALLELISM), HIGHEST_MAX_PARALLELISM)
@@ -186,7 +186,7 @@ def _calendar_text(key: Any) -> str:
 
 
 def state_of(key: Any) -> Any:
-    """What an object that is a key has in it. Raises TypeError for one without any value, such as a function."""
+    """The fields of a key object. Raises TypeError for one without any value, such as a function."""
     state = key.__getstate__() if not callable(key) and not isinstance(key, type) else None
     if state is None:
         cls = type(key)

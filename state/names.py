@@ -1,4 +1,4 @@
-"""The names that Flink, PyFlink and we give to states that no program declares, as they stand in snapshots."""
+"""The names that Flink, PyFlink and we give to states that no program declares, as in snapshots."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILE_SPLITS = "splits"
 SINK_WRITER = "writer_raw_states"
 SINK_COMMITTER = "streaming_committer_raw_states"
 END_OF_INPUT = "end_of_input_state"
-"""Whether the input of a sink's writer had ended: kept by Flink 1.19.2, 1.20.1 and later of 1.x, and by 2.x no more."""
+"""Whether the input of a sink's writer had ended: kept by Flink 1.19.2, 1.20.1 and later of 1.x, but not by 2.x."""
 FILES_TO_COMPACT, COMPACTION_REQUESTS = "remaining_compact_commit_raw_state", "remaining_requests_raw_state"
 """The files that a file sink still has to compact (`CompactCoordinator`, `CompactorOperator`)."""
 
@@ -31,7 +31,7 @@ PENDING_CHECKPOINTS = "pending-checkpoints"
 """The states in which sinks of the old kind keep output that is not published yet."""
 
 ASYNC_WAIT = "_async_wait_operator_state_"
-"""The records that an asynchronous function was asked about and has not answered."""
+"""The records for which an asynchronous function has not answered yet."""
 
 REDUCE = "_op_state"
 """The value of a rolling aggregate in Java."""
@@ -61,14 +61,14 @@ OF_OPERATORS = frozenset(
 """The names of the states that Flink's own operators keep."""
 
 JAVA_GLOBAL_WINDOW = "org.apache.flink.streaming.api.windowing.windows.GlobalWindow"
-"""The global window of the DataStream API, which has the short name of the one of tables."""
+"""The global window of the DataStream API, which has the same short name as that of tables."""
 
 EVENT_TIMERS, PROCESSING_TIMERS = "_timer_state/event_", "_timer_state/processing_"
-"""The beginnings of the names of a timer service's queues, by clock (`InternalTimeServiceManagerImpl`)."""
+"""The prefixes of the names of a timer service's queues, by clock (`InternalTimeServiceManagerImpl`)."""
 
 
 def timer_service(queue: str) -> str:
-    """The timer service that a queue is of, whichever its clock; plans of programs in Python name it without one."""
+    """The timer service of a queue, whatever its clock; plans of programs in Python name it without one."""
     for clock in (EVENT_TIMERS, PROCESSING_TIMERS, "_timer_state/"):
         if queue.startswith(clock):
             return queue.removeprefix(clock)
@@ -114,7 +114,7 @@ PYTHON_TIMERS = "_timer_state/user-timers"
 """The timers of an operator that runs in Python."""
 
 PYTHON_PREFIX = "python-state-"
-"""Stands before the name of each state of a program in PyFlink's process mode."""
+"""The prefix of each state's name of a program in PyFlink's process mode."""
 
 TIMERS = "_timers"
 """The timers of an operator in the Delta log."""

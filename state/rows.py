@@ -1,4 +1,4 @@
-"""Rows, as programs see them and as state gives them back. Flink: ``pyflink.common.types``."""
+"""Rows, in programs and in state. Flink: ``pyflink.common.types``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _OWN = frozenset({"_fields", "_from_dict", "_row_kind", "_values"})
 
 
 class RowKind(Enum):
-    """The kind of change that a row tells of (Flink: ``RowKind``)."""
+    """The kind of change that a row describes (Flink: ``RowKind``)."""
 
     INSERT = 0
     UPDATE_BEFORE = 1
@@ -50,21 +50,21 @@ class Row:
 
     @staticmethod
     def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
-        """A row that says another change than an insert."""
+        """A row with a kind of change."""
         row = Row(*args, **kwargs)
         row._row_kind = row_kind
         return row
 
     def get_row_kind(self) -> RowKind:
-        """The kind of change that the row tells of."""
+        """The kind of change."""
         return self._row_kind
 
     def set_row_kind(self, row_kind: RowKind) -> None:
-        """Let the row say another change."""
+        """Set the kind of change."""
         self._row_kind = row_kind
 
     def set_field_names(self, field_names: list[str]) -> None:
-        """Give the values names."""
+        """Set the names of the values."""
         self._fields = field_names
 
     def get_fields_by_names(self, names: list[str]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Opening files whose names come from others: regular files only, and without waiting for anybody.
+"""Opens files whose names come from others: regular files only, and without waiting.
 
 A named pipe in place of a file would hold up whoever opens it until another process writes into it, a device gives bytes
 without an end.
@@ -17,9 +17,9 @@ class NotRegular(OSError):
 
 
 def open_regular(path: str | os.PathLike[str], *, links: bool = True) -> BinaryIO:
-    """The regular file at ``path``, to be read; at the end of a symbolic link only where ``links`` are followed.
+    """The regular file at ``path``, open for reading; a symbolic link at its end is followed only if ``links`` is true.
 
-    Raises OSError; NotRegular for what is there and no regular file.
+    Raises OSError; NotRegular for anything else than a regular file.
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY | (0 if links else os.O_NOFOLLOW)
     descriptor = os.open(path, flags)
@@ -43,7 +43,7 @@ def read_regular(path: str | os.PathLike[str], most: int) -> bytes:
 
 
 def why_not_regular(path: str | os.PathLike[str]) -> str | None:
-    """What stands at ``path`` where that is something, and neither a regular file nor a folder."""
+    """The kind of ``path``, if it exists and is neither a regular file nor a folder."""
     try:
         mode = os.stat(path).st_mode
     except (OSError, ValueError):
@@ -52,6 +52,6 @@ def why_not_regular(path: str | os.PathLike[str]) -> str | None:
 
 
 def kind_of(mode: int) -> str:
-    """The kind of a file, from its mode, in words."""
+    """The kind of a file in words, from its mode."""
     kinds = {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder"}
     return kinds.get(stat.S_IFMT(mode), "a device")

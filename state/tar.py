@@ -1,4 +1,4 @@
-"""Python's ``tarfile`` with the filters that keep what is unpacked inside its folder; Python has them since 3.11.4."""
+"""Python's ``tarfile`` with the filters that keep unpacked files inside their folder; Python has them since 3.11.4."""
 
 try:
     from backports import tarfile

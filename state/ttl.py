@@ -1,4 +1,4 @@
-"""How long state lives (Flink: ``StateTtlConfig``)."""
+"""The lifetime of state (Flink: ``StateTtlConfig``)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class _Value:
 
 
 class StateTtlConfig(_Value):
-    """When a state's value expires, whether an expired one may still be seen, and how it is removed."""
+    """The expiry of a state's values, the visibility of expired ones, and their removal."""
 
     class UpdateType(Enum):
         """The accesses that renew an expiry time."""
@@ -36,7 +36,7 @@ class StateTtlConfig(_Value):
         OnReadAndWrite = 2
 
     class StateVisibility(Enum):
-        """Whether a value that has expired but is still there is given to the program."""
+        """Whether the program gets an expired value that still exists."""
 
         ReturnExpiredIfNotCleanedUp = 0
         NeverReturnExpired = 1
@@ -63,22 +63,22 @@ class StateTtlConfig(_Value):
             """A way without settings."""
 
         class IncrementalCleanupStrategy(CleanupStrategy):
-            """Look at some entries on each access."""
+            """Checks some entries on each access."""
 
             def __init__(self, cleanup_size: int, run_cleanup_for_every_record: bool) -> None:
                 self._cleanup_size = cleanup_size
                 self._run_cleanup_for_every_record = run_cleanup_for_every_record
 
             def get_cleanup_size(self) -> int:
-                """How many entries."""
+                """The number of entries."""
                 return self._cleanup_size
 
             def run_cleanup_for_every_record(self) -> bool:
-                """Whether to look for every record too."""
+                """Whether entries are checked for every record too."""
                 return self._run_cleanup_for_every_record
 
         class RocksdbCompactFilterCleanupStrategy(CleanupStrategy):
-            """Drop expired entries while files are compacted."""
+            """Drops expired entries while files are compacted."""
 
             def __init__(
                 self, query_time_after_num_entries: int, periodic_compaction_time: Duration | None = None
@@ -87,7 +87,7 @@ class StateTtlConfig(_Value):
                 self._periodic_compaction_time = periodic_compaction_time or _DEFAULT_COMPACTION
 
             def get_query_time_after_num_entries(self) -> int:
-                """After how many entries the clock is read again."""
+                """The number of entries after which the clock is read again."""
                 return self._query_time_after_num_entries
 
             def get_periodic_compaction_time(self) -> Duration:
@@ -105,7 +105,7 @@ class StateTtlConfig(_Value):
             self._is_cleanup_in_background = is_cleanup_in_background
 
         def is_cleanup_in_background(self) -> bool:
-            """Whether the default clean-up runs where none is set."""
+            """Whether the default clean-up runs if none is set."""
             return self._is_cleanup_in_background
 
         def in_full_snapshot(self) -> bool:
@@ -147,16 +147,16 @@ class StateTtlConfig(_Value):
             return self.set_update_type(StateTtlConfig.UpdateType.OnReadAndWrite)
 
         def set_state_visibility(self, state_visibility: StateTtlConfig.StateVisibility) -> StateTtlConfig.Builder:
-            """Whether an expired value may be seen."""
+            """Set whether an expired value may be seen."""
             self._visibility = state_visibility
             return self
 
         def return_expired_if_not_cleaned_up(self) -> StateTtlConfig.Builder:
-            """An expired value is given as long as it is there."""
+            """Give expired values as long as they exist."""
             return self.set_state_visibility(StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp)
 
         def never_return_expired(self) -> StateTtlConfig.Builder:
-            """An expired value is never given (the default)."""
+            """Never give expired values (the default)."""
             return self.set_state_visibility(StateTtlConfig.StateVisibility.NeverReturnExpired)
 
         def set_ttl_time_characteristic(
@@ -179,7 +179,7 @@ class StateTtlConfig(_Value):
         def cleanup_incrementally(
             self, cleanup_size: int, run_cleanup_for_every_record: bool
         ) -> StateTtlConfig.Builder:
-            """Look at ``cleanup_size`` entries on each access, and for every record if wanted."""
+            """Check ``cleanup_size`` entries on each access, and for every record if wanted."""
             strategies = StateTtlConfig.CleanupStrategies
             self._strategies[strategies.Strategies.INCREMENTAL_CLEANUP] = strategies.IncrementalCleanupStrategy(
                 cleanup_size, run_cleanup_for_every_record
@@ -202,7 +202,7 @@ class StateTtlConfig(_Value):
             return self
 
         def set_ttl(self, ttl: Time | Duration) -> StateTtlConfig.Builder:
-            """How long a value lives."""
+            """Set the lifetime of values."""
             self._ttl = ttl
             return self
 
@@ -246,7 +246,7 @@ class StateTtlConfig(_Value):
         return self._state_visibility
 
     def get_ttl(self) -> Time | Duration:
-        """How long a value lives."""
+        """The lifetime of values."""
         return self._ttl
 
     def get_ttl_time_characteristic(self) -> StateTtlConfig.TtlTimeCharacteristic:
@@ -258,7 +258,7 @@ class StateTtlConfig(_Value):
         return self._update_type is not StateTtlConfig.UpdateType.Disabled
 
     def get_cleanup_strategies(self) -> StateTtlConfig.CleanupStrategies:
-        """How expired values are removed."""
+        """The ways in which expired values are removed."""
         return self._cleanup_strategies
 
     def to_json(self) -> dict[str, Any]:

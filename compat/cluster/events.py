@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 LARGEST = 16 * 1024 * 1024
 PORTION = 1024 * 1024
-"""Bytes of events that are read at once."""
+"""The bytes of events that are read at once."""
 
 Event = dict[str, Any]
 _BEGINNING = b'{"event": "'
@@ -70,7 +70,7 @@ class EventLog:
         return [json.loads(line) for line in lines], cursor
 
     def lines(self, after: Cursor) -> tuple[list[bytes], Cursor]:
-        """The same as raw lines: unneeded ones need not be parsed (:func:`kind_of`)."""
+        """The events as raw lines: unneeded ones need not be parsed (:func:`kind_of`)."""
         numbers = sorted(self._numbers())
         if not numbers:
             return [], after

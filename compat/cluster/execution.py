@@ -1,4 +1,4 @@
-"""Takes the jobs of a program and has a cluster run them. Flink: ``RemoteExecutor``, ``AbstractSessionClusterExecutor``."""
+"""Takes the jobs of a program and lets a cluster run them. Flink: ``RemoteExecutor``, ``AbstractSessionClusterExecutor``."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class RemoteJob(JobClient):
         return self._status is not None
 
     def wait(self) -> None:
-        """Wait for the end; raises what the job failed with, or JobCancelled. ``told`` is True from then on."""
+        """Wait for the end; raises the job's error, or JobCancelled. ``told`` is True from then on."""
         for _ in self._follow():
             pass
 
@@ -166,7 +166,7 @@ class ClusterExecutor:
     """
 
     ran_here = False
-    """Spark never runs in the process that submits."""
+    """False: Spark never runs in the process that submits."""
 
     def __init__(
         self,
@@ -231,10 +231,10 @@ class ClusterExecutor:
             )
 
     def abandon(self) -> None:
-        """The process ends; the jobs go on."""
+        """Do nothing: the process ends, the jobs go on."""
 
     def close(self) -> None:
-        """The process ends; the jobs go on."""
+        """Do nothing: the process ends, the jobs go on."""
 
 
 def absolute(path: str | None) -> str | None:

@@ -21,12 +21,12 @@ from compat.cluster.events import Cursor, EventLog, kind_of
 MOST = 100
 """The number of entries of each kind that are kept."""
 CHARTED = 1000
-"""Checkpoints, which are drawn, too."""
+"""The number of checkpoints that are kept for charts."""
 MOST_PRINTED = 200
 LONGEST_PRINTED = 2000
-"""Characters of a line that a program printed."""
+"""The maximum characters of a line that a program printed."""
 LONGEST_ERROR = 20_000
-"""Characters of a traceback, from its end."""
+"""The maximum characters of a traceback, from its end."""
 
 E = TypeVar("E")
 

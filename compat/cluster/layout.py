@@ -27,7 +27,7 @@ class ClusterFolder:
 
     @property
     def database(self) -> str:
-        """The address of the registry where no other is given."""
+        """The address of the registry if no other is given."""
         return f"sqlite:///{self.path / 'cluster.db'}"
 
     @property
@@ -42,7 +42,7 @@ class ClusterFolder:
 
     @property
     def replicas_of_tasks(self) -> str | None:
-        """The same as tasks are told it; None if each machine has a folder of its own for that."""
+        """The same folder for tasks; None if each machine has a folder of its own for that."""
         return None if is_elsewhere(self.master) else str(self.replicas)
 
     def attached(self, pool: str) -> Spark:
@@ -73,7 +73,7 @@ class ClusterFolder:
         os.replace(fresh, folder / _SUBMISSION)
 
     def copy(self, job_id: str, other: str) -> None:
-        """Keep the submission of a job as another one's, too, whoever can read it. Raises OSError."""
+        """Store the submission of a job as another one's, too, even if this version cannot decode it. Raises OSError."""
         self.keep(other, (self.job(job_id) / _SUBMISSION).read_bytes())
 
     def remove(self, job_id: str, *, checkpoint: bool) -> None:

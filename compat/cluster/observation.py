@@ -29,11 +29,11 @@ from compat.compiler.spark.operators.metrics import RECORDS_IN, RECORDS_OUT
 from compat.execution.narration import last_line
 
 SECONDS = 1.0
-"""The largest age of shown data."""
+"""The maximum age of shown data, in seconds."""
 MOST_REQUESTS = 10
 LAST_ENDED = 20
 LARGEST_LOG = 1024 * 1024
-"""Bytes of a log that are read at once, from its end."""
+"""The maximum bytes of a log that are read at once, from its end."""
 _MOST_SEEN = 32
 """The number of jobs whose observed state is kept in memory."""
 _MOST_ENDED = 1000
@@ -125,7 +125,7 @@ class LogTail(Struct, frozen=True, kw_only=True):
 
 
 class Observer:
-    """Looks at a cluster for those who ask."""
+    """Looks at a cluster for all readers."""
 
     def __init__(self, folder: ClusterFolder, jobs: Jobs, total: Room) -> None:
         self._folder, self._jobs, self._total = folder, jobs, total
@@ -150,7 +150,7 @@ class Observer:
         return [self._seen(job, []) for job in self._jobs.ended(limit=limit, before=before, text=text, status=status)]
 
     def entry(self, job: ClusterJob) -> JobEntry | None:
-        """How far a job is, as its process wrote it last; of one that has ended, that is read once."""
+        """A job's progress as its process last wrote it; for an ended job, this is read once."""
         if not job.status.terminal:
             return self._folder.store.entry(job.id)
         with self._lock:
@@ -162,11 +162,11 @@ class Observer:
         return entry
 
     def changed(self, id: str) -> None:
-        """Something was asked of a job: whoever looks next sees it."""
+        """Note that a job got a request: the next look shows it."""
         self._details.forget(id)
 
     def log(self, id: str, most: int = LARGEST_LOG) -> LogTail:
-        """The end of what a job's processes said, of at most this many bytes, from the beginning of a line on."""
+        """The end of the output of a job's processes, of at most this many bytes, from the beginning of a line on."""
         return tail(self._folder.log_of(id), min(most, LARGEST_LOG))
 
     def _look_at_cluster(self, _: None) -> ClusterSeen:
@@ -241,7 +241,7 @@ def _counted(metrics: Iterable[Mapping[str, Any]], name: str) -> int | None:
 
 
 def tail(path: Path, most: int) -> LogTail:
-    """The end of a file of text; nothing for one that is not there."""
+    """The end of a text file; nothing for a missing one."""
     try:
         with open(path, "rb") as file:
             size = os.fstat(file.fileno()).st_size

@@ -1,4 +1,4 @@
-"""What is sent to a cluster to be run, as it arrives over HTTP."""
+"""The programs that are sent to a cluster, as they arrive over HTTP."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COMMANDS = {SUBMISSION: ("job", "compat job run --cluster"), DEPLOYMENT: ("depl
 
 
 async def received(request: Request, kind: str, settings: ServiceSettings) -> tuple[str, bytes]:
-    """The id that a sender chose for what it sends, and that, unread. ``kind`` is its media type. Raises BodyRefused."""
+    """The id that the sender chose, and the unread body. ``kind`` is its media type. Raises BodyRefused."""
     name, command = _COMMANDS[kind]
     id: str = request.path_params[name]
     if not _ID.fullmatch(id):

@@ -13,7 +13,7 @@ from compat.compiler.transformations.resources import amount
 
 
 class Action(StrEnum):
-    """What is asked of a running job, by the words of the job's mailbox."""
+    """The requests to a running job, by the words of the job's mailbox."""
 
     SAVEPOINT = "savepoint"
     STOP = "stop"
@@ -21,7 +21,7 @@ class Action(StrEnum):
 
 
 class Room(Struct, frozen=True, kw_only=True):
-    """What jobs need, have, or leave: slots, and the cores and bytes of memory that their groups ask for."""
+    """The room that jobs need, have, or leave: slots, and the cores and bytes of memory that their groups request."""
 
     slots: int
     cores: float = 0.0
@@ -29,7 +29,7 @@ class Room(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, slots: int, groups: Sequence[GroupNeeds]) -> Room:
-        """What a job needs whose groups need that."""
+        """The room for a job whose groups need that."""
         return cls(
             slots=slots, cores=sum(group.cores for group in groups), memory=sum(group.memory for group in groups)
         )
@@ -38,7 +38,7 @@ class Room(Struct, frozen=True, kw_only=True):
         return Room(slots=self.slots - other.slots, cores=self.cores - other.cores, memory=self.memory - other.memory)
 
     def holds(self, other: Room) -> bool:
-        """True if the other one has its place in this one; of what it does not ask for there may be too little."""
+        """True if the other one fits into this one; resources that it does not request do not count."""
         return (
             other.slots <= self.slots
             and (other.cores == 0 or other.cores <= self.cores + ROUNDING)
@@ -82,12 +82,12 @@ class ClusterJob(Struct, frozen=True, kw_only=True):
 
     @property
     def room(self) -> Room:
-        """What it needs to run."""
+        """The room that it needs to run."""
         return Room(slots=self.slots, cores=self.cores, memory=self.memory)
 
 
 class FormerJob(Struct, frozen=True, kw_only=True):
-    """The last job of a name that had state, and is listed no more. ``state`` is where that is, None if it is gone."""
+    """The last job of a name that had state, and is no longer listed. ``state`` is its state's path, None if it is gone."""
 
     name: str
     job: str
@@ -102,7 +102,7 @@ class FormerJob(Struct, frozen=True, kw_only=True):
 
 
 class JobRequest(Struct, frozen=True, kw_only=True):
-    """Something that was asked of a job; ``done_at`` is None until it has an outcome: a ``location`` or an ``error``."""
+    """A request to a job; ``done_at`` is None until it has an outcome: a ``location`` or an ``error``."""
 
     id: str
     job: str
@@ -116,7 +116,7 @@ class JobRequest(Struct, frozen=True, kw_only=True):
 
 
 class JobFailure(Struct, frozen=True, kw_only=True):
-    """The end of an attempt that was not asked for."""
+    """The unrequested end of an attempt."""
 
     at: float
     attempt: int
@@ -124,7 +124,7 @@ class JobFailure(Struct, frozen=True, kw_only=True):
 
 
 class Leader(Struct, frozen=True, kw_only=True):
-    """Who leads a cluster: ``token`` grows with each, ``url`` is where it listens."""
+    """The leader of a cluster: ``token`` grows with each, ``url`` is the address at which it listens."""
 
     token: int
     holder: str

@@ -1,4 +1,4 @@
-"""What a cluster knows of its jobs, in its database. Only the leader writes: each change proves that it still is.
+"""The jobs of a cluster, in its database. Only the leader writes: each change proves that it still leads.
 
 The leader's token is compared in the transaction of the change itself, so that a dispatcher that was paused, and whose place
 another one took, changes nothing.
@@ -109,7 +109,7 @@ _former = Table(
 )
 _ENDED = tuple(status.value for status in JobStatus if status.terminal)
 MOST_FAILURES = 100
-"""So many failures of a job are kept, the last ones."""
+"""The number of a job's failures that are kept, the last ones."""
 
 
 class LeadershipLost(Exception):
@@ -121,7 +121,7 @@ class UnknownJob(KeyError):
 
 
 class Jobs:
-    """The jobs of a cluster, for whoever looks at them; what changes them takes leadership (:meth:`lead`)."""
+    """The jobs of a cluster, for readers; changes need leadership (:meth:`lead`)."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -129,7 +129,7 @@ class Jobs:
 
     @property
     def file(self) -> Path | None:
-        """The file that they are in, where the database is one."""
+        """The database's file, if it is one."""
         return self._database.file
 
     def migrate(self) -> None:
@@ -137,7 +137,7 @@ class Jobs:
         self._database.migrate(SCHEMA)
 
     def leader(self) -> Leader | None:
-        """Who leads, or led last; None for a new cluster."""
+        """The present leader, or the last one; None for a new cluster."""
         with self._database.read() as connection:
             row = connection.execute(select(_leader)).first()
         return None if row is None else _leader_of(row)
@@ -158,13 +158,13 @@ class Jobs:
         return True
 
     def renew(self) -> None:
-        """Give a sign of life. Raises LeadershipLost."""
+        """Renew the lease. Raises LeadershipLost."""
         with self.leading():
             pass
 
     @property
     def leads(self) -> bool:
-        """True while nobody else leads."""
+        """True while no other dispatcher leads."""
         found = self.leader()
         return found is not None and found.token == self._token
 
@@ -174,7 +174,7 @@ class Jobs:
 
     @contextmanager
     def leading(self) -> Iterator[Connection]:
-        """A transaction of the leader's. Raises LeadershipLost if somebody else is."""
+        """A transaction of the leader. Raises LeadershipLost if another one leads."""
         with self._database.write() as connection:
             still = update(_leader).where(_leader.c.token == self._token).values(renewed_at=time.time())
             if connection.execute(still).rowcount != 1:
@@ -193,7 +193,7 @@ class Jobs:
         cores: float = 0.0,
         memory: float = 0,
     ) -> ClusterJob:
-        """A new job, which waits for its slots."""
+        """Add a new job, which waits for its slots."""
         with self.leading() as connection:
             number = (connection.execute(select(func.max(_jobs.c.number))).scalar() or 0) + 1
             connection.execute(
@@ -216,7 +216,7 @@ class Jobs:
         return self.get(id)
 
     def get(self, id: str) -> ClusterJob:
-        """A job by its id, or by the beginning of it that no other has. Raises UnknownJob."""
+        """A job by its id, or by a unique prefix of it. Raises UnknownJob."""
         with self._database.read() as connection:
             rows = connection.execute(select(_jobs).where(_jobs.c.id.startswith(id, autoescape=True)).limit(2)).all()
         if not id or len(rows) != 1:
@@ -257,7 +257,7 @@ class Jobs:
             return [_job_of(row) for row in rows]
 
     def remember(self, job: ClusterJob, left: FormerJob | None) -> None:
-        """Put down what a job leaves that is about to be forgotten, None for nothing: of each name the last one counts."""
+        """Store the remains of a job that is about to be forgotten, None for nothing: the last of each name counts."""
         with self.leading() as connection:
             named = _former.c.name == job.name
             connection.execute(delete(_former).where(named, _former.c.number < job.number))
@@ -269,13 +269,13 @@ class Jobs:
                 )
 
     def former(self, name: str) -> FormerJob | None:
-        """The last job of a name that left something and was forgotten, or None."""
+        """The last job of a name that left state and was forgotten, or None."""
         with self._database.read() as connection:
             row = connection.execute(select(_former).where(_former.c.name == name)).first()
         return None if row is None else _former_of(row)
 
     def forget(self, id: str) -> None:
-        """Know nothing more of a job that has ended."""
+        """Forget a job that has ended."""
         with self.leading() as connection:
             connection.execute(delete(_requests).where(_requests.c.job == id))
             connection.execute(delete(_failures).where(_failures.c.job == id))
@@ -300,13 +300,13 @@ class Jobs:
             return [_job_of(row) for row in connection.execute(query)]
 
     def counts(self) -> Counter[JobStatus]:
-        """How many jobs have each status."""
+        """The number of jobs in each status."""
         query = select(_jobs.c.status, func.count()).group_by(_jobs.c.status)
         with self._database.read() as connection:
             return Counter({JobStatus(status): count for status, count in connection.execute(query)})
 
     def begin(self, id: str, pool: int) -> int | None:
-        """A new attempt to run a job; gives its fencing token, None for a job that has ended."""
+        """Begin an attempt to run a job; gives its fencing token, None for a job that has ended."""
         with self.leading() as connection:
             begun = connection.execute(
                 update(_jobs)
@@ -323,7 +323,7 @@ class Jobs:
             return int(connection.execute(select(_jobs.c.attempt).where(_jobs.c.id == id)).scalar_one())
 
     def failed(self, id: str, attempt: int, cause: str) -> None:
-        """An attempt ended that was not to."""
+        """Record an attempt that ended unrequested."""
         with self.leading() as connection:
             connection.execute(insert(_failures).values(job=id, at=time.time(), attempt=attempt, cause=cause))
             old = (
@@ -341,13 +341,13 @@ class Jobs:
             return [JobFailure(at=row.at, attempt=row.attempt, cause=row.cause) for row in rows]
 
     def turned(self, id: str, status: JobStatus) -> None:
-        """A job that runs has another status."""
+        """Set the status of a running job."""
         with self.leading() as connection:
             running = _jobs.c.status.not_in(_ENDED)
             connection.execute(update(_jobs).where(_jobs.c.id == id, running).values(status=status.value))
 
     def end(self, id: str, status: JobStatus, *, message: str = "", stopped_with: str | None = None) -> None:
-        """A job has ended."""
+        """Record the end of a job."""
         with self.leading() as connection:
             connection.execute(
                 update(_jobs)
@@ -358,7 +358,7 @@ class Jobs:
             )
 
     def ask(self, job: str, action: Action, path: str | None = None, drain: bool = False, id: str | None = None) -> str:
-        """Ask a job for something; gives the id of the request."""
+        """Record a request to a job; gives its id."""
         id = id or uuid.uuid4().hex
         with self.leading() as connection:
             connection.execute(
@@ -367,7 +367,7 @@ class Jobs:
         return id
 
     def answered(self, id: str, *, location: str | None = None, error: str | None = None) -> None:
-        """A request has an outcome."""
+        """Record the outcome of a request."""
         with self.leading() as connection:
             connection.execute(
                 update(_requests)

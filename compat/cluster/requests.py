@@ -1,4 +1,4 @@
-"""What is asked of jobs: a savepoint, a stop, a cancel. Each waits in a thread until its JobMaster has answered."""
+"""Requests to jobs: a savepoint, a stop, a cancel. Each waits in a thread until its JobMaster has answered."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST = 16
 
 
 class Requests:
-    """Asks JobMasters for what the registry says that somebody wants of them.
+    """Passes the requests in the registry on to JobMasters.
 
     ``lock`` is the dispatcher's. ``rests`` tells a job whose process has ended, ``forget`` has its attempts followed no more,
     ``answered`` is called when there is an outcome.
@@ -51,14 +51,14 @@ class Requests:
         self._askers = ThreadPoolExecutor(_MOST, thread_name_prefix="asking")
 
     def look(self) -> None:
-        """Begin what is open."""
+        """Begin the open requests."""
         for request in self.jobs.open_requests():
             if request.id not in self._asked:
                 self._asked.add(request.id)
                 self._askers.submit(self._serve, request)
 
     def close(self) -> None:
-        """Ask no more."""
+        """Stop passing requests on."""
         self._closed.set()
         self._askers.shutdown(wait=False, cancel_futures=True)
 
@@ -131,7 +131,7 @@ def _of_ended(job: ClusterJob, request: JobRequest) -> tuple[str | None, str | N
 
 
 def saved(job: ClusterJob, request: JobRequest) -> str | None:
-    """The savepoint that was asked for, where it was written before the one who asked died."""
+    """The requested savepoint, if it was written before the process that asked died."""
     if request.action is not Action.SAVEPOINT or request.path is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Slots, and which jobs get them. Flink: ``ResourceManager``, ``SlotManager``, ``SlotSharingGroup``.
+"""Slots, and the jobs that get them. Flink: ``ResourceManager``, ``SlotManager``, ``SlotSharingGroup``.
 
 A job needs as many slots as its slot sharing groups have together, and the resources that those ask for. Jobs get them in
 the order of their submission: one that waits for many is not overtaken by those behind it that need few, so that each has its
@@ -30,7 +30,7 @@ class NotEnoughSlots(ValueError):
 
 
 class Capacity(Struct, frozen=True, kw_only=True):
-    """What a cluster has: slots, and the machines that they are on, where those can be told."""
+    """The resources of a cluster: slots, and the machines that they are on, if known."""
 
     slots: int
     machines: Machines | None = None
@@ -46,7 +46,7 @@ class Capacity(Struct, frozen=True, kw_only=True):
 
     @property
     def room(self) -> Room:
-        """All of it; what is not known is infinite."""
+        """The whole room; unknown resources are infinite."""
         together = Machine() if self.machines is None else self.machines.together
         return Room(slots=self.slots, cores=together.cores, memory=together.memory)
 
@@ -63,12 +63,12 @@ class Capacity(Struct, frozen=True, kw_only=True):
 
 
 def has_slots(job: ClusterJob) -> bool:
-    """True for a job that holds its slots: those that wait have no pool."""
+    """True for a job that has its slots: waiting jobs have no pool."""
     return job.pool is not None and not job.status.terminal
 
 
 def free_room(jobs: Iterable[ClusterJob], total: Room) -> Room:
-    """What no job has of all that there is."""
+    """The room that no job has."""
     for job in jobs:
         if has_slots(job):
             total -= job.room
@@ -97,7 +97,7 @@ def grants(jobs: Iterable[ClusterJob], total: Room, first: Container[str] = ()) 
 
 
 def waiting_for(job: ClusterJob, jobs: Iterable[ClusterJob], total: Room) -> str:
-    """What a job waits for, in words; nothing for one that has its slots."""
+    """The resources that a job waits for, in words; nothing for a job with its slots."""
     if job.status is not JobStatus.CREATED or has_slots(job):
         return ""
     jobs = list(jobs)

@@ -1,4 +1,4 @@
-"""How long a cluster keeps jobs that have ended. Flink: ``FileExecutionGraphInfoStore``, ``CheckpointProperties``.
+"""The retention of ended jobs. Flink: ``FileExecutionGraphInfoStore``, ``CheckpointProperties``.
 
 A job that is forgotten goes with its files: what was submitted, what its processes said, its events. Savepoints stay. Of
 checkpoints those of a job that finished go, as in Flink; those of one that failed or was cancelled stay, unless the program
@@ -20,7 +20,7 @@ _LARGEST = 2**31 - 1
 
 
 class RetentionError(ValueError):
-    """An option that cannot be; the message says what can."""
+    """An invalid option; the message says what is valid."""
 
 
 class Retention(Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class Retention(Struct, frozen=True, kw_only=True):
 
 
 def keeps_checkpoint(status: JobStatus, asked: str) -> bool:
-    """Whether the last checkpoint of a job that ended so stays when the job is forgotten.
+    """True if the last checkpoint of a job with this end stays when the job is forgotten.
 
     ``asked`` is what its program says (``execution.checkpointing.externalized-checkpoint-retention``), empty for nothing.
     """

@@ -1,4 +1,4 @@
-"""How a cluster runs, as it is started."""
+"""The settings of a cluster."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compat.cluster.retention import Retention
 
 
 class ClusterSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How a cluster runs. Times are in seconds.
+    """The settings of a cluster. Times are in seconds.
 
     ``slots`` are all it has. ``lease`` is how long a dispatcher that gives no sign of life still leads,
     ``heartbeat_timeout`` how long a JobMaster or Spark may give none, ``retention`` how long jobs are kept that have ended.

@@ -1,4 +1,4 @@
-"""When what a dispatcher started is started again: after what waits, and how often at most."""
+"""The waits and limits for restarts of processes that a dispatcher started."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ _STABLE = 60.0
 
 @dataclass(slots=True)
 class Backoff:
-    """How long to wait before something is started again that died at once."""
+    """The wait before a process that died at once is started again."""
 
     wait: float = 0.0
     until: float = 0.0
 
     def died(self, lived: float) -> None:
-        """It lived so many seconds."""
+        """Note that the process lived so many seconds."""
         self.wait = 0.0 if lived > _STABLE else min(_LONGEST_WAIT, self.wait * 2 or _FIRST_WAIT)
         self.until = time.monotonic() + (self.wait if self.wait > _FIRST_WAIT else 0.0)
 
     @property
     def over(self) -> bool:
-        """True when it may be started."""
+        """True when the process may be started."""
         return time.monotonic() >= self.until
 
 
@@ -62,11 +62,11 @@ class Starts:
     backoff: Backoff = field(default_factory=Backoff)
 
     def died(self, lived: float) -> None:
-        """An attempt was ended from outside, or without Spark, after this many seconds."""
+        """Note that an attempt was ended from outside, or without Spark, after this many seconds."""
         self.backoff.died(lived)
 
     def failed(self) -> bool:
-        """An attempt ended with an error; gives whether there is another."""
+        """Note that an attempt ended with an error; gives whether there is another."""
         delay = self.strategy.next_delay()
         if delay is None:
             return False
@@ -75,7 +75,7 @@ class Starts:
 
     @property
     def said(self) -> str:
-        """Why there is no other attempt."""
+        """The reason why there is no other attempt."""
         count = len(self.strategy.failures)
         if self.strategy.kind == "none":
             return "It ended with an error, and its restart strategy is none."

@@ -1,4 +1,4 @@
-"""A job as it travels to a cluster: pickled, with its plan, its modules, its dependencies and how it is to be run.
+"""A job as it is sent to a cluster: pickled, with its plan, its modules, its dependencies and its settings.
 
 Flink: ``JobGraph``, ``JobSubmitRequestBody``.
 """
@@ -83,11 +83,11 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True):
         return Room.of(self.slots, self.groups)
 
     def encoded(self) -> bytes:
-        """As it travels."""
+        """The submission in the form in which it is sent."""
         return msgspec.msgpack.encode(self)
 
     def described(self) -> Submission:
-        """The same without what is large or only its own processes may load."""
+        """The submission without large parts and those that only its own processes may load."""
         return msgspec.structs.replace(self, job=b"", setup=b"", shipped=None, files=b"")
 
 
@@ -115,7 +115,7 @@ class _Head(msgspec.Struct, kw_only=True):
 
 
 def decoded(data: bytes) -> Submission:
-    """The submission that travelled, by whichever version. Nothing of it is unpickled here. Raises SubmissionRefused."""
+    """The submission from its sent form, of any version. Nothing of it is unpickled here. Raises SubmissionRefused."""
     try:
         head = msgspec.msgpack.decode(data, type=_Head)
         if head.format != FORMAT:
@@ -157,7 +157,7 @@ class Placed(msgspec.Struct, frozen=True):
 
 
 def pickled(value: Any) -> bytes:
-    """A value with the functions in it."""
+    """A value pickled with its functions."""
     from pyspark import cloudpickle
 
     dumps: Any = cloudpickle.dumps
@@ -173,7 +173,7 @@ def packed(folder: Path) -> bytes:
 
 
 def setup_of(submission: Submission) -> Placed:
-    """What prepares a process for the job's functions. Raises SubmissionRefused if it cannot be loaded."""
+    """The setup that prepares a process for the job's functions. Raises SubmissionRefused if it cannot be loaded."""
     try:
         setup = pickle.loads(submission.setup)
     except Exception as error:  # unpickling calls what it likes
@@ -196,7 +196,7 @@ class Travelled(msgspec.Struct, frozen=True):
     files: bytes
 
     def ship(self, folder: Place) -> Shipped:
-        """Put it where all machines of the job see it. Raises StoreError."""
+        """Put the files where all machines of the job see them. Raises StoreError."""
         from compat.compiler.spark.driver.dependencies import placed
 
         return placed(self._unpacked, folder)
@@ -210,5 +210,5 @@ class Travelled(msgspec.Struct, frozen=True):
 
 
 def travelled(submission: Submission) -> Travelled | None:
-    """What travels with the job; None for nothing."""
+    """The files sent with the job; None if there are none."""
     return None if submission.shipped is None else Travelled(submission.shipped, submission.files)

@@ -51,7 +51,7 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def main() -> None:
-    """Fork until nobody writes any more."""
+    """Fork until the input ends."""
     _load()
     running: dict[int, Start] = {}
     print(json.dumps({"ready": os.getpid()}), flush=True)

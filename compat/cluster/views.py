@@ -1,4 +1,4 @@
-"""What the cluster tells over HTTP, in the words of Flink's REST API where it has them. Times are milliseconds since 1970."""
+"""The cluster's answers over HTTP, in the words of Flink's REST API if it has them. Times are milliseconds since 1970."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from compat.compiler.spark.driver.job_entry import JobEntry, ListedJob
 Json = dict[str, Any]
 _NEVER = -1
 MOST = 100
-"""Checkpoints that are listed."""
+"""The number of checkpoints that are listed."""
 MOST_EXCEPTIONS = 20
-"""Failures that are listed where nobody says how many."""
+"""The number of failures that are listed by default."""
 
 
 class CheckpointCounts(msgspec.Struct, frozen=True, kw_only=True):
@@ -133,7 +133,7 @@ class IOMetrics(msgspec.Struct, frozen=True, kw_only=True, rename="kebab"):
 
 
 class OperatorMetrics(msgspec.Struct, frozen=True, kw_only=True):
-    """What an operator has measured since the job's process started."""
+    """The metrics of an operator since the job's process started."""
 
     operator_id: str
     name: str
@@ -256,7 +256,7 @@ def job_details(
 
 
 def checkpoints(history: History, directory: str) -> CheckpointingStatistics:
-    """The checkpoints and savepoints of a job. Those that are retained are below ``directory``."""
+    """The checkpoints and savepoints of a job. Retained ones are below ``directory``."""
     completed = [_checkpoint(each, directory) for each in history.checkpoints[:MOST]]
     savepoints = [_savepoint(each) for each in history.savepoints]
     restored = [each for each in history.starts if each.restored is not None or each.checkpoint]
@@ -367,7 +367,7 @@ def vertex(found: VertexSeen) -> VertexDetails:
 
 
 def deployment(found: Deployment, steps: Sequence[Taken] = ()) -> DeploymentSummary:
-    """A deployment, and the steps that it has taken."""
+    """A deployment, and its steps so far."""
     return DeploymentSummary(
         id=found.id,
         job=found.job,

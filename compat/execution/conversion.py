@@ -1,4 +1,4 @@
-"""From a savepoint that Flink wrote to one of jobs on Spark, by the program that goes on from it."""
+"""Converts a savepoint of Flink to one of jobs on Spark, by the program that continues from it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Conversion(Struct, frozen=True, kw_only=True):
-    """A savepoint of Flink's, the folder for the new one, and the program whose job of a number, from 0, goes on from it."""
+    """A savepoint of Flink's, the folder for the new one, and the program whose job of a number, from 0, continues from it."""
 
     savepoint: str
     out: str

@@ -1,4 +1,4 @@
-"""The upgrade of a job on a cluster, as its user sees it: build, check, have the cluster do it, and follow that."""
+"""The upgrade of a job on a cluster, as its user sees it: build, check, have the cluster do it, and follow its progress."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _TOLD = {
 
 
 class FollowingLost(Exception):
-    """The cluster cannot be asked any more how a deployment does that was begun, or may have been."""
+    """The cluster no longer answers about a deployment that was begun, or may have been."""
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
@@ -69,7 +69,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """How an upgrade ended. ``deployment`` is None if nothing was begun, ``unpromoted`` why the registry did not take it."""
+    """The end of an upgrade. ``deployment`` is None if nothing was begun, ``unpromoted`` why the registry did not take it."""
 
     deployment: DeploymentSummary | None
     sentence: str
@@ -77,7 +77,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
     @property
     def done(self) -> bool:
-        """True if the new version runs, and everybody who is to know does."""
+        """True if the new version runs, and the registry knows it, too."""
         return not self.unpromoted and (self.deployment is None or self.deployment.step == "deployed")
 
 
@@ -128,7 +128,7 @@ def deploy(wanted: Wanted, say: Say) -> Result:
 
 
 def built(wanted: Wanted) -> Submission:
-    """The job of a program that is to be deployed, as it travels. Raises Refused, and what the program raises."""
+    """The job of a program to be deployed, as it is sent. Raises Refused, and any error of the program."""
     from compat.execution.narration import Narrator
     from compat.loader.main_module import prepare, run_as_main
 

@@ -1,4 +1,4 @@
-"""Running in the background: a child process goes on, this one tells how it began."""
+"""Runs programs in the background: a child process goes on, and this one reports how it began."""
 
 from __future__ import annotations
 

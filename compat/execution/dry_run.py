@@ -24,7 +24,7 @@ _SPARK_STARTS = 20.0
 
 
 class DryRunFailed(Exception):
-    """The restore failed, or the program did; the message says which and why."""
+    """The restore failed, or the program did; the message gives the reason."""
 
 
 class RestoredOperator(Struct, frozen=True, kw_only=True):
@@ -69,7 +69,7 @@ class DryRun(Struct, frozen=True, kw_only=True):
 
 
 def dry_run(wanted: DryRun, timeout: float) -> list[list[RestoredOperator]]:
-    """Restore a snapshot into the wanted jobs; what happened to the state in each of them, in order.
+    """Restore a snapshot into the wanted jobs; gives the result for the state in each of them, in order.
 
     ``timeout`` is in seconds, for the program. Raises DryRunFailed, also if entries are missing afterwards.
     """
@@ -101,7 +101,7 @@ def dry_run(wanted: DryRun, timeout: float) -> list[list[RestoredOperator]]:
 
 
 def main(folder: str) -> None:
-    """The child: run the program that it reads of, restore each job it submits, and write what happened to the state."""
+    """The child process: run the given program, restore each job it submits, and write the results for the state."""
     wanted = DryRun(**json.load(sys.stdin))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     result = Path(folder, "result.json")

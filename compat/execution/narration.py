@@ -1,4 +1,4 @@
-"""Telling how a job runs: lines on stderr for people, a moving line on a terminal, or JSON on stdout for machines."""
+"""Reports how a job runs: lines on stderr for people, a moving line on a terminal, or JSON on stdout for machines."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _QUIET = 30.0
 
 
 class Narrator:
-    """Tells what happens to jobs. ``as_json`` prints an object a line on stdout, in place of what the program prints."""
+    """Reports the events of jobs. ``as_json`` prints an object a line on stdout, in place of the program's output."""
 
     def __init__(self, *, as_json: bool = False, on_started: Callable[[Event], None] | None = None) -> None:
         self._json = as_json
@@ -39,7 +39,7 @@ class Narrator:
         self.ended: set[str] = set()
 
     def tell(self, event: Event) -> None:
-        """An event of a job."""
+        """Report an event of a job."""
         kind, job = event["event"], event["job_id"]
         if kind in ("savepoint", "stopped") and event.get("path"):
             self.savepoint = event["path"]
@@ -80,7 +80,7 @@ class Narrator:
             )
 
     def failed(self, job: str | None, message: str, *, detail: str = "") -> None:
-        """A failure: all of it, and a last line that says which job failed and of what. JSON was told by the job itself."""
+        """Report a failure as a whole, and in a last line the job and its error. The job itself reported it as JSON."""
         if detail and detail != message:
             self.say(detail)
         self.say(f"Job {job} failed: {message}" if job is not None else f"Refused: {message}")
@@ -88,7 +88,7 @@ class Narrator:
             self._out(json.dumps({"event": "failed", "job_id": None, "error": detail or message}, ensure_ascii=False))
 
     def program_failed(self, message: str, detail: str) -> None:
-        """The program failed by itself, and none of its jobs did."""
+        """Report that the program failed by itself, and none of its jobs did."""
         if detail and detail != message:
             self.say(detail)
         self.say(f"The program failed: {message}")
@@ -96,20 +96,20 @@ class Narrator:
             self._out(json.dumps({"event": "failed", "job_id": None, "error": detail or message}, ensure_ascii=False))
 
     def printed(self, line: str) -> None:
-        """A line that the program prints."""
+        """Print a line of the program."""
         if not self._json:
             with self._lock:
                 self._clear()
                 self._out(line)
 
     def say(self, text: str) -> None:
-        """A line for people."""
+        """Print a line for people."""
         with self._lock:
             self._clear()
             print(text, file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """Say nothing more: the moving line goes away."""
+        """Report nothing more, and remove the moving line."""
         self._stopped.set()
         with self._lock:
             self._clear()
@@ -165,7 +165,7 @@ class Narrator:
 
 @dataclass(slots=True)
 class Progress:
-    """How far a job is: its last epoch, the records since it started, how many a second, its watermark and its state."""
+    """The progress of a job: its last epoch, the records since it started, the rate a second, its watermark and its state."""
 
     epoch: int = 0
     records: int = 0
@@ -176,7 +176,7 @@ class Progress:
     at: float = 0.0
 
     def add(self, event: Event, now: float) -> None:
-        """A checkpoint was made."""
+        """Note a new checkpoint."""
         rate = event["records"] / max(event["seconds"], 1e-3)
         self.rate = rate if not self.epoch else 0.7 * self.rate + 0.3 * rate
         self.epoch, self.at, self.state = event["epoch"], now, event["state_bytes"]
@@ -184,7 +184,7 @@ class Progress:
         self.watermark, self.lag = event["watermark"], event["watermark_lag"]
 
     def text(self, now: float) -> str:
-        """All of it on one line."""
+        """The progress on one line."""
         parts = [f"epoch {self.epoch}", f"{self.records:,} records", f"{self.rate:,.0f}/s"]
         parts += [] if self.watermark is None else [f"watermark {_time(self.watermark)}"]
         parts += [] if self.lag is None else [f"{self.lag / 1000:,.1f} s behind"]

@@ -1,4 +1,4 @@
-"""What the stories of ``compat demo`` are told with: headings, texts, and commands that are really run."""
+"""The parts of the stories of ``compat demo``: headings, texts, and commands that are really run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REFUSED = 2
 
 
 class Broken(Exception):
-    """A command that did not end as the story says."""
+    """A command that ended otherwise than the story says."""
 
 
 def begin(folder: str, files: Mapping[str, Path], story: Callable[[Path], None], *, made: Sequence[str] = ()) -> int:
@@ -39,12 +39,12 @@ def begin(folder: str, files: Mapping[str, Path], story: Callable[[Path], None],
 
 
 def heading(title: str) -> None:
-    """Begin a part of the story."""
+    """Print the heading of a part of the story."""
     print(f"\n{title}", flush=True)
 
 
 def text(said: str) -> None:
-    """Say something, set in."""
+    """Print a text, indented."""
     print("\n".join(f"   {line}" for line in said.splitlines()), flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Whether the server lives, whether it can serve, and what it counts."""
+"""The server's health: whether it lives, whether it can serve, and its metrics."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ async def live(_: Request) -> Response:
 
 
 async def ready(request: Request) -> Response:
-    """200 when requests can be served: the processes run, the database answers, has this version's tables, and space."""
+    """200 when requests can be served: the processes run, and the database answers, with this version's tables and space."""
     parts = service(request)
     if not parts.ready:
         return PlainTextResponse("starting\n", status_code=503)

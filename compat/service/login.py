@@ -1,4 +1,4 @@
-"""Login for browsers where a token is needed: a form takes the token, a cookie keeps it.
+"""Login for browsers if a token is needed: a form takes the token, a cookie keeps it.
 
 What the cookie is good for :mod:`compat.service.access` says; no script can read it, and no request from another site carries
 it.

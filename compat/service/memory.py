@@ -1,4 +1,4 @@
-"""What memory the service needs."""
+"""The memory that the service needs."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ from compat.service.caches import ANSWERS, ENTRY, MEGABYTE, PAGES, PLANS, REPORT
 from compat.service.settings import ServiceSettings
 
 KEPT = PAGES + ANSWERS + REPORTS + PLANS + VERSIONS * ENTRY
-"""All that the server keeps for the next who asks, when it is full."""
+"""The maximum bytes of the server's caches."""
 
 BARE = 90 * MEGABYTE
-"""The server's process when it has just begun."""
+"""The bytes of the server's process at its start."""
 
 SERVER, PROCESS = 2 * KEPT + BARE, 150 * MEGABYTE
 """The server's process, as what is kept is replaced all the time and lies scattered, and a process for small work."""
 
 BYTES_A_BYTE = 25
-"""Reading a body and checking its plans takes so many times its size."""
+"""The bytes of memory that reading a body and checking its plans takes, per byte of the body."""
 
 
 def lacking(settings: ServiceSettings, available: int | None) -> list[str]:
-    """What is too little, in words: of the bytes that are ``available`` (None: not known), of those that a process may take."""
+    """The lack of memory, in words: of ``available`` bytes (None: not known), and of the bytes that a process may take."""
     told = []
     largest = settings.max_body * BYTES_A_BYTE
     if settings.worker_memory < min(largest, 3 * 1024 * MEGABYTE):

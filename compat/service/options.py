@@ -1,4 +1,4 @@
-"""The options that decide a check, and which check of two plans decides at the gate.
+"""The options of a check, and the choice of the check that decides at the gate for two plans.
 
 A verdict is worth what it was asked: of two plans, by this version of the checker, with these options. The gate always asks
 the same: no state may be left behind, the Flink of the new plan, and nothing let pass but what an admin accepted for these two
@@ -22,7 +22,7 @@ _NOT_DECIDING = ("cli", "service", "view", "examples", "__pycache__")
 
 
 class Accepted(msgspec.Struct, frozen=True):
-    """A finding that someone decided to let pass, by its fingerprint, and why."""
+    """A finding that someone accepted, by its fingerprint, with the reason."""
 
     fingerprint: str
     reason: str

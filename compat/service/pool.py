@@ -1,4 +1,4 @@
-"""Processes that do the heavy work, so that the server's own process only passes bytes on.
+"""Processes for the heavy work, so that the server's own process only passes bytes on.
 
 Each size of work has a lane: processes and a queue of its own, so that a check of ten thousand operators keeps none of ten
 waiting; files that others write are read in one more. In a lane clients take turns, whoever sends more waits longer, and nobody
@@ -27,13 +27,13 @@ from compat.service.shares import OURSELVES, Client, Shares
 T = TypeVar("T")
 
 MOST_WAITING = 512
-"""Tasks that a lane takes; beyond them a client is told to come again."""
+"""The maximum tasks of a lane; beyond them, a client is told to try again later."""
 
 TASKS_A_PROCESS = 20_000
-"""After so many a process is replaced by a fresh one."""
+"""The number of tasks after which a process is replaced by a fresh one."""
 
 GRACE = 2.0
-"""Seconds for which work that runs goes on when nobody waits for it any more: a process takes longer than that to start."""
+"""The seconds for which work goes on when its result is no longer wanted: a process takes longer than that to start."""
 
 
 class Busy(RuntimeError):
@@ -41,7 +41,7 @@ class Busy(RuntimeError):
 
 
 class WorkFailed(RuntimeError):
-    """A task that took more time or memory than it may."""
+    """A task that exceeded its time or memory."""
 
 
 class Size(Enum):
@@ -70,7 +70,7 @@ class Pools:
 
     @property
     def waiting(self) -> int:
-        """Tasks that were given and are not done."""
+        """The number of tasks that are not done yet."""
         return sum(lane.shares.total for lane in self._lanes.values())
 
     def size_of(self, bytes: int) -> Size:
@@ -80,7 +80,7 @@ class Pools:
         return Size.MEDIUM if bytes < self._settings.huge_body else Size.LARGE
 
     async def start(self) -> None:
-        """Start the processes for small work, and wait until one is there; others start when they are needed."""
+        """Start the processes for small work, and wait for the first one; others start when they are needed."""
         await self.run(worker.ping, size=0)
 
     async def run(

@@ -1,4 +1,4 @@
-"""Errors as the API tells them: ``application/problem+json`` (RFC 9457)."""
+"""Errors as answers of the API: ``application/problem+json`` (RFC 9457)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TITLES = {
 
 
 def problem(status: int, detail: str, pointer: str = "", headers: Mapping[str, str] | None = None) -> Response:
-    """An answer that says what was wrong; ``pointer`` is the field of the request concerned."""
+    """An answer that describes an error; ``pointer`` is the field of the request concerned."""
     document = {
         "type": "about:blank",
         "title": TITLES.get(status, "Error"),
@@ -54,7 +54,7 @@ def problem(status: int, detail: str, pointer: str = "", headers: Mapping[str, s
 
 
 async def on_error(request: Request, error: Exception) -> Response:
-    """The answer to what a handler raised."""
+    """The answer to an error that a handler raised."""
     match error:
         case HTTPException():
             return problem(error.status_code, error.detail, headers=error.headers)
@@ -82,13 +82,13 @@ async def on_error(request: Request, error: Exception) -> Response:
 
 
 async def on_mistake(request: Request, error: Exception) -> Response:
-    """The answer to what no handler of ours expected; the log has it."""
+    """The answer to an error that no handler of ours expected; the log has it."""
     log("mistake", level="error", path=request.url.path[:500], error=f"{type(error).__name__}: {error}")
     return problem(500, "The server made a mistake; its log says which.")
 
 
 def database_problem(error: SQLAlchemyError) -> Response:
-    """The answer when the database is locked, full or not there; the log has the reason."""
+    """The answer when the database is locked, full or missing; the log has the reason."""
     log("database", level="error", error=str(getattr(error, "orig", None) or error))
     return problem(
         503,
@@ -98,4 +98,4 @@ def database_problem(error: SQLAlchemyError) -> Response:
 
 
 HANDLED = (HTTPException, BodyRefused, RefusedBody, NotFound, Conflict, WorkFailed, Busy, SQLAlchemyError, OSError)
-"""The exceptions that have an answer; all others are mistakes of ours."""
+"""The exceptions with an answer; all others are mistakes of ours."""

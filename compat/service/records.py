@@ -39,7 +39,7 @@ class Identity(Struct, frozen=True):
 
     @property
     def deploys(self) -> bool:
-        """True for who may have programs run: with exactly that role, as an admin of a registry may not by that alone."""
+        """True for senders who may have programs run: with exactly that role, which an admin of a registry lacks."""
         return self.role is Role.DEPLOY
 
 
@@ -78,7 +78,7 @@ class Version(Struct, frozen=True, kw_only=True):
 
     @property
     def label(self) -> str:
-        """How reports call it: ``word_count@3``."""
+        """The name in reports: ``word_count@3``."""
         return f"{self.job}@{self.number}"
 
 
@@ -119,7 +119,7 @@ class Promotion(Struct, frozen=True, kw_only=True):
 
 
 class CheckSide(Struct, frozen=True, kw_only=True):
-    """One side of a check: what reports call it, what it is (``plan``, ``version``, ``savepoint``), and where it is kept."""
+    """One side of a check: its name in reports, its kind (``plan``, ``version``, ``savepoint``), and its id."""
 
     label: str
     kind: str
@@ -156,7 +156,7 @@ class Check(Struct, frozen=True, kw_only=True):
 
 
 class Mode(StrEnum):
-    """What a new version of a job has to restore: the state of the version that runs, of the last that ran, or a savepoint."""
+    """The state that a new version of a job has to restore: of the running version, of the last that ran, or of a savepoint."""
 
     CURRENT = "current"
     ROLLBACK = "rollback"
@@ -230,7 +230,7 @@ class Token(Struct, frozen=True, kw_only=True):
 
 
 class Action(StrEnum):
-    """What the audit log tells of."""
+    """The actions in the audit log."""
 
     PROMOTE = "promote"
     FORCE = "force"
@@ -246,7 +246,7 @@ class Action(StrEnum):
 
 
 class AuditEntry(Struct, frozen=True, kw_only=True):
-    """Something that was decided: when, by whom (a token's name, or who was at the command line), of which job, and what."""
+    """A decision: when, by whom (a token's name, or the user at the command line), for which job, and its content."""
 
     id: int
     at: float
@@ -257,7 +257,7 @@ class AuditEntry(Struct, frozen=True, kw_only=True):
 
 
 def moment(seconds: float) -> str | None:
-    """A time as ISO 8601, in UTC; None for one that no calendar has: files and clocks may say anything."""
+    """A time as ISO 8601, in UTC; None for a time beyond every calendar: files and clocks may have any value."""
     try:
         return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except (ValueError, OverflowError, OSError):
@@ -362,7 +362,7 @@ def check_json(check: Check) -> dict[str, Any]:
 
 
 def compatibility_json(asked: Compatibility) -> dict[str, Any]:
-    """What the gate asks, as the API gives it."""
+    """The mode of the gate as the API gives it."""
     return {"mode": asked.mode.value, "versions": asked.versions, "savepoint": asked.savepoint}
 
 
@@ -379,7 +379,7 @@ def job_json(job: Job) -> dict[str, Any]:
 
 
 def savepoint_json(savepoint: Savepoint) -> dict[str, Any]:
-    """A savepoint as the API gives it, without what is in it."""
+    """A savepoint as the API gives it, without its contents."""
     return {
         "id": savepoint.id,
         "path": savepoint.path,

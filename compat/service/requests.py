@@ -19,17 +19,17 @@ from compat.service.records import Compatibility, Mode, Role
 from compat.service.untrusted import RefusedBody, fields_of, read_json
 
 JOB_NAME = r"^[A-Za-z0-9_][A-Za-z0-9_ .:@+-]{0,199}$"
-"""Allowed names of jobs: they stand in addresses, file names and logs."""
+"""The valid names of jobs: they occur in addresses, file names and logs."""
 
 SAVEPOINT_ID = r"^[0-9a-f]{32}$"
 IMAGE = r"^(?:[^\s@]+@)?sha256:[0-9a-f]{64}$"
-"""A container image by its digest, with or without where it is kept."""
+"""A container image by its digest, with or without its repository."""
 
 LONGEST_LABEL = 500
 LARGEST_NUMBER = 2**31 - 1
 MOST_ACCEPTED = 10_000
 MOST_ROLLED_BACK = 20
-"""Versions that a job may have each new one restore: each is a check."""
+"""The maximum number of versions that a job may have each new one restore: each is a check."""
 _DEEPEST = 8
 """Levels of a request without its plans."""
 
@@ -40,7 +40,7 @@ _IMAGE = re.compile(IMAGE)
 
 
 class Reference(Struct, frozen=True, kw_only=True):
-    """A side of a check: a plan that was sent along, a version of a job (None: the one that runs), or a savepoint."""
+    """A side of a check: a plan in the request, a version of a job (None: the running one), or a savepoint."""
 
     plan: bytes | None = None
     label: str | None = None
@@ -61,7 +61,7 @@ class CheckRequest(Struct, frozen=True, kw_only=True):
 
     @property
     def accepts(self) -> bool:
-        """True if it is to be kept that findings may pass."""
+        """True if the accepted findings are to be stored."""
         return self.record and bool(self.options.accept)
 
 
@@ -87,7 +87,7 @@ class PromoteRequest(Struct, frozen=True, kw_only=True):
 
 
 class WithdrawRequest(Struct, frozen=True, kw_only=True):
-    """Let a finding pass no more, between the plans that are named, or any; ``reason`` is kept."""
+    """Withdraw the acceptance of a finding, between the named plans, or any; ``reason`` is stored."""
 
     fingerprint: str
     reason: str
@@ -104,7 +104,7 @@ class DeleteRequest(Struct, frozen=True, kw_only=True):
 
 
 class RoleNeeded(Exception):
-    """A request that takes a higher role."""
+    """A request that needs a higher role."""
 
     def __init__(self, role: Role) -> None:
         super().__init__(role)
@@ -117,7 +117,7 @@ def is_job_name(text: str) -> bool:
 
 
 def job_name(text: str) -> str:
-    """A job's name. Raises RefusedBody for what cannot be one."""
+    """A job's name. Raises RefusedBody for an invalid one."""
     if not is_job_name(text):
         raise RefusedBody(
             "A job's name has 1 to 200 letters, digits, spaces or any of _.:@+-, and begins with a letter, digit or _.",
@@ -156,7 +156,7 @@ def check_request(body: bytes) -> CheckRequest:
 
 
 def may_ask(request: CheckRequest, role: Role) -> None:
-    """Pass a check that ``role`` may ask for. Raises RoleNeeded."""
+    """Pass a check that ``role`` may request. Raises RoleNeeded."""
     if request.record and role < Role.PUSH:
         raise RoleNeeded(Role.PUSH)
     recipe = request.options.recipe
@@ -178,7 +178,7 @@ def push_request(body: bytes) -> PushRequest:
 
 
 def image_digest(text: str) -> str:
-    """The digest of an image that is named by it. Raises RefusedBody for what may stand for another image tomorrow."""
+    """The digest of an image that is named by it. Raises RefusedBody for a name that may mean another image tomorrow."""
     if not _IMAGE.fullmatch(text):
         raise RefusedBody("An image is named by its digest, REPOSITORY@sha256:…; a tag may move.", "image")
     return text.rpartition("@")[2]
@@ -212,7 +212,7 @@ def _recipe(value: Any, where: str) -> Recipe | None:
 
 
 def withdraw_request(body: bytes) -> WithdrawRequest:
-    """The request to withdraw what was accepted. Raises RefusedBody."""
+    """The request to withdraw an acceptance. Raises RefusedBody."""
     fields = _Fields(read_json(body, _DEEPEST), "", ("fingerprint", "reason", "old_plan", "new_plan"))
     fingerprint, reason = fields.text("fingerprint"), fields.text("reason")
     if not fingerprint:
@@ -225,7 +225,7 @@ def withdraw_request(body: bytes) -> WithdrawRequest:
 
 
 def compatibility_request(body: bytes) -> Compatibility:
-    """The mode that a job is to have. Raises RefusedBody."""
+    """The new mode of a job. Raises RefusedBody."""
     fields = _Fields(read_json(body, _DEEPEST), "", ("mode", "versions", "savepoint"))
     mode = Mode(fields.choice("mode", tuple(mode.value for mode in Mode), ""))
     versions, savepoint = fields.number("versions"), fields.text("savepoint")

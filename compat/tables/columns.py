@@ -1,4 +1,4 @@
-"""Entries as Arrow columns: each cell by the type that its state declares."""
+"""Converts entries to Arrow columns: each cell by the type that its state declares."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Convert = Callable[[Any], Any]
 
 
 class Cells(Struct, frozen=True, kw_only=True):
-    """How the cells of one column are made of one state's values."""
+    """The cells of one column, from one state's values."""
 
     type: pa.DataType
     convert: _Convert

@@ -46,11 +46,11 @@ class SparkSnapshot:
 
     @property
     def states(self) -> Sequence[TableState]:
-        """The states that have entries."""
+        """The states with entries."""
         return list(self._stored)
 
     def parts(self) -> Sequence[range | None]:
-        """Ranges of key groups, so many that one has about half a million rows."""
+        """Ranges of key groups, each with about half a million rows."""
         files = self._log.files()
         groups = max((file.key_groups[1] for file in files), default=0) + 1
         count = max(1, min(groups, sum(file.rows for file in files) // _PART_ROWS))

@@ -1,4 +1,4 @@
-"""Two snapshots compared, entry by entry."""
+"""Compares two snapshots, entry by entry."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEY_GROUPS = (1 << 15) + 1
 
 
 class Change(Enum):
-    """What happened to an entry."""
+    """The kind of change of an entry."""
 
     ADDED = "added"
     REMOVED = "removed"
@@ -38,7 +38,7 @@ class ChangedEntry(NamedTuple):
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """How a state of an operator differs: the numbers of its entries, and of those that differ; some of these."""
+    """The difference of an operator's state: the numbers of its entries, and of those that differ; some of these."""
 
     state: TableState
     before: int
@@ -48,7 +48,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 
     @property
     def differs(self) -> bool:
-        """Whether any entry does."""
+        """True if any entry differs."""
         return any(self.changes.values())
 
 
@@ -67,7 +67,7 @@ class _Side(Struct, frozen=True, kw_only=True):
 def compare(
     old: str, new: str, *, operator: str | None = None, state: str | None = None, examples: int = 10
 ) -> Sequence[Difference]:
-    """How the state of ``new`` differs from that of ``old``: one for each state of either, by operator id and name.
+    """The differences of ``new``'s state from that of ``old``: one for each state of either, by operator id and name.
 
     Values are equal where they read the same, however they are stored. Raises what :func:`compat.tables.read` raises.
     """
@@ -82,7 +82,7 @@ def compare_snapshots(
     state: str | None = None,
     examples: int = 10,
 ) -> Sequence[Difference]:
-    """The same for snapshots that are open."""
+    """The differences of two open snapshots."""
     chosen = {_address(each) for each in choose([*old.states, *new.states], operator, state)}
     before, after = _side(old, chosen), _side(new, chosen)
     found = {address: _Comparison(one, examples) for address, one in {**before.states, **after.states}.items()}

@@ -1,4 +1,4 @@
-"""Rows into files."""
+"""Writes rows into files."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from compat.tables.snapshots import TableEntry, TableState, Window
 
 
 class UnreadableState(SavepointError):
-    """A state that is asked for cannot be read."""
+    """A wanted state cannot be read."""
 
     advice = "Choose other states."
 
@@ -42,11 +42,11 @@ class FlinkSnapshot:
 
     @property
     def states(self) -> Sequence[TableState]:
-        """All states, also those that cannot be read here: asking for one of these is an error."""
+        """All states, even unreadable ones: to ask for one of these is an error."""
         return list(self._stored)
 
     def parts(self) -> Sequence[range | None]:
-        """One: a state file is read from its beginning."""
+        """A single part: a state file is read from its beginning."""
         return [None]
 
     def entries(self, states: Collection[TableState], part: range | None = None) -> Iterator[TableEntry]:

@@ -1,4 +1,4 @@
-"""Reading state as Arrow tables."""
+"""Reads state as Arrow tables."""
 
 from __future__ import annotations
 
@@ -67,5 +67,5 @@ def read(
 def read_table(
     path: str, *, operator: str | None = None, state: str | None = None, checkpoint: int | None = None
 ) -> pa.Table:
-    """The same as one table in memory."""
+    """The state as one table in memory."""
     return read(path, operator=operator, state=state, checkpoint=checkpoint).read_all()

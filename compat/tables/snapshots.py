@@ -1,4 +1,4 @@
-"""What is read: snapshots of whatever kind, as states with entries."""
+"""Snapshots of any kind, as states with entries."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compat.state.types import TypeInformation
 
 
 class TableState(Struct, frozen=True, kw_only=True):
-    """A state of an operator: one of the tables that a snapshot is.
+    """A state of an operator: one of the tables of a snapshot.
 
     ``kind`` is a word such as ``value``, ``list``, ``map`` or ``event-timer``. The types are None if there is nothing of the
     sort, or where it is not declared. ``value_type`` is that of a cell: of a list state, the list's.
@@ -52,14 +52,14 @@ class StateSnapshot(Protocol):
 
     @property
     def address(self) -> str:
-        """The path by which this snapshot is found again, also where it is a checkpoint of a job that goes on."""
+        """The path by which this snapshot is found again, even if it is a checkpoint of a running job."""
 
     @property
     def states(self) -> Sequence[TableState]:
-        """What is in it."""
+        """The states of the snapshot."""
 
     def parts(self) -> Sequence[range | None]:
-        """Ranges of key groups that can be read apart from each other; None is all of them."""
+        """Ranges of key groups that can be read separately; None is all of them."""
 
     def entries(self, states: Collection[TableState], part: range | None = None) -> Iterator[TableEntry]:
         """The entries of some states, or of those in one range of key groups."""

@@ -35,7 +35,7 @@ class StateSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What ``format`` is given."""
+        """The name for ``format``."""
         return "compat"
 
     def schema(self) -> StructType:
@@ -45,7 +45,7 @@ class StateSource(DataSource):
         return from_arrow_schema(layout_of(self._chosen(self._snapshot())).schema)
 
     def reader(self, schema: StructType) -> StateReader:
-        """What reads the chosen states."""
+        """The reader of the chosen states."""
         snapshot = self._snapshot()
         return StateReader(snapshot, self._chosen(snapshot))
 
@@ -84,7 +84,7 @@ class StateReader(DataSourceReader):
         self._laid_out, self._states = states, states
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - PySpark's name
-        """Take over those that compare operators, states or kinds with texts; the others stay Spark's."""
+        """Take over the filters that compare operators, states or kinds with texts; the others stay Spark's."""
         for each in filters:
             column = ".".join(getattr(each, "attribute", ()))
             if isinstance(each, (EqualTo, In)) and column in _COLUMNS:
@@ -95,7 +95,7 @@ class StateReader(DataSourceReader):
                 yield each
 
     def partitions(self) -> list[InputPartition]:
-        """Ranges of key groups, as the snapshot has them; none if no state is left."""
+        """Ranges of key groups, from the snapshot; none if no state is left."""
         if not self._states:
             return []
         return [Part(part) for part in self._snapshot.parts()]

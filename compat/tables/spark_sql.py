@@ -1,4 +1,4 @@
-"""SQL over state, by Spark: the same tables as DuckDB has, where they are larger than the memory of a process."""
+"""SQL over state, by Spark: the same tables as with DuckDB, for tables larger than the memory of a process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 CHANGES = "changes"
-"""The Delta table itself that a snapshot of a job on Spark is."""
+"""The name of the Delta table of a snapshot of a job on Spark."""
 _SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.ansi.doubleQuotedIdentifiers": "true",
@@ -45,7 +45,7 @@ _PACKED = "batch binary"
 
 
 class SparkFailed(StoreError):
-    """Spark did not come to the end of a query."""
+    """Spark did not finish a query."""
 
 
 def query_on_spark(spark: SparkSession, path: str, sql: str, *, checkpoint: int | None = None) -> pa.RecordBatchReader:

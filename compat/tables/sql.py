@@ -20,7 +20,7 @@ ALL = "entries"
 
 
 class QueryError(Exception):
-    """A query that is not SQL, or asks for what is not there. The message lists the tables."""
+    """A query that is not SQL, or names a missing table or column. The message lists the tables."""
 
 
 def query(path: str, sql: str, *, checkpoint: int | None = None) -> pa.Table:
@@ -72,12 +72,12 @@ def table_names(states: Sequence[TableState]) -> Mapping[Table, TableState]:
 
 
 def quoted(*names: str) -> str:
-    """A name of a table as SQL spells it."""
+    """The name of a table, quoted for SQL."""
     return ".".join('"' + name.replace('"', '""') + '"' for name in names if name)
 
 
 def mentioned(sql: str, tables: Mapping[Table, TableState]) -> Mapping[Table, Sequence[TableState]]:
-    """The tables whose names occur in a query, and their states: what is read of a snapshot."""
+    """The tables whose names occur in a query, and their states: only these are read."""
     asked = sql.lower()
     found: dict[Table, Sequence[TableState]] = {
         address: [state]

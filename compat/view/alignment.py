@@ -1,4 +1,4 @@
-"""Which boxes of two graphs belong beside each other: operators by what they are, vertices by the operators they share.
+"""Pairs the boxes of two graphs: operators by their properties, vertices by the operators they share.
 
 This is for the eye. Where state goes is decided in :mod:`compat.check.mapping` and drawn over it.
 """
@@ -14,7 +14,7 @@ from compat.check.similarity import find_successors, similarity
 from compat.plan.facts import Program
 
 Slot = tuple[int | None, int | None]
-"""An index on the side OLD and one on the side NEW; None if that side has nothing there."""
+"""An index on the side OLD and one on the side NEW; None for a side without a box there."""
 
 
 def match_operators(old: Program, new: Program) -> dict[int, int]:
@@ -63,7 +63,7 @@ def match_groups(
 
 
 def slots(old: Iterable[int], new: Iterable[int], matched: Mapping[int, int]) -> list[Slot]:
-    """Both sequences as one list of slots: what is matched shares one, in the order of NEW; the rest stays in its place.
+    """Both sequences as one list of slots: matched ones share a slot, in the order of NEW; the rest stays in its place.
 
     >>> slots([0, 1, 2], [5, 6], {0: 5, 2: 6})
     [(0, 5), (1, None), (2, 6)]

@@ -1,4 +1,4 @@
-"""Which boxes of two graphs a reader has to look at: what is different between the programs, and what the check found.
+"""The boxes of two graphs that a reader has to look at: differences between the programs, and findings of the check.
 
 Generated ids are not compared: one operator more moves those of all behind it, and where that matters the check says so.
 """
@@ -15,10 +15,10 @@ Json = dict[str, Any]
 Ends = tuple[int, int]
 
 SERIOUS = ("error", "unknown", "migrate")
-"""The levels of findings that make an operator one to look at. A warning may be about every operator there is."""
+"""The levels of findings that mark an operator for a reader. A warning may be about every operator there is."""
 
 UNCHANGED = "restored"
-"""The fate of state that goes where it belongs as it is."""
+"""The fate of state that stays with its operator unchanged."""
 
 
 def changed_boxes(document: Json, stream: Json, old: Side, new: Side) -> list[int]:

@@ -1,4 +1,4 @@
-"""The layers of one or two programs as joint graphs: each box says what it is on either side, so both are laid out once."""
+"""The layers of one or two programs as joint graphs: each box has its content on either side, so both are laid out once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from compat.view.alignment import Slot, match_groups, match_operators, slots
 
 Json = dict[str, Any]
 Link = tuple[int, int, str]
-"""From an index, to an index, and what is written on the arrow."""
+"""An arrow: from an index, to an index, and its label."""
 
 LAYERS = ("stream", "job", "execution")
 
@@ -28,7 +28,7 @@ class Side(Struct, frozen=True):
 
     @property
     def vertices(self) -> tuple[Vertex, ...]:
-        """The vertices that hold operators; an operator that is in none, as in a savepoint, stands for itself."""
+        """The vertices that have operators; an operator without a vertex, as in a savepoint, stands for itself."""
         here = {operator.id for operator in self.program.operators}
         held = {id for vertex in self.program.vertices for id in vertex.operators}
         return (

@@ -1,4 +1,4 @@
-"""Long names of files, as far as there is room for them: what is at their end tells them apart."""
+"""Shortens long names of files to the room there is: their ends tell them apart."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ LONGEST = 44
 
 
 def shortened(name: str, longest: int = LONGEST) -> str:
-    """A path with its beginning left out where it is longer than ``longest``, from a separator on if there is one.
+    """A path longer than ``longest`` without its beginning, cut at a separator if there is one.
 
     >>> shortened("pipelines/customers/orders/job.py:12", 20)
     '…/orders/job.py:12'

@@ -1,4 +1,4 @@
-"""The order in which tables list what a check is about: problems first, the rest as the program has it."""
+"""The order of tables about a check: problems first, the rest in the program's order."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from compat.state.model.operators import Operator
 Json = dict[str, Any]
 
 FATES = ("refused", "lost", "dropped", "wrong-hands", "unknown", "migrated", "empty", "restored")
-"""What can become of state, the worst first."""
+"""The fates of state, the worst first."""
 
 _LEVELS = [level.value for level in Level]
 
 
 def rows_in_order(rows: Sequence[Json]) -> list[Json]:
-    """The rows of the mapping, or the accounts, of a report's JSON, those of the worst fates first."""
+    """The rows of the mapping, or the accounts, of a report's JSON, with the worst fates first."""
     return sorted(rows, key=lambda row: FATES.index(row["fate"]))
 
 
@@ -33,12 +33,12 @@ def ranks(document: Json, side: str) -> Mapping[str, tuple[int, int]]:
 
 
 def problems_first(operators: Sequence[Operator], ranks: Mapping[str, tuple[int, int]]) -> list[int]:
-    """The indices of operators in the order of their ranks; those that have none come last."""
+    """The indices of operators in the order of their ranks; those without a rank come last."""
     return sorted(range(len(operators)), key=lambda index: ranks.get(operators[index].id, _CALM))
 
 
 def groups_in_order(groups: Sequence[Sequence[int]], order: Sequence[int]) -> list[int]:
-    """The indices of groups in the order of the foremost of their members; empty groups come last."""
+    """The indices of groups in the order of their best-ranked members; empty groups come last."""
     place = {member: index for index, member in enumerate(order)}
     return sorted(range(len(groups)), key=lambda index: min((place[one] for one in groups[index]), default=len(order)))
 

@@ -19,7 +19,7 @@ from compat.view.names import shortened
 
 STYLES = ("base.css", "view.css")
 HEAD_SCRIPT = "theme.js"
-"""Runs before anything is shown, so that neither colours nor views change under the eye."""
+"""The script that runs before anything is shown, so that neither colours nor views change visibly."""
 SCRIPTS = (
     "dom.js",
     "data.js",
@@ -37,7 +37,7 @@ SCRIPTS = (
     "keys.js",
     "view.js",
 )
-"""In the order in which they run."""
+"""The scripts, in the order in which they run."""
 
 
 def render_page(title: str, sections: Sequence[dict[str, Any]]) -> str:
@@ -70,7 +70,7 @@ def render_page(title: str, sections: Sequence[dict[str, Any]]) -> str:
 
 @cache
 def environment() -> jinja2.Environment:
-    """The templates. What is written into them is escaped; a name that is not given is an error."""
+    """The templates' environment. Values are escaped; a missing name is an error."""
     found = jinja2.Environment(
         loader=jinja2.PackageLoader("compat.view"),
         autoescape=True,
@@ -83,7 +83,7 @@ def environment() -> jinja2.Environment:
 
 
 def static(name: str) -> str:
-    """The text of a script or style, such as can stand inside a page."""
+    """The text of a script or style, safe inside a page."""
     text = files("compat.view").joinpath("static", name).read_text(encoding="utf-8")
     if "</script" in text or "</style" in text or "<!--" in text:
         raise ValueError(f"{name} would end the element that it stands in")

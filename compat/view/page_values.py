@@ -47,7 +47,7 @@ def check_section(
     plans: tuple[Plan | Refused | None, Plan | Refused | None] = (None, None),
     recipe: OfferedRecipe | None = None,
 ) -> Json:
-    """One check as the page shows it. Without the plans, graphs are drawn from what the programs' facts tell."""
+    """One check for the page. Without the plans, graphs are drawn from the programs' facts."""
     document = as_dict(outcome, recipe)
     if isinstance(outcome, Undecided):
         return failure_section(document, "" if outcome.unchecked else following.next_step_undecided(outcome, context))
@@ -57,7 +57,7 @@ def check_section(
 
 
 def document_section(document: Json, old: Side, new: Side, context: ReportContext, next_step: str) -> Json:
-    """One check as the page shows it, from the JSON of its report and the two programs."""
+    """One check for the page, from the JSON of its report and the two programs."""
     places = tuple({op.id: index for index, op in enumerate(side.program.operators)} for side in (old, new))
     groups = _by_cause(document)
     layers = joint_layers(old, new)
@@ -89,7 +89,7 @@ def document_section(document: Json, old: Side, new: Side, context: ReportContex
 
 
 def plan_section(program: Program, plan: Plan | None, context: ReportContext) -> Json:
-    """One program as the page shows it: the same layers, one side."""
+    """One program for the page: the same layers, one side."""
     side = Side(program, plan)
     values = side_values(side, Sources(side, context))
     return {

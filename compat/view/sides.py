@@ -1,4 +1,4 @@
-"""One program as the page shows it: its operators with ids, states and source lines, its vertices with their subtasks."""
+"""One program for the page: its operators with ids, states and source lines, its vertices with their subtasks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compat.view.sources import Sources
 Json = dict[str, Any]
 
 MOST_SUBTASKS = 128
-"""Key groups are listed by subtask up to this parallelism."""
+"""The parallelism up to which key groups are listed by subtask."""
 
 LONGEST_NAME = 200
 
@@ -144,7 +144,7 @@ def _key_groups(max_parallelism: int, parallelism: int) -> list[list[int]] | Non
 
 
 def pairs(values: Mapping[str, Any]) -> list[list[str]]:
-    """Names and values as texts, those without a value left out."""
+    """Names and values as texts, without missing values."""
     shown = plain(values)
     return [[visible(str(key)), visible(_text(value))] for key, value in shown.items() if value not in (None, "", [])]
 

@@ -1,4 +1,4 @@
-"""The lines of one side's program: out of its plan, where that carries them, else as the report's context gives them."""
+"""The lines of one side's program: from its plan, if it contains them, else from the report's context."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from compat.view.layers import Side
 Json = dict[str, Any]
 
 LONGEST_STATEMENT = 14
-"""Lines of a statement in SQL that are shown."""
+"""The maximum lines of a SQL statement that are shown."""
 
 
 class Sources:
-    """What is known of the places in a side's program: the lines there, the statement of SQL, the method of Java."""
+    """The known facts about places in a side's program: the lines there, the statement of SQL, the method of Java."""
 
     def __init__(self, side: Side, context: ReportContext) -> None:
         carried = {} if side.plan is None else lines_of(side.plan)

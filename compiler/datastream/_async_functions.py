@@ -14,7 +14,7 @@ OUT = TypeVar("OUT")
 
 
 class AsyncRetryPredicate(ABC, Generic[OUT]):
-    """Tells which outcomes of a call are tried again. Flink: ``AsyncRetryPredicate``."""
+    """The conditions for another try of a call. Flink: ``AsyncRetryPredicate``."""
 
     @abstractmethod
     def result_predicate(self) -> Callable[[list[OUT]], bool] | None:
@@ -26,11 +26,11 @@ class AsyncRetryPredicate(ABC, Generic[OUT]):
 
 
 class AsyncRetryStrategy(ABC, Generic[OUT]):
-    """Whether and when a call is made again. Flink: ``AsyncRetryStrategy``. Times are milliseconds."""
+    """The rule for further tries of a call. Flink: ``AsyncRetryStrategy``. Times are milliseconds."""
 
     @abstractmethod
     def can_retry(self, current_attempts: int) -> bool:
-        """True when there may be another try after that many."""
+        """True if there may be another try after this many."""
 
     @abstractmethod
     def get_backoff_time_millis(self, current_attempts: int) -> int:
@@ -38,7 +38,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
 
     @abstractmethod
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """The predicates that tell a bad outcome."""
+        """The predicates for another try."""
 
     @staticmethod
     def no_restart() -> AsyncRetryStrategy[Any]:

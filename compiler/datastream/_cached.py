@@ -35,7 +35,7 @@ class CachedDataStream(DataStream):
         return cls(environment, made.id, operator=False)
 
     def invalidate(self) -> None:
-        """Forget the kept records; the next job makes them again."""
+        """Drop the kept records; the next job makes them again."""
         caches = getattr(self._environment.program.executor, "caches", None)
         if caches is not None:
             caches.forget(self._id)

@@ -67,7 +67,7 @@ class RuntimeContext(KeyedStateStore, ContextBeyond):
 
     @abstractmethod
     def get_attempt_number(self) -> int:
-        """How often this subtask was started before."""
+        """The number of earlier starts of this subtask."""
 
     @abstractmethod
     def get_task_name_with_subtasks(self) -> str:

@@ -1,4 +1,4 @@
-"""Members that say something when a program names them, called or not."""
+"""Members that call a function when a program names them, called or not."""
 
 from __future__ import annotations
 

@@ -110,14 +110,14 @@ class DataStream(StreamOutputs, OperatorSettings, StreamBeyond):
         return self._update(parallelism=1, parallelism_configured=True, max_parallelism=1)
 
     def set_buffer_timeout(self, timeout_millis: int) -> DataStream:
-        """How long a buffer may wait to be filled; 0 sends each record at once, -1 waits for full ones."""
+        """Set how long a buffer may wait to be filled; 0 sends each record at once, -1 waits for full ones."""
         self._refuse_without_operator("set_buffer_timeout")
         if timeout_millis < -1:
             raise self._wrong("timeout must be >= -1")
         return self._update(buffer_timeout=timeout_millis)
 
     def start_new_chain(self) -> DataStream:
-        """Do not run in the thread of the operator before."""
+        """Do not run in the thread of the previous operator."""
         self._refuse_without_operator("start_new_chain")
         return self._set_chaining(ChainingStrategy.HEAD)
 

@@ -1,4 +1,4 @@
-"""How records become text when a stream is printed."""
+"""The text of records when a stream is printed."""
 
 from __future__ import annotations
 

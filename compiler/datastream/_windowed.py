@@ -157,12 +157,12 @@ class WindowedStream(_Windowed):
         return self
 
     def allowed_lateness(self, time_ms: int) -> WindowedStream:
-        """How long a window is kept for late records after it fired."""
+        """Set how long a window is kept for late records after it fired."""
         self._allowed_lateness = time_ms
         return self
 
     def side_output_late_data(self, output_tag: OutputTag) -> WindowedStream:
-        """Set the side output for records that come too late even for that."""
+        """Set the side output for records that come too late even for the allowed lateness."""
         self._late_data_output_tag = output_tag
         return self
 
@@ -190,7 +190,7 @@ class WindowedStream(_Windowed):
         window_function: WindowFunction[Any, Any, Any, Any],
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """The records that a window function makes of all those of a window."""
+        """The records that a window function makes of all records of a window."""
         return self._contents(WindowCall.APPLY, window_function, output_type)
 
     def process(
@@ -198,7 +198,7 @@ class WindowedStream(_Windowed):
         process_window_function: ProcessWindowFunction[Any, Any, Any, Any],
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """The same with a context."""
+        """The records that a window function with a context makes of all records of a window."""
         return self._contents(WindowCall.PROCESS, process_window_function, output_type)
 
 
@@ -223,12 +223,12 @@ class AllWindowedStream(_Windowed):
         return self
 
     def allowed_lateness(self, time_ms: int) -> AllWindowedStream:
-        """How long a window is kept for late records after it fired."""
+        """Set how long a window is kept for late records after it fired."""
         self._allowed_lateness = time_ms
         return self
 
     def side_output_late_data(self, output_tag: OutputTag) -> AllWindowedStream:
-        """Set the side output for records that come too late even for that."""
+        """Set the side output for records that come too late even for the allowed lateness."""
         self._late_data_output_tag = output_tag
         return self
 
@@ -254,7 +254,7 @@ class AllWindowedStream(_Windowed):
     def apply(
         self, window_function: AllWindowFunction[Any, Any, Any], output_type: TypeInformation | None = None
     ) -> DataStream:
-        """The records that a window function makes of all those of a window."""
+        """The records that a window function makes of all records of a window."""
         return self._contents(WindowCall.APPLY, window_function, output_type)
 
     def process(
@@ -262,5 +262,5 @@ class AllWindowedStream(_Windowed):
         process_window_function: ProcessAllWindowFunction[Any, Any, Any],
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """The same with a context."""
+        """The records that a window function with a context makes of all records of a window."""
         return self._contents(WindowCall.PROCESS, process_window_function, output_type)

@@ -43,7 +43,7 @@ class AsyncDataStream:
         capacity: int = 100,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """The same with more than one try."""
+        """Answers in the order in which they come, with more than one try."""
         mode = AsyncFunctionDescriptor.OutputMode.UNORDERED
         return _wait(
             data_stream,
@@ -73,7 +73,7 @@ class AsyncDataStream:
         capacity: int = 100,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """The same with more than one try."""
+        """Answers in the order of the records, with more than one try."""
         mode = AsyncFunctionDescriptor.OutputMode.ORDERED
         return _wait(
             data_stream,

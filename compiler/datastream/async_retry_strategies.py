@@ -1,4 +1,4 @@
-"""When an asynchronous call is tried again. Flink: ``AsyncRetryStrategies``."""
+"""The rules for further tries of an asynchronous call. Flink: ``AsyncRetryStrategies``."""
 
 from __future__ import annotations
 

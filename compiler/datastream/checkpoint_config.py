@@ -1,4 +1,4 @@
-"""When and how checkpoints are taken. Flink: ``CheckpointConfig``."""
+"""The settings of checkpoints. Flink: ``CheckpointConfig``."""
 
 from __future__ import annotations
 
@@ -143,19 +143,19 @@ class CheckpointConfig:
 
     @only("1.20")
     def set_checkpoint_storage(self, storage: CheckpointStorage) -> CheckpointConfig:
-        """Where checkpoints go."""
+        """Set the storage of checkpoints."""
         for key, value in storage.options().items():
             self._configuration.set_string(key, value)
         return self
 
     @only("1.20")
     def set_checkpoint_storage_dir(self, checkpoint_path: str) -> CheckpointConfig:
-        """Let checkpoints go to files in a directory."""
+        """Set a directory as the storage of checkpoints."""
         return self.set_checkpoint_storage(FileSystemCheckpointStorage(checkpoint_path))
 
     @only("1.20")
     def get_checkpoint_storage(self) -> CheckpointStorage | None:
-        """Where checkpoints go; None if nothing was said about it."""
+        """The storage of checkpoints; None if it was not set."""
         return storage_of(self._configuration.to_dict())
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
@@ -170,7 +170,7 @@ class CheckpointConfig:
 
     @only("2.3")
     def set_aligned_checkpoint_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
-        """How long a barrier may wait before the checkpoint goes on unaligned."""
+        """Set how long a barrier may wait before the checkpoint goes on unaligned."""
         return self.set_alignment_timeout(alignment_timeout)
 
     @only("2.3")
@@ -178,7 +178,7 @@ class CheckpointConfig:
         return self.get_alignment_timeout()
 
     def set_alignment_timeout(self, alignment_timeout: Duration) -> CheckpointConfig:
-        """How long a barrier may wait before the checkpoint goes on unaligned."""
+        """Set how long a barrier may wait before the checkpoint goes on unaligned."""
         return self._milliseconds(CHECKPOINT_ALIGNED_TIMEOUT, alignment_timeout.to_millis())
 
     def get_alignment_timeout(self) -> Duration:

@@ -1,4 +1,4 @@
-"""Where checkpoints go. Flink: ``CheckpointStorage`` and its kinds."""
+"""The storage of checkpoints. Flink: ``CheckpointStorage`` and its kinds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _STORAGE = "execution.checkpointing.storage"
 
 
 class CheckpointStorage:
-    """A place for checkpoints; ``options`` says the same in a job's options."""
+    """A storage of checkpoints; ``options`` are the same setting as options of a job."""
 
     def options(self) -> dict[str, str]:
         """The options that choose this storage."""
@@ -115,7 +115,7 @@ def storage_of(options: Mapping[str, str]) -> CheckpointStorage | None:
 
 
 class CustomCheckpointStorage(CheckpointStorage):
-    """A storage of the user's, known by the name of its factory."""
+    """A storage of the user's, given by the name of its factory."""
 
     def __init__(self, j_custom_checkpoint_storage: Any) -> None:
         self._storage = j_custom_checkpoint_storage

@@ -8,7 +8,7 @@ __all__ = ["CheckpointingMode"]
 
 
 class CheckpointingMode(Enum):
-    """EXACTLY_ONCE aligns (or stores) what is in flight at a barrier; AT_LEAST_ONCE lets it pass."""
+    """EXACTLY_ONCE aligns (or stores) in-flight data at a barrier; AT_LEAST_ONCE lets it pass."""
 
     EXACTLY_ONCE = 0
     AT_LEAST_ONCE = 1

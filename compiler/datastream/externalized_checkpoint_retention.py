@@ -1,4 +1,4 @@
-"""Whether checkpoints outlive the job. Flink: ``ExternalizedCheckpointRetention``."""
+"""The retention of checkpoints after the job. Flink: ``ExternalizedCheckpointRetention``."""
 
 from __future__ import annotations
 

@@ -308,7 +308,7 @@ class BaseBroadcastProcessFunction(Function):
     """The base of the two functions with broadcast state."""
 
     class BaseContext(ABC):
-        """Time, on either side."""
+        """The context of either side, with the time."""
 
         @abstractmethod
         def timestamp(self) -> int:
@@ -330,7 +330,7 @@ class BaseBroadcastProcessFunction(Function):
             """The broadcast state of that descriptor."""
 
     class ReadOnlyContext(BaseContext):
-        """On the other side, which may only read it."""
+        """The context of the other side, which may only read the broadcast state."""
 
         @abstractmethod
         def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> ReadOnlyBroadcastState[Any, Any]:
@@ -341,10 +341,10 @@ class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, O
     """Processes a stream together with a broadcast one."""
 
     class Context(BaseBroadcastProcessFunction.Context, ABC):
-        """On the broadcast side."""
+        """The context of the broadcast side."""
 
     class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext, ABC):
-        """On the other side."""
+        """The context of the other side."""
 
     @abstractmethod
     def process_element(self, value: IN1, ctx: BroadcastProcessFunction.ReadOnlyContext) -> Any:
@@ -359,10 +359,10 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
     """Processes a keyed stream together with a broadcast one."""
 
     class Context(BaseBroadcastProcessFunction.Context, ABC):
-        """On the broadcast side."""
+        """The context of the broadcast side."""
 
     class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext, ABC):
-        """On the keyed side."""
+        """The context of the keyed side."""
 
         @abstractmethod
         def timer_service(self) -> TimerService:
@@ -377,7 +377,7 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
-            """Which clock the timer followed."""
+            """The clock of the timer."""
 
     @abstractmethod
     def process_element(self, value: IN1, ctx: KeyedBroadcastProcessFunction.ReadOnlyContext) -> Any:

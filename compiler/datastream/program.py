@@ -1,4 +1,4 @@
-"""The program that is being built: what all its environments share, and who takes its jobs.
+"""The program that is being built: the common parts of its environments, and the executor of its jobs.
 
 PyFlink's API gives a program no object for that: ``get_execution_environment()`` takes none. So whoever runs a program
 says which one it is, with :func:`running` or :func:`start`, and an environment keeps the one that it was made in: ids,
@@ -24,7 +24,7 @@ from compat.compiler.versions import LATEST_FLINK
 
 @cache
 def processors() -> int:
-    """The processors of this machine, the parallelism where nothing says another: programs ask for them again and again."""
+    """The number of this machine's processors, the default parallelism; cached, as programs ask for it again and again."""
     return os.cpu_count() or 1
 
 
@@ -60,11 +60,11 @@ class Program:
 
     @property
     def parallelism(self) -> int:
-        """The parallelism where the program and its options set none."""
+        """The parallelism if the program and its options set none."""
         return self._parallelism or processors()
 
     def set_local_parallelism(self, parallelism: int) -> None:
-        """The program itself says what holds where nothing else does."""
+        """Set the default parallelism, as the program asks for."""
         self._parallelism = parallelism
 
     def new_selector(self) -> int:
@@ -89,7 +89,7 @@ _started = [Program()]
 
 
 def current_program() -> Program:
-    """The program that runs here."""
+    """The program that runs in this context."""
     return _here.get() or _started[-1]
 
 

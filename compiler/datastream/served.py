@@ -35,7 +35,7 @@ _INNER_MODULE = re.compile(r"(pyflink(?:\.\w+)*?)\._\w+")
 _CALLED = re.compile(r"\b(\w+)\.(?=\w+\(\) )")
 _RECORDS = os.path.join(os.path.dirname(__file__), "recorded")
 ADDED = tuple(f"pyflink.datastream.connectors.{name}" for name in ("datagen", "delta", "socket"))
-"""Modules that we have and PyFlink has not: connectors of jobs on Spark."""
+"""Modules that PyFlink lacks: connectors of jobs on Spark."""
 
 
 class Names(Struct, frozen=True):
@@ -74,7 +74,7 @@ def versions_with(module: str, name: str = "") -> list[str]:
 
 
 def versions_with_member(cls: str, name: str) -> list[str]:
-    """The versions of Flink in whose PyFlink a class of a program's API has a method or field of this name."""
+    """The versions of Flink with a PyFlink in which a class of a program's API has a method or field of this name."""
     return [flink for flink in FLINK_VERSIONS if name in _members(flink).get(cls, ())]
 
 
@@ -97,7 +97,7 @@ def _members(flink: str) -> Mapping[str, frozenset[str]]:
 
 
 def homes_of(name: str) -> Mapping[str, str]:
-    """The modules in which versions of PyFlink have a name, by version: where another one had it once."""
+    """The modules in which versions of PyFlink have a name, by version, including former ones."""
     found: dict[str, str] = {}
     for flink in FLINK_VERSIONS:
         homes = {names.homes[name] for names in recorded(flink).values() if name in names.homes}
@@ -107,7 +107,7 @@ def homes_of(name: str) -> Mapping[str, str]:
 
 
 def ours(module: str) -> str:
-    """The module of ours behind one of PyFlink's; any other module is its own."""
+    """The module of ours behind one of PyFlink's; for any other module, the module itself."""
     for root, behind in _ROOTS.items():
         if module == root or module.startswith(f"{root}."):
             return behind + module.removeprefix(root)
@@ -115,7 +115,7 @@ def ours(module: str) -> str:
 
 
 class Served(ModuleType):
-    """A module of PyFlink as one version has it; ``names`` are None if it has all that ours has."""
+    """A module of PyFlink in one version; ``names`` are None if it has all names of ours."""
 
     def __init__(self, name: str, names: Names | None) -> None:
         super().__init__(name, "Served by compat in place of PyFlink.")
@@ -154,7 +154,7 @@ class Served(ModuleType):
 
 
 def serve(flink: str = LATEST_FLINK) -> None:
-    """From now on this process has PyFlink's modules as that version of Flink has them, whatever it had before."""
+    """Give this process PyFlink's modules of that version of Flink, in place of any earlier ones."""
     for name in [name for name in sys.modules if name == "pyflink" or name.startswith("pyflink.")]:
         del sys.modules[name]
     names = {**recorded(flink), **dict.fromkeys(ADDED)}
@@ -177,7 +177,7 @@ def serve(flink: str = LATEST_FLINK) -> None:
 
 
 def served() -> None:
-    """See to it that this process has PyFlink's modules, of any version: objects travel between processes by their names."""
+    """Ensure that this process has PyFlink's modules, of any version: objects travel between processes by their names."""
     if not isinstance(sys.modules.get("pyflink.datastream"), Served):
         serve()
 

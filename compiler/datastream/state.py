@@ -1,4 +1,4 @@
-"""State as a program sees it. Flink: ``pyflink.datastream.state``.
+"""State in a program. Flink: ``pyflink.datastream.state``.
 
 Descriptors say what a state is; the abstract classes are what ``runtime_context.get_state(…)`` and its like give.
 """
@@ -80,7 +80,7 @@ class AppendingState(State, Generic[IN, OUT]):
 
 
 class MergingState(AppendingState[IN, OUT]):
-    """An appending state that can be made one with another, as session windows need."""
+    """An appending state that can be merged with another, as session windows need."""
 
 
 class ReducingState(MergingState[T, T]):
@@ -107,7 +107,7 @@ class ListState(MergingState[T, Iterable[T]]):
 
 
 class ReadOnlyBroadcastState(State, Generic[K, V]):
-    """A map that is the same in all subtasks, seen from the side that may not change it."""
+    """A map that is the same in all subtasks, on the side that may only read it."""
 
     @abstractmethod
     def get(self, key: K) -> V:
@@ -201,7 +201,7 @@ class MapState(_WritableMap[K, V]):
 
 
 class BroadcastState(_WritableMap[K, V], ReadOnlyBroadcastState[K, V]):
-    """A map that is the same in all subtasks, seen from the side that fills it."""
+    """A map that is the same in all subtasks, on the side that fills it."""
 
 
 class OperatorStateStore(ABC):

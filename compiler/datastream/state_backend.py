@@ -1,4 +1,4 @@
-"""Where working state lives. Flink: ``StateBackend`` and its kinds."""
+"""The backends of working state. Flink: ``StateBackend`` and its kinds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 class StateBackend:
-    """A kind of state backend; ``options`` says the same in a job's options."""
+    """A kind of state backend; ``options`` are the same setting as options of a job."""
 
     def options(self) -> dict[str, str]:
         """The options that choose this backend."""
@@ -186,7 +186,7 @@ class FsStateBackend(StateBackend):
 
 
 class RocksDBStateBackend(_RocksDB):
-    """State in an embedded store, and checkpoints as another backend has them (Flink up to 1.20)."""
+    """State in an embedded store, and checkpoints as in another backend (Flink up to 1.20)."""
 
     def __init__(
         self,
@@ -202,7 +202,7 @@ class RocksDBStateBackend(_RocksDB):
         self._checkpoints = checkpoint_stream_backend
 
     def get_checkpoint_backend(self) -> StateBackend:
-        """The backend that says where checkpoints go."""
+        """The backend that sets the storage of checkpoints."""
         return self._checkpoints
 
     def get_number_of_transfering_threads(self) -> int:
@@ -225,7 +225,7 @@ def _savepoints(directory: str | None) -> dict[str, str]:
 
 
 class CustomStateBackend(StateBackend):
-    """A backend of the user's, known by the name of its factory."""
+    """A backend of the user's, given by the name of its factory."""
 
     def __init__(self, j_custom_state_backend: Any) -> None:
         self._backend = j_custom_state_backend

@@ -89,7 +89,7 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
         return StreamExecutionEnvironment(configuration)
 
     def get_config(self) -> ExecutionConfig:
-        """The settings of the job that are no checkpoint settings."""
+        """The settings of the job, except those of checkpoints."""
         return ExecutionConfig(self.configuration, self.program.parallelism)
 
     def set_parallelism(self, parallelism: int) -> StreamExecutionEnvironment:
@@ -103,7 +103,7 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
         return self
 
     def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> StreamExecutionEnvironment:
-        """Say what the slots of a group need; what is said last counts, as in Flink."""
+        """Set the resources of a group's slots; the last call counts, as in Flink."""
         resources = slot_sharing_group.resources(here())
         if resources is not None:
             self.pipeline.slot_sharing_groups[slot_sharing_group.get_name()] = resources
@@ -116,12 +116,12 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
         return self.get_config().get_max_parallelism()
 
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> StreamExecutionEnvironment:
-        """Streaming, batch, or what the sources call for."""
+        """Set the mode: streaming, batch, or by the sources."""
         self.configuration.set_string(RUNTIME_MODE, execution_mode.name)
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> StreamExecutionEnvironment:
-        """How long a buffer may wait to be filled; 0 sends each record at once, -1 waits for full ones."""
+        """Set how long a buffer may wait to be filled; 0 sends each record at once, -1 waits for full ones."""
         if timeout_millis < -1:
             raise illegal_argument("Timeout of buffer must be non-negative or -1", location=here())
         self.configuration.set_boolean(BUFFER_TIMEOUT_ENABLED, timeout_millis >= 0)
@@ -136,7 +136,7 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
 
     @only("1.20")
     def set_stream_time_characteristic(self, characteristic: TimeCharacteristic) -> None:
-        """Whether watermarks come by themselves: every 200 ms, or not at all in processing time."""
+        """Set whether watermarks come by themselves: every 200 ms, or not at all in processing time."""
         self.get_config().set_auto_watermark_interval(0 if characteristic is TimeCharacteristic.ProcessingTime else 200)
         self.configuration.set_string(TIME_CHARACTERISTIC, characteristic.name)
 
@@ -146,7 +146,7 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
 
     @only("1.20")
     def set_state_backend(self, state_backend: StateBackend) -> StreamExecutionEnvironment:
-        """Where working state lives; backends of the old kind also say where checkpoints go."""
+        """Set the backend of working state; backends of the old kind also set the storage of checkpoints."""
         for key, value in state_backend.options().items():
             self.configuration.set_string(key, value)
         self._state_backend = state_backend
@@ -159,12 +159,12 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
 
     @only("1.20")
     def set_restart_strategy(self, restart_strategy_configuration: RestartStrategyConfiguration) -> None:
-        """What happens after a failure of the job."""
+        """Set the restart strategy of the job."""
         self.get_config().set_restart_strategy(restart_strategy_configuration)
 
     @only("1.20")
     def get_restart_strategy(self) -> RestartStrategyConfiguration:
-        """What happens after a failure of the job; the cluster's way where the program sets none."""
+        """The restart strategy of the job; the cluster's if the program sets none."""
         return self.get_config().get_restart_strategy()
 
     @only("1.20")
@@ -177,12 +177,12 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
 
     @only("1.20")
     def register_type(self, type_class_name: str) -> None:
-        """Name a class to Flink's own serializers and to Kryo; nothing here is serialized by them."""
+        """Register a class with Flink's own serializers and with Kryo; nothing here is serialized by them."""
         self.get_config().register_pojo_type(type_class_name)
         self.get_config().register_kryo_type(type_class_name)
 
     def disable_operator_chaining(self) -> StreamExecutionEnvironment:
-        """Run every operator in threads of its own. PyFlink's merging of Python operators is another switch."""
+        """Run every operator in a thread of its own. PyFlink's merging of Python operators is another switch."""
         self.configuration.set_boolean(CHAINING, False)
         return self
 
@@ -225,7 +225,7 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
         return self.configuration.get_boolean(CHANGELOG, False)
 
     def set_default_savepoint_directory(self, directory: str) -> StreamExecutionEnvironment:
-        """Where savepoints go for which no place is given."""
+        """Set the directory of savepoints without a path of their own."""
         self.configuration.set_string(SAVEPOINT_DIRECTORY, directory)
         return self
 
@@ -239,7 +239,7 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
         return self.get_checkpoint_config().is_force_unaligned_checkpoints()
 
     def configure(self, configuration: Configuration) -> None:
-        """Take over all options of ``configuration``. As in Flink, one that no job can have is refused here."""
+        """Take over all options of ``configuration``. As in Flink, an option that no job can have is refused here."""
         self.configuration.add_all(configuration)
         checkpoint_interval(self.configuration.to_dict(), here())
 
@@ -272,11 +272,11 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
             self._append(CLASSPATHS, _url(path), ";")
 
     def get_default_local_parallelism(self) -> int:
-        """The parallelism of a local run where nothing else says one."""
+        """The default parallelism of a local run."""
         return self.program.parallelism
 
     def set_default_local_parallelism(self, parallelism: int) -> None:
-        """The parallelism of a local run where nothing else says one, for all environments."""
+        """Set the default parallelism of a local run, for all environments."""
         self.program.set_local_parallelism(parallelism)
 
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
@@ -288,7 +288,7 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
         self._append(CACHED_FILES, entry, ";")
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
-        """Submit what was built as a job and wait for its end; with ``execution.attached=false``, for nothing."""
+        """Submit the program so far as a job and wait for its end; with ``execution.attached=false``, do not wait."""
         self.optimise()
         attached = self.configuration.get_boolean(ATTACHED, True)
         client = self.submit(job_name, attached=attached)
@@ -305,12 +305,12 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
         return result
 
     def execute_async(self, job_name: str = "Flink Streaming Job") -> JobClient:
-        """Submit what was built as a job; gives a client of it at once."""
+        """Submit the program so far as a job; gives its client at once."""
         self.optimise()
         return self.submit(job_name, attached=False)
 
     def get_execution_plan(self) -> str:
-        """The graph of what was built so far, in the JSON that Flink's plan visualizer reads."""
+        """The graph of the program so far, in the JSON that Flink's plan visualizer reads."""
         from compat.compiler.streamgraph.json_plan import execution_plan
 
         self.optimise()
@@ -320,10 +320,10 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
         return plan
 
     def close(self) -> None:
-        """Nothing is held open."""
+        """Do nothing: nothing is held open."""
 
     def optimise(self, target: int | None = None) -> int:
-        """PyFlink's two passes over what was built; gives what stands in place of ``target``."""
+        """Apply PyFlink's two passes to the program so far; gives the transformation in place of ``target``."""
         if self.program.planning:
             self._built = self.pipeline.copy()
         align(self.pipeline)
@@ -332,7 +332,7 @@ class StreamExecutionEnvironment(Sources, EnvironmentBeyond):
         return -1 if target is None else target
 
     def submit(self, job_name: str | None, *, attached: bool, collect: int | None = None) -> JobClient:
-        """Hand what was built to the executor, and start with nothing again."""
+        """Hand the program so far to the executor, and start empty again."""
         job = self._job(job_name, attached=attached, collect=collect)
         try:
             client: Any = self.program.require_executor().submit(job)

@@ -1,4 +1,4 @@
-"""Which clock a timer follows. Flink: ``TimeDomain``."""
+"""The clocks of timers. Flink: ``TimeDomain``."""
 
 from __future__ import annotations
 

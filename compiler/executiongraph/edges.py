@@ -1,4 +1,4 @@
-"""Which subtask reads which partition. Flink: ``EdgeManagerBuildUtil`` and ``VertexInputInfoComputationUtils``.
+"""The partitions that each subtask reads. Flink: ``EdgeManagerBuildUtil`` and ``VertexInputInfoComputationUtils``.
 
 The groups are arithmetic, not lists: an exchange between ten thousand and ten thousand subtasks is two ranges.
 """
@@ -43,14 +43,14 @@ class EdgeGroup(Struct, frozen=True):
 
     @property
     def connections(self) -> int:
-        """How many channels the exchange has."""
+        """The number of channels of the exchange."""
         if self.pattern is DistributionPattern.ALL_TO_ALL:
             return self.producers * self.consumers
         return max(self.producers, self.consumers)
 
     @property
     def one_to_one(self) -> bool:
-        """True if each subtask reads the one of its own number, and no other."""
+        """True if each subtask reads only the partition of its own number."""
         return self.producers == self.consumers and self.pattern is DistributionPattern.POINTWISE
 
     @property

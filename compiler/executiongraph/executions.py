@@ -19,7 +19,7 @@ _PATH = (_E.CREATED, _E.SCHEDULED, _E.DEPLOYING, _E.INITIALIZING, _E.RUNNING, _E
 
 @dataclass(slots=True)
 class Execution:
-    """One attempt at a subtask. ``attempt`` counts from 0; ``since`` is when it came into its state, in seconds since 1970."""
+    """One attempt at a subtask. ``attempt`` counts from 0; ``since`` is its last state change, in seconds since 1970."""
 
     vertex: ExecutionVertex
     attempt: int
@@ -28,12 +28,12 @@ class Execution:
     failure: str | None = None
 
     def to(self, state: ExecutionState, now: float) -> None:
-        """Go into a state. Raises a refusal of a step that no task takes."""
+        """Enter a state. Raises a refusal of a step that tasks do not take."""
         self.state = next_execution_state(self.state, state)
         self.since = now
 
     def advance(self, state: ExecutionState, now: float) -> bool:
-        """Go to a state through all those before it, in which nobody saw it. False for one that is there already."""
+        """Enter a state through all states before it that were not reported. False if it is in that state already."""
         if self.state is state:
             return False
         if self.state not in _PATH or _PATH.index(self.state) > _PATH.index(state):
@@ -43,7 +43,7 @@ class Execution:
         return True
 
     def cancel(self, now: float) -> None:
-        """End it; one that has ended stays as it is."""
+        """Cancel it, unless it has ended."""
         if self.state.terminal:
             return
         if self.state not in (_E.CREATED, _E.SCHEDULED):
@@ -57,7 +57,7 @@ class Execution:
 
 
 class VertexStatus(Struct, frozen=True, kw_only=True):
-    """A vertex as its subtasks are together. ``tasks`` counts them by state; ``since`` is when the last one changed.
+    """The status of a vertex, from its subtasks. ``tasks`` counts them by state; ``since`` is when the last one changed.
 
     ``failure`` is the cause of the last failure of one of them, the ``failed`` one, in this attempt or an earlier one.
     """
@@ -74,7 +74,7 @@ class VertexStatus(Struct, frozen=True, kw_only=True):
 
     @property
     def failed_task(self) -> str | None:
-        """The name of the subtask that failed, as it stands in reports: those of a vertex are counted from 1."""
+        """The name of the subtask that failed, as in reports: subtasks of a vertex are counted from 1."""
         return None if self.failed is None else f"{self.name} ({self.failed + 1}/{self.parallelism})"
 
 
@@ -98,7 +98,7 @@ class Executions:
         return self._vertices[vertex][subtask]
 
     def schedule(self) -> None:
-        """All of them are to run."""
+        """Schedule all of them."""
         self._advance(_E.SCHEDULED)
 
     def deploy(self) -> bool:
@@ -110,17 +110,17 @@ class Executions:
         return bool(waiting)
 
     def told(self, vertex: int, subtask: int, state: ExecutionState) -> None:
-        """A subtask says that it came into a state. One that is further already stays: it was run twice."""
+        """Take a subtask's report that it entered a state. One that is further already stays there: it was run twice."""
         execution = self.of(vertex, subtask)
         if execution.state in _PATH and _PATH.index(execution.state) < _PATH.index(state):
             execution.advance(state, self._clock())
 
     def reported(self, vertex: int, subtask: int, ended: bool) -> bool:
-        """A subtask was heard of: it restored its state and runs, or has come to the end of its input. False for no news."""
+        """Take a subtask's sign that it restored its state and runs, or has come to the end of its input. False for no news."""
         return self.of(vertex, subtask).advance(_E.FINISHED if ended else _E.RUNNING, self._clock())
 
     def fail(self, cause: str, vertex: int | None = None, subtask: int | None = None) -> None:
-        """The job failed in a subtask, or in none of them: the others are cancelled, but for those that have finished."""
+        """Fail the job, in a subtask or in none of them: the others are cancelled, except finished ones."""
         now = self._clock()
         if vertex is not None and subtask is not None and not self.of(vertex, subtask).state.terminal:
             self.of(vertex, subtask).fail(cause, now)
@@ -128,17 +128,17 @@ class Executions:
         self.cancel()
 
     def cancel(self) -> None:
-        """End all that have not ended."""
+        """Cancel all that have not ended."""
         now = self._clock()
         for execution in self:
             execution.cancel(now)
 
     def finish(self) -> None:
-        """All are done, those too that were stopped in the middle of their input."""
+        """Finish all, including those that were stopped in the middle of their input."""
         self._advance(_E.FINISHED)
 
     def restart(self) -> None:
-        """A new attempt at every subtask, to be run."""
+        """Schedule a new attempt at every subtask."""
         self.attempt += 1
         now = self._clock()
         self._vertices = [
@@ -147,7 +147,7 @@ class Executions:
         self.schedule()
 
     def summary(self) -> list[VertexStatus]:
-        """Every vertex, in the order of the ExecutionGraph."""
+        """The status of every vertex, in the order of the ExecutionGraph."""
         return [self._status(number, vertex) for number, vertex in enumerate(self._vertices)]
 
     def _status(self, number: int, executions: list[Execution]) -> VertexStatus:

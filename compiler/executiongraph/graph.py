@@ -22,7 +22,7 @@ class ExecutionVertex(Struct, frozen=True):
 
     @property
     def task_name(self) -> str:
-        """The name as logs show it, counted from 1."""
+        """The name in logs, counted from 1."""
         return f"{self.name} ({self.subtask + 1}/{self.of})"
 
 
@@ -37,7 +37,7 @@ class IntermediateResult(Struct, frozen=True, kw_only=True):
 
 
 class ExecutionEdge(Struct, frozen=True, kw_only=True):
-    """An exchange: the result that is read, by which vertex, and the connections between the subtasks.
+    """An exchange: the result that is read, the vertex that reads it, and the connections between the subtasks.
 
     ``stream_edge`` is the stream that it carries.
     """
@@ -50,7 +50,7 @@ class ExecutionEdge(Struct, frozen=True, kw_only=True):
 
 
 class ExecutionJobVertex(Struct, frozen=True, kw_only=True):
-    """A vertex as it runs. ``max_parallelism`` is settled; ``max_parallelism_configured`` says the program set it.
+    """A vertex as it runs. ``max_parallelism`` is decided; ``max_parallelism_configured`` says that the program set it.
 
     ``slots`` are the job's slots that the subtasks run in, one each, in order.
     """
@@ -78,7 +78,7 @@ class ExecutionJobVertex(Struct, frozen=True, kw_only=True):
 
 
 class ExecutionGraph(Struct, frozen=True, kw_only=True):
-    """All vertices in topological order. ``slots`` gives, by slot sharing group, how many slots the job needs."""
+    """All vertices in topological order. ``slots`` gives the number of slots that the job needs, by slot sharing group."""
 
     job_name: str
     vertices: tuple[ExecutionJobVertex, ...]
@@ -86,10 +86,10 @@ class ExecutionGraph(Struct, frozen=True, kw_only=True):
 
     @property
     def total_subtasks(self) -> int:
-        """How many subtasks the job has."""
+        """The number of the job's subtasks."""
         return sum(vertex.parallelism for vertex in self.vertices)
 
     @property
     def total_slots(self) -> int:
-        """How many slots the job needs."""
+        """The number of slots that the job needs."""
         return sum(self.slots.values())

@@ -1,4 +1,4 @@
-"""Which subtasks share a slot. Flink: ``SlotSharingGroup`` and ``AllocatorUtil.createExecutionSlotSharingGroups``.
+"""The subtasks that share a slot. Flink: ``SlotSharingGroup`` and ``AllocatorUtil.createExecutionSlotSharingGroups``.
 
 Subtask n of each vertex of a slot sharing group runs in slot n of the group. So subtasks of one number share their slot,
 those of a co-location group among them, and a group needs as many slots as its widest vertex has subtasks.
@@ -27,7 +27,7 @@ class SlotSharingGroup(Struct, frozen=True, kw_only=True):
     slots: int
 
     def slots_of(self, parallelism: int) -> range:
-        """The slots, by their numbers in the job, of a vertex's subtasks."""
+        """The slots of a vertex's subtasks, by their numbers in the job."""
         if parallelism > self.slots:
             raise illegal_state(f"The slot sharing group {self.name!r} has {self.slots} slots, not {parallelism}.")
         return range(self.first, self.first + parallelism)

@@ -8,7 +8,7 @@ from compat.compiler.errors import illegal_state
 
 
 class JobStatus(Enum):
-    """Where a job is in its life."""
+    """The state in a job's life."""
 
     INITIALIZING = "INITIALIZING"
     CREATED = "CREATED"
@@ -23,7 +23,7 @@ class JobStatus(Enum):
 
     @property
     def terminal(self) -> bool:
-        """True if nothing can follow, anywhere."""
+        """True if no state can follow, anywhere."""
         return self in (JobStatus.FAILED, JobStatus.CANCELED, JobStatus.FINISHED)
 
 
@@ -44,7 +44,7 @@ class ExecutionState(Enum):
 
     @property
     def terminal(self) -> bool:
-        """True if nothing can follow."""
+        """True if no state can follow."""
         return self in (ExecutionState.FINISHED, ExecutionState.CANCELED, ExecutionState.FAILED)
 
 
@@ -78,14 +78,14 @@ _TASK_STEPS: dict[ExecutionState, frozenset[ExecutionState]] = {
 
 
 def next_job_status(current: JobStatus, wanted: JobStatus) -> JobStatus:
-    """``wanted``, if a job may go there from ``current``; raises a refusal of the step otherwise."""
+    """The status ``wanted``, if a job may enter it from ``current``; raises a refusal of the step otherwise."""
     if wanted not in _JOB_STEPS[current]:
         raise illegal_state(f"A job that is {current.value} cannot become {wanted.value}.")
     return wanted
 
 
 def next_execution_state(current: ExecutionState, wanted: ExecutionState) -> ExecutionState:
-    """``wanted``, if a task may go there from ``current``; raises a refusal of the step otherwise."""
+    """The state ``wanted``, if a task may enter it from ``current``; raises a refusal of the step otherwise."""
     if wanted not in _TASK_STEPS[current]:
         raise illegal_state(f"A task that is {current.value} cannot become {wanted.value}.")
     return wanted

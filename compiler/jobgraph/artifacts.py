@@ -1,4 +1,4 @@
-"""Files that every task of a job finds under a name. Flink: ``DistributedCache.parseCachedFilesFromString``."""
+"""Files that every task of a job can open by name. Flink: ``DistributedCache.parseCachedFilesFromString``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _FIELD = re.compile(r"\s*(\w+):('(?:[^']|'')*'|[^,;]*)\s*(,|;|$)")
 
 
 def cached_files(options: Mapping[str, str]) -> dict[str, str]:
-    """Paths by name, of the option ``pipeline.cached-files``: ``name:N,path:'P',executable:true;…``.
+    """The paths by name from the option ``pipeline.cached-files``: ``name:N,path:'P',executable:true;…``.
 
     Raises Flink's refusal of an entry without a name or a path.
     """
@@ -20,7 +20,7 @@ def cached_files(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def executables(options: Mapping[str, str]) -> frozenset[str]:
-    """The names of those files that may be run."""
+    """The names of the executable files among them."""
     return frozenset(entry["name"] for entry in _entries(options) if entry.get("executable", "").lower() == "true")
 
 

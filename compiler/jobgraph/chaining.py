@@ -1,4 +1,4 @@
-"""Which operators share a task. Flink: ``StreamingJobGraphGenerator.setChaining`` and ``createChain``.
+"""The operators that share a task. Flink: ``StreamingJobGraphGenerator.setChaining`` and ``createChain``.
 
 The walk is Flink's, on a list of frames instead of the call stack.
 """
@@ -96,7 +96,7 @@ def _open(node: int, chain: Chain, index: int, graph: StreamGraph) -> _Frame:
 
 
 def nodes_that_block(chain: Chain, graph: StreamGraph) -> set[int]:
-    """The nodes of a chain whose outputs come only at the end of the input.
+    """The nodes of a chain that give output only at the end of the input.
 
     A node does when an operator before it in the chain, itself, or one chained after it emits only at the end.
     """
@@ -117,7 +117,7 @@ def nodes_that_block(chain: Chain, graph: StreamGraph) -> set[int]:
 
 
 def chain_of_nodes(chains: list[Chain]) -> Mapping[int, Chain]:
-    """The chain that each node is in; sources inside a head are in the head's."""
+    """The chain of each node; sources inside a head are in the head's."""
     found: dict[int, Chain] = {}
     for chain in chains:
         for node in chain.nodes:

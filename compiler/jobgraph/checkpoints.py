@@ -1,4 +1,4 @@
-"""How a job takes checkpoints. Flink: ``StreamGraph.createJobCheckpointingSettings``."""
+"""The checkpoint settings of a job. Flink: ``StreamGraph.createJobCheckpointingSettings``."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _RETENTIONS = {
 
 
 def checkpoint_settings(graph: StreamGraph) -> CheckpointSettings:
-    """The settings of a graph's job. Raises Flink's refusal of those that exclude each other."""
+    """The checkpoint settings of a graph's job. Raises Flink's refusal of settings that exclude each other."""
     settings, options = graph.settings, graph.settings.options
 
     def duration(key: str, default: int) -> int:

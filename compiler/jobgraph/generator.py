@@ -36,7 +36,7 @@ from compat.compiler.transformations.resources import merged
 def generate(graph: StreamGraph, hashes: dict[int, str] | None = None) -> JobGraph:
     """The JobGraph of a StreamGraph.
 
-    ``hashes`` are the operator ids when they are at hand. Raises a ProgramError of stage ``hashes`` or ``jobGraph``.
+    ``hashes`` are the operator ids, if already known. Raises a ProgramError of stage ``hashes`` or ``jobGraph``.
     """
     if hashes is None:
         hashes = generate_hashes(graph)

@@ -18,7 +18,7 @@ from compat.compiler.transformations.resources import ResourceSpec, SlotResource
 
 
 class ResultPartitionType(Enum):
-    """How the partitions of a data set are produced and consumed (Flink: ``ResultPartitionType``)."""
+    """The way in which the partitions of a data set are produced and consumed (Flink: ``ResultPartitionType``)."""
 
     PIPELINED_BOUNDED = "PIPELINED_BOUNDED"
     PIPELINED_APPROXIMATE = "PIPELINED_APPROXIMATE"
@@ -44,14 +44,14 @@ class ResultPartitionType(Enum):
 
 
 class DistributionPattern(Enum):
-    """Which subtasks of the producer feed which of the consumer."""
+    """The connections from the producer's subtasks to the consumer's."""
 
     ALL_TO_ALL = "ALL_TO_ALL"
     POINTWISE = "POINTWISE"
 
 
 class NonChainedOutput(Struct, frozen=True, kw_only=True):
-    """A data set that one operator of a chain writes. One that several edges may read is one object for all of them.
+    """A data set that one operator of a chain writes. If several edges may read it, it is one object for all of them.
 
     ``source`` is the node that writes it; ``id`` is None if Flink draws it at random (1.x).
     """
@@ -93,7 +93,7 @@ class StreamConfig(Struct, frozen=True, kw_only=True):
 
 
 class OperatorIdPair(Struct, frozen=True, kw_only=True):
-    """The two ids under which an operator's state may be found, and what a person calls the operator."""
+    """The two ids under which an operator's state may be found, and the operator's name for people."""
 
     node: int
     id: str
@@ -128,7 +128,7 @@ class JobEdge(Struct, frozen=True, kw_only=True):
 
     @property
     def type_number(self) -> int:
-        """The input of the target's operator that it feeds, as Flink counts."""
+        """The number of the target operator's input, as Flink counts."""
         return self.stream_edge.type_number
 
 
@@ -174,7 +174,7 @@ class CheckpointRetention(Enum):
 
 
 class CheckpointSettings(Struct, frozen=True, kw_only=True):
-    """How the job takes checkpoints; times in milliseconds. Flink: ``CheckpointCoordinatorConfiguration``.
+    """The checkpoint settings of a job; times in milliseconds. Flink: ``CheckpointCoordinatorConfiguration``.
 
     Every job has them, as savepoints follow them, too: a job without checkpoints has an interval of ``NO_CHECKPOINTS``.
     """
@@ -195,12 +195,12 @@ class CheckpointSettings(Struct, frozen=True, kw_only=True):
 
     @property
     def enabled(self) -> bool:
-        """True when the job takes checkpoints of its own accord."""
+        """True if the job takes periodic checkpoints."""
         return self.interval != NO_CHECKPOINTS
 
 
 class JobGraph(Struct, frozen=True, kw_only=True):
-    """All vertices, in the order in which they were made, and their ids sorted from the sources."""
+    """All vertices, in the order in which they were made, and their ids in order from the sources."""
 
     job_name: str
     job_type: str

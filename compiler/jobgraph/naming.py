@@ -8,7 +8,8 @@ from compat.compiler.jobgraph.chaining import Chain
 from compat.compiler.streamgraph.graph import StreamGraph
 
 MAX_DESCRIPTION = 4_000_000
-"""Characters. A tree's indentation grows with the square of a chain's length; real Flink runs out of stack before this."""
+"""The maximum characters of a description. A tree's indentation grows with the square of a chain's length; real Flink
+runs out of stack before this."""
 
 
 def chained_name(chain: Chain, graph: StreamGraph) -> str:
@@ -17,7 +18,7 @@ def chained_name(chain: Chain, graph: StreamGraph) -> str:
 
 
 def description(chain: Chain, graph: StreamGraph, *, cascading: bool) -> str:
-    """The description: a tree with one line an operator, or, ``cascading``, the chained name of the descriptions."""
+    """The description of a vertex: a tree with a line for each operator, or, ``cascading``, their chained descriptions."""
     if cascading:
         return _in_a_row(chain, lambda node: graph.nodes[node].description, graph, " , ")
     return _tree(chain, graph)

@@ -1,4 +1,4 @@
-"""Which scheduler runs a job. Flink: ``DefaultSlotPoolServiceSchedulerFactory.getSchedulerType``."""
+"""The choice of a job's scheduler. Flink: ``DefaultSlotPoolServiceSchedulerFactory.getSchedulerType``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SCHEDULER_MODE = "scheduler-mode"
 
 
 class SchedulerType(Enum):
-    """Flink: ``JobManagerOptions.SchedulerType``."""
+    """The types of scheduler. Flink: ``JobManagerOptions.SchedulerType``."""
 
     DEFAULT = "Default"
     ADAPTIVE = "Adaptive"
@@ -34,7 +34,7 @@ def scheduler_type(options: Mapping[str, str], *, batch: bool, dynamic: bool) ->
 
 
 def is_reactive(options: Mapping[str, str]) -> bool:
-    """Whether jobs, but for batch jobs, take as many slots as there are (Flink: ``SchedulerExecutionMode.REACTIVE``)."""
+    """True if jobs, except batch jobs, take all available slots (Flink: ``SchedulerExecutionMode.REACTIVE``)."""
     return _plain(options.get(SCHEDULER_MODE, "")) == "reactive"
 
 

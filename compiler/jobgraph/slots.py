@@ -1,4 +1,4 @@
-"""Which vertices may share a slot. Flink: ``setSlotSharing`` and ``setCoLocation``."""
+"""The vertices that may share a slot. Flink: ``setSlotSharing`` and ``setCoLocation``."""
 
 from __future__ import annotations
 

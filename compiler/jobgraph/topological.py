@@ -10,7 +10,7 @@ from compat.compiler.errors import illegal_argument
 def sort_from_sources(
     vertices: Sequence[str], consumers: Mapping[str, Sequence[str]], inputs: Mapping[str, int]
 ) -> tuple[str, ...]:
-    """Vertex ids, each after all that feed it: first those without inputs, then depth first as inputs run out.
+    """Vertex ids, each after all its inputs: first those without inputs, then depth first as inputs run out.
 
     ``consumers`` lists a vertex's consumers, one entry an edge, in order; ``inputs`` counts a vertex's edges in.
     """

@@ -1,4 +1,4 @@
-"""The files that travel with a job, and the environment that a machine makes of them for the job's functions.
+"""The files that travel with a job, and the environment for the job's functions that a machine makes of them.
 
 Flink: ``PythonDependencyInfo``, ``PythonEnvironmentManager``, ``DistributedCache``.
 """
@@ -24,7 +24,7 @@ from compat.state.stores.schemes import is_remote
 from compat.state.tar import tarfile
 
 PACKED = "shipped.tar.gz"
-"""The archive of all that travels, on storage whose files cannot be opened as those of a machine can."""
+"""The archive of all that travels, for storage whose files cannot be opened like those of a machine."""
 _COMPLETE = "complete"
 _TARRED = (".tar", ".tar.gz", ".tgz")
 _PACKAGES = ("lib*/python*/*-packages", "local/lib*/python*/*-packages")
@@ -36,7 +36,7 @@ _SHOWN = 20
 
 
 class EnvironmentFailed(Exception):
-    """A machine cannot make the environment that a job's functions need; the message says why."""
+    """A machine cannot make the environment that a job's functions need; the message gives the reason."""
 
 
 class Archive(NamedTuple):
@@ -71,7 +71,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
     cached: Mapping[str, CachedFile] | None = None
 
     def settle(self, folder: str) -> Environment:
-        """The environment, made in ``folder`` of this machine unless it is there. Raises EnvironmentFailed."""
+        """The environment, made in ``folder`` of this machine unless it exists. Raises EnvironmentFailed."""
         place = Path(folder, f"shipped-{self.digest}")
         place.mkdir(parents=True, exist_ok=True)
         try:
@@ -109,7 +109,7 @@ class Environment(NamedTuple):
     cached: Mapping[str, str]
 
     def command(self, module: str) -> list[str]:
-        """The command that runs a module of ours there."""
+        """The command that runs one of our modules in the environment."""
         if self.interpreter is None:
             return [sys.executable, "-m", module]
         # Its own packages go before ours, which it need not have.
@@ -128,7 +128,7 @@ class Environment(NamedTuple):
 
 
 NO_ENVIRONMENT = Environment(None, (), (), "", {})
-"""The environment of a job that nothing is shipped with."""
+"""The environment of a job that ships nothing."""
 
 
 class DistributedCache:
@@ -148,7 +148,7 @@ class DistributedCache:
 
 
 def interpreter_in(directory: Path, executable: str | None) -> str | None:
-    """An interpreter: one that an archive brought into the working directory, else as it is named."""
+    """The interpreter: one that an archive brought into the working directory, else the one of that name."""
     if executable is None:
         return None
     inside = directory / executable

@@ -77,7 +77,7 @@ class Channels(Collection[tuple[int, int]]):
 class OperatorSpec(Struct, frozen=True, kw_only=True):
     """An operator of a chain: ``operator`` is None for the ends of an iteration.
 
-    ``tagged`` is True if a side output of it is read somewhere: PyFlink's merging may have made two operators of one, of
+    ``tagged`` is True if one of its side outputs is read somewhere: PyFlink's merging may have made two operators of one, of
     which only one has the side output.
     """
 
@@ -98,7 +98,7 @@ class OperatorSpec(Struct, frozen=True, kw_only=True):
 
     @property
     def is_source(self) -> bool:
-        """True for an operator that has no stream to read, an iteration's head included."""
+        """True for an operator without an input stream, including the head of an iteration."""
         return self.task in (Task.SOURCE, Task.LEGACY_SOURCE, Task.ITERATION_HEAD)
 
 
@@ -117,7 +117,7 @@ class TaskSpec(Struct, frozen=True, kw_only=True):
     slots: range
 
     def subtask(self, number: int) -> ExecutionVertex:
-        """One of its subtasks."""
+        """The ``SubtaskSpec`` of one of its subtasks."""
         return ExecutionVertex(self.id, self.name, number, self.parallelism, self.slots[number])
 
 
@@ -129,16 +129,16 @@ class Stage(Struct, frozen=True, dict=True):
 
     @cached_property
     def groups(self) -> tuple[int, ...]:
-        """The groups that hold any of the slots, in order."""
+        """The groups that contain any of the slots, in order."""
         return tuple(dict.fromkeys(slot // self.width for slot in self.slots))
 
     @property
     def partitions(self) -> int:
-        """How many partitions the stage has."""
+        """The number of the stage's partitions."""
         return len(self.groups)
 
     def partition_of(self, group: int) -> int:
-        """The partition that a group of the level's slots is."""
+        """The partition of a group of the level's slots."""
         return bisect_left(self.groups, group)
 
 
@@ -162,12 +162,12 @@ class PhysicalPlan(Struct, frozen=True, kw_only=True):
 
     @property
     def slots(self) -> int:
-        """How many slots the job needs."""
+        """The number of slots that the job needs."""
         return max(task.slots.stop for task in self.tasks)
 
     @property
     def widest(self) -> int:
-        """How many partitions the widest stage has."""
+        """The number of partitions of the widest stage."""
         return max(stage.partitions for stage in self.stages)
 
     def operators(self) -> list[tuple[TaskSpec, OperatorSpec]]:
@@ -176,7 +176,7 @@ class PhysicalPlan(Struct, frozen=True, kw_only=True):
 
     @property
     def fingerprint(self) -> str:
-        """The same for plans whose tasks can go on where the other's stopped."""
+        """A fingerprint, equal for plans whose tasks can continue from one another's state."""
         shape = [
             (
                 task.id,
@@ -364,7 +364,7 @@ class _Planning:
 
 
 def stages_of(tasks: Sequence[TaskSpec]) -> tuple[Stage, ...]:
-    """The stages of tasks: the slots that those of a level run in, together."""
+    """The stages of tasks, with the slots in which a level's tasks run together."""
     slots: dict[int, set[int]] = {}
     for task in tasks:
         slots.setdefault(task.level, set()).update(task.slots)

@@ -1,4 +1,4 @@
-"""The resources of slot sharing groups' slots, and whether machines have them. Flink: ``ResourceProfile``, ``SlotManager``.
+"""The resources that slot sharing groups request, and whether machines have them. Flink: ``ResourceProfile``, ``SlotManager``.
 
 A group that does not say what its slots need takes what there is, as a slot of unknown profile does in Flink.
 """
@@ -14,11 +14,11 @@ from compat.compiler.executiongraph.graph import ExecutionJobVertex
 from compat.compiler.transformations.resources import ResourceSpec, SlotResources, amount
 
 ROUNDING = 1e-6
-"""Ten times a tenth of a core is a core."""
+"""The rounding error that sums of resources may have: ten times a tenth of a core is a core."""
 
 
 class GroupNeeds(Struct, frozen=True, kw_only=True):
-    """A slot sharing group of a job: what each of its ``slots`` needs, and the line of the program that says it."""
+    """A slot sharing group of a job: the needs of each of its ``slots``, and the program's line that sets them."""
 
     name: str
     slots: int
@@ -32,7 +32,7 @@ class GroupNeeds(Struct, frozen=True, kw_only=True):
 
     @property
     def memory(self) -> int:
-        """The bytes of memory that they need together."""
+        """The bytes of memory that all its slots need together."""
         return self.slots * self.spec.memory
 
 
@@ -44,9 +44,9 @@ class Machine(Struct, frozen=True):
 
 
 class Machines(Struct, frozen=True, kw_only=True):
-    """The machines that slots are on: ``name`` is what they are called, ``advice`` what helps where they have too little.
+    """Machines with slots: ``name`` is their name in messages, ``advice`` what helps if they have too little.
 
-    ``others`` are the further resources that they have, by their names.
+    ``others`` are their further resources, by name.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Machines(Struct, frozen=True, kw_only=True):
 
 
 def needs_of(vertices: Iterable[ExecutionJobVertex], resources: Mapping[str, SlotResources]) -> tuple[GroupNeeds, ...]:
-    """The groups of a job that say what their slots need. The regions of a batch job that share a name share slots."""
+    """The groups of a job that request resources. The regions of a batch job that share a name share slots."""
     slots: dict[str, int] = {}
     for vertex in vertices:
         name = vertex.job_vertex.slot_sharing_group_name
@@ -76,7 +76,7 @@ def needs_of(vertices: Iterable[ExecutionJobVertex], resources: Mapping[str, Slo
 
 
 def lack(groups: Sequence[GroupNeeds], machines: Machines) -> str | None:
-    """Why machines cannot give groups their slots, with what to do; None if they can."""
+    """The reason why machines cannot give groups their slots, with advice; None if they can."""
     if _fit(groups, machines):
         return None
     blamed = [group for group in groups if not _fit([group], machines)] or groups

@@ -17,7 +17,7 @@ from compat.compiler.transformations.resources import SlotResources
 
 
 class VirtualNode(Struct, frozen=True):
-    """A partitioning or a side output: no operator, only what the edges through it carry."""
+    """A partitioning or a side output: no operator, only properties of the edges through it."""
 
     origin: int
     partitioner: Partitioner | None = None
@@ -53,7 +53,7 @@ class GraphBuilder:
         self.nodes[id] = replace(self.nodes[id], **changes)
 
     def add_virtual(self, id: int, node: VirtualNode) -> None:
-        """Add a virtual node, which may stand behind another one."""
+        """Add a virtual node, which may come after another one."""
         self._virtual[id] = node
 
     def slot_sharing_group(self, id: int) -> str | None:

@@ -1,4 +1,4 @@
-"""When two operators run in one thread. Flink: ``StreamingJobGraphGenerator.isChainable`` and what it calls."""
+"""The condition for two operators to run in one thread. Flink: ``StreamingJobGraphGenerator.isChainable`` and what it calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def is_chainable(edge: StreamEdge, graph: StreamGraph) -> bool:
 
 
 def is_chainable_input(edge: StreamEdge, graph: StreamGraph) -> bool:
-    """The same, when the target may have other inputs: the test for a source that runs inside its reader."""
+    """True if the edge's target may join the chain, whatever other inputs it has: the test for a source inside its reader."""
     settings = graph.settings
     upstream, downstream = graph.nodes[edge.source], graph.nodes[edge.target]
     return (

@@ -23,7 +23,7 @@ DEFAULT_BATCH_JOB_NAME = "Flink Batch Job"
 
 
 def generate(job: Job) -> StreamGraph:
-    """The StreamGraph of a job. Raises a ProgramError of stage ``streamGraph`` for what Flink refuses here."""
+    """The StreamGraph of a job. Raises a ProgramError of stage ``streamGraph`` if Flink refuses the job here."""
     return _Generation(job).run()
 
 

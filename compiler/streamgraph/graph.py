@@ -84,7 +84,7 @@ class StreamNode(Struct, frozen=True, kw_only=True):
 
     @property
     def yielding(self) -> bool:
-        """True for an operator that may hand back its thread while it processes a record."""
+        """True for an operator that may give up its thread while it processes a record."""
         return self.operator is not None and self.operator.yielding
 
 

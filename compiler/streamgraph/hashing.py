@@ -12,12 +12,12 @@ from compat.compiler.streamgraph.graph import StreamGraph, StreamNode
 
 
 def uid_hash(uid: str) -> str:
-    """The operator id that a uid gives: 32 hex digits of MurmurHash3 over its UTF-8 bytes."""
+    """The operator id of a uid: 32 hex digits of MurmurHash3 over its UTF-8 bytes."""
     return mmh3.mmh3_x64_128_digest(uid.encode("utf-8", "surrogatepass")).hex()
 
 
 def generate_hashes(graph: StreamGraph) -> dict[int, str]:
-    """The operator id of every node that is reached from a source, as 32 hex digits by node id.
+    """The operator id of every node that is reachable from a source, as 32 hex digits by node id.
 
     Nodes are taken breadth first from the sources by id. A node with a uid is hashed at once; another one waits
     for all its inputs, and is put back in the queue when the next of them is done. Raises Flink's refusal of a uid

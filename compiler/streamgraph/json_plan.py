@@ -11,7 +11,7 @@ from compat.compiler.streamgraph.graph import StreamGraph
 
 
 def execution_plan(job: Job) -> str:
-    """The text that ``get_execution_plan`` gives for a job."""
+    """The text of ``get_execution_plan`` for a job."""
     return stream_plan(generate(job))
 
 

@@ -124,7 +124,7 @@ WINDOWS: dict[str, Windowing] = {
 
 
 class WindowFunction(Struct, frozen=True):
-    """A function of windows, as Flink describes it, and what is kept for it where nothing is evicted."""
+    """A function of windows, as Flink describes it, and what is stored for it if there is no evictor."""
 
     description: str
     contents: Contents

@@ -1,4 +1,4 @@
-"""Reading a topology: every mistake in it is told with the entry and the field it is in."""
+"""Reads topologies: every mistake is reported with its entry and its field."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Entry(Struct, frozen=True):
 
 
 def parse_entries(spec: Mapping[str, Any], locations: Mapping[str, Location]) -> list[Entry]:
-    """The calls of a topology. Raises ProgramError for what is not a topology."""
+    """The calls of a topology. Raises ProgramError if it is not a topology."""
     ops = spec.get("ops")
     if not isinstance(ops, list):
         raise ProgramError("A topology needs a field 'ops': the list of its calls.")
@@ -82,7 +82,7 @@ def parse_entries(spec: Mapping[str, Any], locations: Mapping[str, Location]) ->
 
 
 def parse_settings(spec: Mapping[str, Any], flink: str, defaults: Mapping[str, str]) -> JobSettings:
-    """The settings of a topology. The parallelism is 1 where nothing sets it."""
+    """The settings of a topology. The parallelism is 1 if it is not set."""
     env = spec.get("env") or {}
     if not isinstance(env, dict):
         raise ProgramError(f"Field 'env' holds the job's settings as an object, not {_shown(env)}.")

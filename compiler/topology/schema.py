@@ -61,7 +61,7 @@ _FIELDS = {
 
 
 def schema() -> Json:
-    """The schema of a topology file. It says of an entry alone all that reading it asks for; ids are unique besides."""
+    """The schema of a topology file. It covers all rules for an entry alone; ids must also be unique."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Topology of compat",

@@ -1,4 +1,4 @@
-"""The sinks that a topology can name, by the parts they have."""
+"""The sinks that a topology can name, with their parts."""
 
 from __future__ import annotations
 

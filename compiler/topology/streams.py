@@ -1,4 +1,4 @@
-"""The streams that entries of a topology stand for, and how attributes change the transformation behind one."""
+"""The streams that entries of a topology make, and the effects of attributes on the transformation of a stream."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def apply_attributes(entry: Entry, stream: Stream, pipeline: Pipeline) -> None:
 
 
 def check_user_hash(value: str) -> str:
-    """The hash. Raises Flink's refusal of what is not 32 hex digits."""
+    """The hash. Raises Flink's refusal unless it has 32 hex digits."""
     if len(value) != 32 or not _HEX_DIGITS.issuperset(value):
         raise malformed_uid_hash(value)
     return value

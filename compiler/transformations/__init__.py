@@ -1,1 +1,1 @@
-"""The pipeline that a program's calls built, before any graph: frozen transformations."""
+"""The pipeline of a program's calls, before any graph: frozen transformations."""

@@ -1,4 +1,4 @@
-"""PyFlink's first pass: hidden operators take the parallelism of the neighbour they work for.
+"""PyFlink's first pass: hidden operators take the parallelism of the neighbour that they belong to.
 
 Flink: ``PythonConfigUtil.configPythonOperator``. The map in front of a ``key_by`` or a custom partitioning runs with
 its upstream, the operator that drops the key with its downstream, each behind a forward partition.

@@ -46,11 +46,11 @@ class Transformation(Struct, frozen=True, kw_only=True):
 
     @property
     def inputs(self) -> tuple[int, ...]:
-        """Ids of the transformations that feed this one, in order."""
+        """The ids of the transformations that feed this one, in order."""
         return ()
 
     def with_input(self, old: int, new: int) -> dict[str, Any]:
-        """The fields to change so that ``new`` feeds this transformation in place of ``old``."""
+        """The changed fields that make ``new`` feed this transformation in place of ``old``."""
         return {}
 
 
@@ -161,7 +161,7 @@ class MultipleInputTransformation(PhysicalTransformation, frozen=True, kw_only=T
 
 
 class KeyedMultipleInputTransformation(MultipleInputTransformation, frozen=True, kw_only=True):
-    """The same on keyed streams."""
+    """An operator on keyed streams with any number of inputs."""
 
     key_type: Any = None
 
@@ -195,7 +195,7 @@ class KeyedBroadcastStateTransformation(BroadcastStateTransformation, frozen=Tru
 
 
 class SinkStep(Struct, frozen=True, kw_only=True):
-    """One operator of a sink's topology; ``partitioner`` is what the step puts before itself, if anything.
+    """One operator of a sink's topology; ``partitioner`` is put before the step, if there is one.
 
     Texts and numbers that are None are taken from the sink. ``deferred`` marks Flink's standard global committer, which
     is built only when the graph is made.

@@ -1,4 +1,4 @@
-"""How records are spread over the subtasks of the next operator.
+"""The distribution of records over the subtasks of the next operator.
 
 Flink: ``org.apache.flink.streaming.runtime.partitioner``. A partitioner is a plain value; two edges have equal
 partitioners when these values are equal.
@@ -45,7 +45,7 @@ class Ship(Enum):
 
 
 class Partitioner(Struct, frozen=True):
-    """A ship strategy, and what tells two partitioners of the same strategy apart.
+    """A ship strategy, and the values that distinguish partitioners of the same strategy.
 
     ``selector`` identifies the key selector of HASH and the partitioner and selector of CUSTOM (0 for the others);
     ``unspecified`` marks the FORWARD that a dynamic graph puts where the program asked for nothing;
@@ -65,7 +65,7 @@ class Partitioner(Struct, frozen=True):
 
     @property
     def identity(self) -> tuple[str, int]:
-        """Equal for partitioners that Flink's ``equals`` takes for the same."""
+        """An identity, equal for partitioners that Flink's ``equals`` considers equal."""
         return (self.flink_class, self.selector)
 
     def without_unaligned(self) -> Partitioner:
@@ -82,7 +82,7 @@ BROADCAST = Partitioner(Ship.BROADCAST)
 
 
 class ExchangeMode(Enum):
-    """How an edge exchanges data (Flink: ``StreamExchangeMode``)."""
+    """The data exchange of an edge (Flink: ``StreamExchangeMode``)."""
 
     PIPELINED = "PIPELINED"
     BATCH = "BATCH"

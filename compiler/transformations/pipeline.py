@@ -34,13 +34,13 @@ class IdCounter:
         return given
 
     def fork(self) -> IdCounter:
-        """A counter that starts where this one stands and goes on by itself."""
+        """A counter that starts at this one's position and counts independently."""
         twin = IdCounter(self.next_id)
         twin._family_next = self._family_next
         return twin
 
     def catch_up(self) -> None:
-        """Go on behind all ids that this counter, its forks and theirs have given."""
+        """Skip all ids that this counter, its forks and theirs have given."""
         self.next_id = self._family_next[0]
 
 
@@ -70,11 +70,11 @@ class Pipeline:
         return self._counter.next_id
 
     def catch_up(self) -> None:
-        """Go on behind the ids that copies of this pipeline took."""
+        """Skip the ids that copies of this pipeline took."""
         self._counter.catch_up()
 
     def add(self, transformation: T, *, register: bool = True) -> T:
-        """Put a transformation into the arena; ``register`` it unless it only matters to those that read it."""
+        """Add a transformation to the arena; ``register`` it unless it only matters to its readers."""
         self._transformations[transformation.id] = transformation
         if register:
             self._registered.append(transformation.id)
@@ -95,11 +95,11 @@ class Pipeline:
         self._registered = list(ids)
 
     def clear(self) -> None:
-        """Forget what is registered, as an environment does after it submitted a job. Ids go on."""
+        """Clear the list of transformations to translate, as an environment does after submitting a job. Ids go on."""
         self._registered = []
 
     def copy(self, counter: IdCounter | None = None) -> Pipeline:
-        """A pipeline that starts as this one and changes on its own, with a fork of the counter or another one."""
+        """A pipeline with the same contents that changes independently, with a fork of the counter or another one."""
         twin = Pipeline(counter or self._counter.fork())
         twin.slot_sharing_groups = dict(self.slot_sharing_groups)
         twin._transformations = dict(self._transformations)
@@ -108,7 +108,7 @@ class Pipeline:
 
     @property
     def registered(self) -> tuple[int, ...]:
-        """Ids to translate, in order."""
+        """The ids to translate, in order."""
         return tuple(self._registered)
 
     def __getitem__(self, id: int) -> Transformation:

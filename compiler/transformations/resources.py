@@ -16,8 +16,7 @@ _MEBI, _GIBI = 1 << 20, 1 << 30
 class ResourceSpec(Struct, frozen=True, kw_only=True):
     """An amount of resources: processor cores, memory in bytes, and others by name.
 
-    Where nobody said what an operator needs, that is :data:`UNKNOWN`, which is no amount: nothing is known of a sum of which
-    a part is not known.
+    Unset needs are :data:`UNKNOWN`, which is no amount: a sum with an unknown part is unknown.
     """
 
     cpu_cores: float = 0.0
@@ -72,7 +71,7 @@ def merged(specs: Iterable[ResourceSpec]) -> ResourceSpec:
 
 
 def amount(cores: float, memory: float, others: Mapping[str, float] | None = None) -> str:
-    """An amount in words, without what is not known."""
+    """An amount in words, without its unknown parts."""
     parts = [] if cores == inf else [f"{cores:g} core{'s' * (cores != 1)}"]
     if memory != inf:
         size = f"{memory / _MEBI:.0f} MB" if memory < _GIBI else f"{memory / _GIBI:.1f} GB"

@@ -1,4 +1,4 @@
-"""Whether a type can read what another one wrote, and how to bring the old bytes into the new form.
+"""Decides whether a type can read what another one wrote, and brings the old bytes into the new form.
 
 Flink: ``TypeSerializerSchemaCompatibility``. There is one set of rules for each way in which state is kept: as Java's
 serializers write it (:data:`JAVA`), as PyFlink's coders do in process mode (:data:`PROCESS`), as PyFlink hands it to Java

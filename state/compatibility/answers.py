@@ -18,7 +18,7 @@ class Answer(Enum):
 
     @property
     def rank(self) -> int:
-        """Larger is worse."""
+        """The order of answers: larger is worse."""
         return _ORDER.index(self)
 
 
@@ -26,7 +26,7 @@ _ORDER = list(Answer)
 
 
 class Compatibility(Struct, frozen=True):
-    """An answer, and what it rests on: one short text for each part of the type that is not what it was."""
+    """An answer, and its reasons: one short text for each part of the type that has changed."""
 
     answer: Answer
     changes: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class Compatibility(Struct, frozen=True):
         return self.answer is not Answer.INCOMPATIBLE
 
     def within(self, where: str) -> Compatibility:
-        """The same, of a part of a larger type."""
+        """The same compatibility, for a part of a larger type."""
         return Compatibility(self.answer, tuple(f"{where}: {change}" for change in self.changes))
 
 
@@ -45,7 +45,7 @@ SAME = Compatibility(Answer.AS_IS)
 
 
 def worst(parts: Iterable[Compatibility]) -> Compatibility:
-    """The answer of a whole: the worst of its parts', with all that changed."""
+    """The answer for a whole: the worst of its parts', with all their reasons."""
     answer, changes = Answer.AS_IS, list[str]()
     for part in parts:
         answer = max(answer, part.answer, key=lambda each: each.rank)
@@ -54,5 +54,5 @@ def worst(parts: Iterable[Compatibility]) -> Compatibility:
 
 
 def incompatible(*changes: str) -> Compatibility:
-    """No."""
+    """The answer that the new type cannot read the old one."""
     return Compatibility(Answer.INCOMPATIBLE, changes)

@@ -1,4 +1,4 @@
-"""Avro's own rules: what a reader's schema makes of a writer's. By the library ``avro``."""
+"""Avro's own rules for reading with one schema what another one wrote. By the library ``avro``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from compat.state.compatibility.answers import SAME, Answer, Compatibility, inco
 
 
 def resolve(old: str, new: str) -> Compatibility:
-    """Whether records of the schema ``old`` can be read as ``new``: Flink's ``AvroSerializerSnapshot``."""
+    """The compatibility of the schema ``new`` with records of ``old``: Flink's ``AvroSerializerSnapshot``."""
     if old == new:
         return SAME
     from avro.compatibility import ReaderWriterCompatibilityChecker, SchemaCompatibilityType
@@ -24,7 +24,7 @@ def resolve(old: str, new: str) -> Compatibility:
 
 
 def same_form(old: str, new: str) -> bool:
-    """Whether two schemas write the same bytes: equal but for documentation, aliases, defaults and the like."""
+    """True if two schemas write the same bytes: equal except for documentation, aliases, defaults and the like."""
     from compat.state.serializers.avro import parsed
 
     return old == new or parsed(old).canonical_form == parsed(new).canonical_form

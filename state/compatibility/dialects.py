@@ -1,4 +1,4 @@
-"""The ways in which state is kept, and what each of them can read of another type.
+"""The ways in which state is kept, and which changes of a type each of them can read.
 
 What Flink's serializers answer was asked of Flink 2.3 itself, and what PyFlink's coders make of each other's bytes was
 seen in restores; ``tests/state/compatibility`` and ``tests/compat/pairs`` hold both.
@@ -47,7 +47,7 @@ class Dialect(Struct, frozen=True, kw_only=True):
     resolves_avro: bool = True
 
     def resolve(self, old: TypeInformation, new: TypeInformation, *, alone: bool = True) -> Compatibility:
-        """Whether ``new`` can read what ``old`` wrote. ``alone``: the value is the last thing in its bytes."""
+        """The compatibility of ``new`` with bytes of ``old``. ``alone``: the value is the last thing in its bytes."""
         old, new = _unwrapped(old), _unwrapped(new)
         if old == new:
             return SAME
@@ -78,7 +78,7 @@ class Dialect(Struct, frozen=True, kw_only=True):
         return self.forms.get(kind, kind)
 
     def kept(self, type_info: TypeInformation) -> TypeInformation:
-        """The type as which values are kept: what Flink's serializer in the savepoint is made for."""
+        """The type of the stored values: the one that Flink's serializer in the savepoint is made for."""
         if type_info.kind in self.pickles:
             return PICKLED
         if isinstance(type_info, MapTypeInfo):
@@ -190,7 +190,7 @@ def _rows_by_name(dialect: Dialect, old: RowTypeInfo, new: RowTypeInfo, alone: b
 
 
 def is_named(row: RowTypeInfo) -> bool:
-    """True unless the fields are called f0, f1, … as those without names are."""
+    """True unless the fields are called f0, f1, …, like unnamed fields."""
     return row.field_names != tuple(f"f{place}" for place in range(len(row.field_names)))
 
 
@@ -214,7 +214,7 @@ PROCESS = Dialect(
     cuts=True,
     resolves_avro=False,
 )
-"""The coders of PyFlink's process mode. Flink sees bytes only; nothing but the program says what they are."""
+"""The coders of PyFlink's process mode. Flink sees only bytes; only the program knows their types."""
 
 THREAD = Dialect(
     name="thread",

@@ -19,7 +19,7 @@ class SnapshotError(ValueError):
 
 
 class TypeSnapshot(Struct, frozen=True):
-    """A type as it was when state was written with it."""
+    """A type, as it was when state was written with it."""
 
     type_info: TypeInformation
 

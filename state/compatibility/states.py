@@ -1,4 +1,4 @@
-"""A state as a snapshot describes it, and what a new declaration makes of its values. Flink: ``StateMigrationException``."""
+"""The compatibility of a new declaration with a state in a snapshot. Flink: ``StateMigrationException``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Description = Mapping[str, Any]
 
 
 def resolve_state(old: Description, new: Description) -> Compatibility:
-    """Whether the state that ``new`` declares can read what is recorded under ``old``: the kinds, then the types."""
+    """The compatibility of the state ``new`` with what is recorded under ``old``: first the kinds, then the types."""
     if old["kind"] != new["kind"]:
         return incompatible(f"a {old['kind'].lower()} state became a {new['kind'].lower()} state")
     before, after = from_json(old["type"]), from_json(new["type"])
@@ -24,7 +24,7 @@ def resolve_state(old: Description, new: Description) -> Compatibility:
 
 
 def resolve_map(old: MapTypeInfo, new: MapTypeInfo) -> Compatibility:
-    """A map state: each entry is a row of its own, found by its key, so keys must be read as they are."""
+    """The compatibility of a map state: each entry is a row of its own, found by its key, so keys must be read as they are."""
     keys = STORE.resolve(old.key_type, new.key_type)
     if keys.answer is Answer.AFTER_MIGRATION:
         keys = incompatible(*keys.changes, "the keys of a map state are not migrated")

@@ -1,4 +1,4 @@
-"""Rewriting a snapshot log so that each entry is in it once, without holding up the job for long.
+"""Rewrites a snapshot log so that each entry is in it once, without holding up the job for long.
 
 Rows are merged from the youngest file back, as far as the older files are not much larger than what was merged: files then
 grow geometrically, and a row is rewritten a logarithmic number of times. All of it is done on Arrow's columns, slice by slice.
@@ -28,18 +28,18 @@ from compat.state.serializers import identity_of
 from compat.state.stores.paths import place_of
 
 COMPACT_AFTER = 64
-"""Data files after which the log is rewritten."""
+"""The number of data files after which the log is rewritten."""
 _ENTRY = ("operator_id", "kind", "key_group", "state", "key", "namespace", "map_key", "timer")
 _FILE_ROWS = 1_000_000
 _FILE_BYTES = 256 * 1024 * 1024
 _ORDERED_BYTES, _LEAST_GROUP = 128 * 1024 * 1024, 256 * 1024
-"""So much of a file is put in order at once; row groups of what comes of it are as small as slices need, but no smaller."""
+"""The bytes of a file that are sorted at once; the row groups of the result are as small as slices need, but no smaller."""
 Mask = Callable[[pa.Table], pa.ChunkedArray]
-"""Tells of each row of a table whether it is chosen."""
+"""Chooses rows of a table."""
 
 
 class Compaction(Struct, frozen=True):
-    """A compaction that was decided on: the ``files`` that it merges, and the epoch that they are of.
+    """A compaction that was decided on: the ``files`` that it merges, and their epoch.
 
     With ``whole`` they are all that there are, and nothing older holds what tombstones remove.
     """
@@ -56,7 +56,7 @@ class Compaction(Struct, frozen=True):
         return sum(file.size for file in self.files)
 
     def done(self, pickled: frozenset[str] = frozenset(), workers: Workers = HERE) -> list[DataFile]:
-        """Write the files that hold what these do, each entry once; ``pickled`` are the operators whose keys are pickled.
+        """Write files with the contents of these, each entry once; ``pickled`` are the operators whose keys are pickled.
 
         Nobody sees anything of it yet. Raises StoreError.
         """
@@ -66,7 +66,7 @@ class Compaction(Struct, frozen=True):
         return [file for files in made for file in files]
 
     def commit(self, log: SnapshotLog, made: Sequence[DataFile], metadata: Mapping[str, Any]) -> bool:
-        """Have the log consist of what was ``made``, and of what was committed since; ``metadata`` is that of its last epoch.
+        """Replace the merged files in the log with those ``made``, and keep later ones; ``metadata`` is that of its last epoch.
 
         False if somebody else rewrote files that were merged: then all stays as it is. Raises StoreError.
         """
@@ -74,7 +74,7 @@ class Compaction(Struct, frozen=True):
 
 
 def decide(log: SnapshotLog) -> Compaction:
-    """The younger files of a log, or all: what is to be merged now."""
+    """The compaction of the younger files of a log, or of all."""
     files = log.files()
     merged = _tail(files)
     whole = len(merged) == len(files)
@@ -174,7 +174,7 @@ def _tail(files: Sequence[LogFile]) -> list[LogFile]:
 def slices_of(sources: Sequence[Source], folder: str, workers: Workers) -> tuple[tuple[Slice, ...], list[str]]:
     """The slices of some files, none of which has to be read as a whole for many of them. Raises StoreError.
 
-    Files in no order are written by key group first, into ``folder``. Their names there are given too: they are to be removed.
+    Unsorted files are written by key group first, into ``folder``. Their names there are given too: they are to be removed.
     """
     found = cut(sources)
     if not found.scattered:
@@ -209,7 +209,7 @@ def _merged_into(folder: str, pickled: frozenset[str], drop_tombstones: bool, on
 
 
 def write_by_group(folder: str, table: pa.Table) -> list[DataFile]:
-    """Write rows in the order of their key groups into files whose borders are borders of these: an entry is in one file."""
+    """Write rows in the order of their key groups into files that end where a key group ends: an entry is in one file."""
     made: list[DataFile] = []
     groups = table["key_group"].to_numpy()
     start, most = 0, max(1, min(_FILE_ROWS, table.num_rows * _FILE_BYTES // max(table.nbytes, 1)))

@@ -1,4 +1,4 @@
-"""Values of a snapshot as another declared type has them, where a recipe says so: nothing is rounded, cut or guessed.
+"""Converts values of a snapshot to another declared type, as a recipe says: nothing is rounded, cut or guessed.
 
 Where the new type reads what the old one wrote, `compat.state.compatibility.migration` does it without being asked.
 """
@@ -27,7 +27,7 @@ from compat.state.types import (
 from compat.state.types.basic import PickledBytesTypeInfo
 
 Values = Callable[[Any], Any]
-"""Gives a value as the new type has it. Raises Unconvertible for one that does not fit."""
+"""Converts a value to the new type. Raises Unconvertible for one that does not fit."""
 
 
 def _array(old: TypeInformation, new: TypeInformation, fields: Fields) -> ArrayChange:

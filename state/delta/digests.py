@@ -1,4 +1,4 @@
-"""Digests of data files, which show that a file holds what was written.
+"""Digests of data files, which prove that a file has the contents that were written.
 
 A file has its digest in its name, and the name is in the commit that adds it: so the digest stays with a file in every version
 and copy of the table, and nobody who reads the table need know of it. Files that others wrote have none.
@@ -19,14 +19,14 @@ _PART_BYTES = 4 * 1024 * 1024
 
 
 class Damaged(OSError):
-    """A file whose bytes are not those that were written."""
+    """A file whose bytes differ from those that were written."""
 
     def __init__(self) -> None:
         super().__init__("it is damaged: its bytes are not those that were written")
 
 
 class DigestingFile:
-    """Takes what is written to an open file, and its digest."""
+    """Passes bytes on to an open file, and digests them."""
 
     closed = False
 
@@ -43,28 +43,28 @@ class DigestingFile:
         return len(part)
 
     def tell(self) -> int:
-        """How many bytes were written."""
+        """The number of bytes written."""
         return self._size
 
     def flush(self) -> None:
-        """Hand on what was written."""
+        """Flush the written bytes."""
         self._target.flush()
 
     @property
     def name(self) -> str:
-        """A name for the file that no other has, with the digest of what was written."""
+        """A unique name for the file, with the digest of its contents."""
         return f"part-{self._mark}-{self._digest.digest().hex()}.parquet"
 
 
 def prove_bytes(path: str, data: bytes) -> None:
-    """Raise Damaged where these are not the bytes that the name of a data file tells of."""
+    """Raise Damaged unless these bytes have the digest in the data file's name."""
     told = _digest_in(path)
     if told is not None and told != mmh3.mmh3_x64_128_digest(data).hex():
         raise Damaged
 
 
 def prove_file(place: Place) -> None:
-    """The same for a file, which is read in parts. Raises OSError."""
+    """Raise Damaged unless the file has the digest in its name; it is read in parts. Raises OSError."""
     told = _digest_in(place.path)
     if told is None:
         return

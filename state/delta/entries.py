@@ -27,7 +27,7 @@ _SIGN = np.int64(-(2**63))
 
 
 def entry_column(prefix: pa.Array | bytes, identities: pa.Array, namespaces: pa.Array) -> pa.Array:
-    """The keys of the entries of many keys; the prefix is one, or each has its own."""
+    """The keys of the entries of many keys; the prefix is common to all, or each has its own."""
     start = pa.scalar(prefix, BYTES) if isinstance(prefix, bytes) else prefix
     if _longest(identities) > LONGEST or _longest(namespaces) > LONGEST:
         starts = [prefix] * len(identities) if isinstance(prefix, bytes) else prefix.to_pylist()
@@ -60,7 +60,7 @@ def repeated(value: bytes, count: int) -> pa.Array:
 def entries_of(
     rows: pa.Table, identities: Callable[[str], Identity]
 ) -> Iterator[tuple[list[bytes], list[bytes | None]]]:
-    """Keys and values of the entries that rows of the log set or (None) remove; those of one entry stay in their order."""
+    """Keys and values of the entries that rows of the log set or (None) remove; rows of one entry stay in their order."""
     if rows.num_rows <= FEW:
         yield _one_by_one(rows, identities)
         return

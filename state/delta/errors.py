@@ -13,11 +13,11 @@ class StoreError(Exception):
 
 
 class DamagedLog(StoreError):
-    """A version of a table is not as it was committed."""
+    """A version of a table differs from what was committed."""
 
 
 class Superseded(StoreError):
-    """Another process leads the job now: this one commits nothing more, and has nothing to do for it any longer."""
+    """Another process now leads the job: this one commits nothing more, and has nothing more to do for it."""
 
 
 _COLOURS = re.compile(r"\x1b\[\d*m|↳")
@@ -39,7 +39,7 @@ _ADVICE = (
 
 
 def unwritable(what: str, folder: object, error: Exception, instead: str) -> StoreError:
-    """The error of a folder that cannot be written to: which one, why, and what to do; ``instead`` is the other way out."""
+    """The error for a folder that cannot be written to: its path, the reason, and a remedy; ``instead`` is the alternative."""
     told = in_one_line(error)
     advice = next((text for sign, text in _ADVICE if sign.lower() in told.lower()), "Have it writable")
     return StoreError(f"{what} {folder} cannot be written: {told}. {advice}, or {instead}. Nothing committed is lost.")

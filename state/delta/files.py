@@ -1,4 +1,4 @@
-"""Files that tasks wrote and a commit names: they have to be where the driver looks for them, to stay."""
+"""Files that tasks wrote and a commit names: proves that the driver finds them where it looks, and that they last."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _size(place: Place) -> int | None:
 
 
 def prove_files(files: Iterable[tuple[str, int]]) -> None:
-    """Prove that files of a path and a size each are here, and have their names survive a power cut. Raises StoreError."""
+    """Prove that files with these paths and sizes exist, and make their names survive a power cut. Raises StoreError."""
     folders: dict[str, None] = {}
     for path, size in files:
         prove_written(path, size)
@@ -79,14 +79,14 @@ def _named(commit: Place) -> frozenset[str]:
 
 
 def remove(table: Place, names: Iterable[str]) -> None:
-    """Remove files of a table that no commit names, as far as that can be: what stays is swept."""
+    """Remove files of a table that no commit names, as far as possible: the rest is swept later."""
     for name in names:
         with suppress(OSError):
             (table / name).delete()
 
 
 def sync_commit(table: Place, version: int) -> None:
-    """Have a version of a Delta table survive a power cut."""
+    """Make a version of a Delta table survive a power cut."""
     if not table.local:
         return  # it does, once it has its name
     log = os.path.join(table, "_delta_log")

@@ -1,4 +1,4 @@
-"""A replica follows the snapshot log: it is brought forward from where it stands, or made again."""
+"""Keeps a replica in step with the snapshot log: it is brought forward from its position, or made again."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from compat.state.delta.rows import Kind
 
 _OF_DRIVER = (Kind.OPERATOR, Kind.TASK, Kind.JOB)
 _BATCH, _BATCH_BYTES = 200_000, 64 * 1024 * 1024
-"""So many entries, or bytes of rows, are taken over at once."""
+"""The maximum number of entries, or bytes of rows, that are taken over at once."""
 _PART, _PART_BYTES = 65_536, 16 * 1024 * 1024
-"""So many rows, or bytes of them, become entries at once."""
+"""The maximum number of rows, or bytes of them, that become entries at once."""
 _MOVING = Position(-1, "moving")
 """Where a replica stands that is between two epochs: if it is found so, it is made again."""
 

@@ -27,7 +27,7 @@ class Verified(Struct, frozen=True):
 
 
 def verify(table: Place) -> Verified:
-    """Read all of a table and say what of it is damaged or gone. Raises StoreError for what is no table at all."""
+    """Read all of a table and report what is damaged or missing. Raises StoreError if it is no table."""
     problems = list(_of_commits(table))
     epoch = 0
     try:

@@ -1,4 +1,4 @@
-"""The history of a job as its snapshot log tells it: when epochs were committed, how many records, how the state grew."""
+"""The history of a job from its snapshot log: when epochs were committed, how many records, how the state grew."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from compat.state.safe_open import open_regular
 from compat.state.stores.paths import Place
 
 MOST_COMMITS = 5000
-"""Older commits are not looked at."""
+"""The number of commits, the latest, that are read."""
 
 LARGEST_COMMIT = 64_000_000
-"""Commit files beyond this many bytes are not read."""
+"""The size in bytes beyond which commit files are not read."""
 
 NO_WATERMARK, NO_MORE_INPUT = -(1 << 62), 1 << 62
-"""Watermarks outside of these mean that there was none yet, or that the input ended."""
+"""The bounds of watermarks: outside of them, there was none yet, or the input had ended."""
 
 
 class Epoch(Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Whether a file is as its last user left it: no crash in between, and no power cut."""
+"""Detects whether a file is as its last user left it: no crash in between, and no power cut."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 class InUse:
-    """The mark of those who have a file open. ``trusted`` is False if whoever had it before came to grief.
+    """The mark of a file's users. ``trusted`` is False if the last user crashed.
 
     The mark is a file beside it: locked while somebody lives who has the file open, and afterwards naming the system's start,
     the file's size, and when it was last written. Else a process was killed at its work, perhaps by what it read, the page
@@ -32,7 +32,7 @@ class InUse:
         fcntl.flock(self._file, fcntl.LOCK_SH)
 
     def close(self) -> None:
-        """The file is as it should be."""
+        """Mark the file as complete."""
         os.ftruncate(self._file, 0)
         os.pwrite(self._file, self._closed(), 0)
         os.close(self._file)
@@ -47,7 +47,7 @@ class InUse:
 
 @functools.cache
 def boot_id() -> str:
-    """The name of the system's start; empty if it does not tell."""
+    """The id of the system's start; empty if it is unknown."""
     try:
         return _BOOT_ID.read_text().strip()
     except OSError:

@@ -1,4 +1,4 @@
-"""The rows of a state in the log as the items that conversions take, and back: of a key, or of a key in a map, at a time.
+"""Converts the rows of a state in the log to the items that conversions take, and back: of a key, or of a key in a map.
 
 In an item each value stands behind its length, as the elements in a chunk of a list do. Functions are given what PyFlink's
 coders write, and so is all that merges values.
@@ -41,7 +41,7 @@ Bytes = Callable[[bytes], bytes]
 
 
 class Stored(Struct, frozen=True):
-    """How the log keeps a state: its kind and type, whether it is broadcast, and whether its values have times of last use."""
+    """The form of a state in the log: kind and type, whether it is broadcast, and whether values have times of last use."""
 
     declared: Declared
     broadcast: bool = False
@@ -55,7 +55,7 @@ class Stored(Struct, frozen=True):
         return {StateKind.LIST: Kind.LIST, StateKind.MAP: Kind.MAP}.get(self.declared.kind, Kind.VALUE)
 
     def items(self, rows: Sequence[Row], now: int) -> Iterator[Item]:
-        """What rows of one key are; what had no time was last used ``now``."""
+        """The items of one key's rows; values without a time count as last used ``now``."""
         of_map = self.declared.of_map()
         if of_map is not None:
             keys, encode = key_codec_of(of_map.key_type), codec_of(of_map.key_type).encode
@@ -75,7 +75,7 @@ class Stored(Struct, frozen=True):
         return join([value])
 
     def rows(self, of: Row, items: Iterable[Item]) -> list[Row]:
-        """What items are as rows of the key of a row. Raises Unconvertible for two that are one."""
+        """The rows of items, with the key of a given row. Raises Unconvertible if two of them become one."""
         of = of._replace(kind=self.kind, map_key=b"", value=None, timestamp=None)
         if self.kind == Kind.LIST:
             return [row for item in items for row in self._chunks(of, item.arrays)]
@@ -145,11 +145,11 @@ class Coders:
         self._key = None if of_map is None else _Coder(of_map.key_type)
 
     def written(self, item: Item) -> Item:
-        """An item as the coders write it. Raises Unconvertible for what they would not keep as it is."""
+        """An item in the form of PyFlink's coders. Raises Unconvertible for values that they would change."""
         return self._each(item, _Coder.write)
 
     def read(self, item: Item) -> Item:
-        """An item that the coders wrote, as the log has it."""
+        """An item in the form of the log, from that of the coders."""
         return self._each(item, _Coder.read)
 
     def _each(self, item: Item, change: Callable[[_Coder, bytes], bytes]) -> Item:

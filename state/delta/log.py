@@ -56,7 +56,7 @@ class SnapshotLog(SnapshotHistory):
 
     @classmethod
     def create(cls, path: str | Path | Place) -> SnapshotLog:
-        """A new, empty table, or the one that is there."""
+        """A new, empty table, or the existing one."""
         place = place_of(path)
         options = table_options(place.path)
         try:
@@ -72,7 +72,7 @@ class SnapshotLog(SnapshotHistory):
             raise unwritable("The store", path, error, "give another") from error
 
     def lead(self, fence: int) -> None:
-        """From now on only this token commits, or a greater one: what smaller ones are about to commit is refused.
+        """Allow commits only with this token or a greater one: from now on, commits with smaller ones are refused.
 
         The token is a Delta transaction of every commit, so that two commits with a token on one version conflict. Raises
         Superseded where a greater token has been here, StoreError if the store cannot be written.
@@ -93,7 +93,7 @@ class SnapshotLog(SnapshotHistory):
         raise StoreError(f"The store {self.path} changes all the time: the job is not taken over.")
 
     def end(self, status: str, savepoint: str | None) -> None:
-        """Commit that the job has ended, and with which savepoint: nobody goes on with it who finds this.
+        """Commit that the job has ended, and with which savepoint: then no process continues it.
 
         Raises Superseded, StoreError.
         """
@@ -106,7 +106,7 @@ class SnapshotLog(SnapshotHistory):
             )
 
     def commit(self, epoch: int, files: Sequence[DataFile], metadata: Mapping[str, Any]) -> bool:
-        """Make ``files`` the changes of ``epoch``; False if that epoch was committed before, by whomever.
+        """Make ``files`` the changes of ``epoch``; False if that epoch was committed before, by any process.
 
         ``metadata`` is kept in the commit (and in Delta's history). Raises StoreError if the table was rolled back since
         this object last saw it: the changes follow on a state that is gone; or where one of the files is not in it.
@@ -196,7 +196,7 @@ class SnapshotLog(SnapshotHistory):
         return self._sum[1]
 
     def clean(self, retained: int) -> None:
-        """Remove what none of the last ``retained`` checkpoints needs: data files that were replaced, and commits."""
+        """Remove files that none of the last ``retained`` checkpoints needs: data files that were replaced, and commits."""
         keep = sorted(int(entry["version"]) for entry in self.checkpoints()[: max(retained, 1)])
         try:
             self._table.vacuum(0, dry_run=False, enforce_retention_duration=False, keep_versions=keep)
@@ -206,7 +206,7 @@ class SnapshotLog(SnapshotHistory):
             raise unwritable("The store", self.path, error, "go on from a copy of it elsewhere with -s") from error
 
     def sweep(self) -> None:
-        """Remove data files that no commit names: attempts left them that failed. Not to be called while tasks write.
+        """Remove data files that no commit names, left by failed attempts. Not to be called while tasks write.
 
         Raises StoreError.
         """

@@ -25,14 +25,14 @@ _REWRITES_NOTHING = (_RESTORE, "VACUUM")
 
 
 class Ended(Struct, frozen=True):
-    """How a job ended, as its last commit says it: the name of its status, and the savepoint that it was stopped with."""
+    """The end of a job, from its last commit: the name of its status, and the savepoint that it was stopped with."""
 
     status: str
     savepoint: str | None
 
 
 class SnapshotHistory(SnapshotTable):
-    """A snapshot table, and what led to the version that this object sees."""
+    """A snapshot table, and the history of the version that this object sees."""
 
     def __init__(self, place: Place, table: DeltaTable) -> None:
         super().__init__(place, table)
@@ -40,14 +40,14 @@ class SnapshotHistory(SnapshotTable):
 
     @property
     def epoch(self) -> int:
-        """The epoch that the contents stand at: the last that was committed and not rolled back; 0 before the first."""
+        """The epoch of the contents: the last that was committed and not rolled back; 0 before the first."""
         if self._epoch is None or self._epoch[0] != self.version:
             self._epoch = (self.version, self._find_epoch())
         return self._epoch[1]
 
     @property
     def next_epoch(self) -> int:
-        """The number of the next epoch: one that no epoch ever had, those that were rolled back included."""
+        """The number of the next epoch: never used before, not even by epochs that were rolled back."""
         return max(self.epoch, self._seen.highest) + 1
 
     @property
@@ -57,7 +57,7 @@ class SnapshotHistory(SnapshotTable):
 
     @property
     def ended(self) -> Ended | None:
-        """How the job ended, where that was committed; None for one that is to go on."""
+        """The end of the job, if it was committed; None for a job that continues."""
         for entry in self._line():
             if "epoch" in entry:
                 return Ended(json.loads(entry[ENDED]), json.loads(entry[SAVEPOINT])) if ENDED in entry else None
@@ -69,14 +69,14 @@ class SnapshotHistory(SnapshotTable):
         return next((int(entry["floor"]) for entry in self._line() if "floor" in entry), 0)
 
     def version_of_epoch(self, epoch: int) -> int:
-        """The version of the table that is a checkpoint: the last that carries its epoch. StoreError if none does."""
+        """The version of the table that is a checkpoint: the last one of its epoch. Raises StoreError if there is none."""
         for entry in self._line():
             if int(entry.get("epoch", -1)) == epoch:
                 return int(entry["version"])
         raise StoreError(f"The store {self.path} has no checkpoint {epoch}.")
 
     def checkpoints(self) -> list[dict[str, Any]]:
-        """Every checkpoint that the present one follows on: epoch, version and time, newest first.
+        """Every checkpoint in the history of the present one: epoch, version and time, newest first.
 
         Raises DamagedLog if a commit tells what none does.
         """
@@ -106,7 +106,7 @@ class SnapshotHistory(SnapshotTable):
         }
 
     def runs(self) -> dict[str, str]:
-        """The runs of subtasks that the last epoch is made of, by the subtask's name."""
+        """The runs of subtasks that made the last epoch, by the subtask's name."""
         found: dict[str, str] = next(iter(self.checkpoints()), {}).get("runs", {})
         return found
 
@@ -154,7 +154,7 @@ class SnapshotHistory(SnapshotTable):
 
 
 def as_run_of(token: str, run: str) -> str:
-    """The token of an attempt at an epoch, as one run of a subtask carries it."""
+    """The token of an attempt at an epoch, in the form for one run of a subtask."""
     return f"{token}.{run}" if run else token
 
 

@@ -1,4 +1,4 @@
-"""The data files of a snapshot table, and their rows: all at once, or in batches that memory holds however large a file is."""
+"""The data files of a snapshot table, and their rows: all at once, or in batches that fit into memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from compat.state.stores.ahead import fetched_ahead
 from compat.state.stores.paths import Place
 
 BATCH_BYTES = 16 * 1024 * 1024
-"""Rows are read in batches of about so many bytes."""
+"""The approximate bytes of a batch of rows."""
 _MOST_ROWS = 65_536
 _ROW_BYTES = 128
 """The memory of a row besides its values: Arrow has names in each row, which Parquet writes once."""
@@ -51,7 +51,7 @@ def log_file(file: DataFile) -> LogFile:
 
 
 def ranged(path: str, rows: int, size: int, low: Mapping[str, Any], high: Mapping[str, Any]) -> LogFile:
-    """A data file with the lowest and highest values of its columns, where they are known: else anything may be in it."""
+    """A data file with the lowest and highest values of its columns, if known: otherwise it may contain any."""
 
     def limits(name: str, lowest: Any, highest: Any) -> tuple[Any, Any]:
         least, most = low.get(name), high.get(name)
@@ -82,7 +82,7 @@ def ahead(table: Place, files: Iterable[LogFile]) -> Iterator[tuple[LogFile, Fet
 
 @contextmanager
 def opened(table: Place, file: LogFile, fetched: Fetched | None = None) -> Iterator[pq.ParquetFile]:
-    """A data file of a table. Raises StoreError if it is gone or damaged, be it found while it is read."""
+    """A data file of a table, opened. Raises StoreError if it is missing or damaged, even if that is found while reading."""
     place = table / file.path
     try:
         with (
@@ -150,7 +150,7 @@ def batches(
     wanted: Callable[[RowGroup], bool] = lambda _: True,
     fetched: Fetched | None = None,
 ) -> Iterator[pa.Table]:
-    """The rows of a data file, or some columns of theirs, or those of the wanted row groups, in order. Raises StoreError."""
+    """The rows of a data file, or some of their columns, or those of the wanted row groups, in order. Raises StoreError."""
     schema = schema_of(columns)
     with opened(table, file, fetched) as parquet:
         for number, _, size, rows in filter(wanted, row_groups(parquet)):
@@ -170,5 +170,5 @@ def _schema_of(columns: tuple[str, ...]) -> pa.Schema:
 
 
 def as_of(schema: pa.Schema, table: pa.Table) -> pa.Table:
-    """A table as the schema has it: who else wrote it may have used narrower types."""
+    """A table cast to the schema: other writers may have used narrower types."""
     return table if table.schema.equals(schema) else table.cast(schema)

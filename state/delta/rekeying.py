@@ -1,4 +1,4 @@
-"""Keyed state of operators under other keys, in the key groups where jobs look for it then: as Flink's savepoints have it done.
+"""Gives keyed state other keys, in the key groups where jobs look for them, as is done to Flink's savepoints.
 
 Two passes: each slice gives its rows under their new keys, each with the key that it had; and where the new key groups are put
 together, what comes under one key is merged.
@@ -47,7 +47,7 @@ _RAISED_BY_PICKLES = (Exception,)
 
 
 class Rekeying(Struct, frozen=True):
-    """The change of the keys of an operator, whose states are ``stored`` so, by their names.
+    """The change of the keys of an operator, with its ``stored`` states by their names.
 
     ``old`` and ``new`` are the types of its keys; ``gone`` are states that are dropped whatever their keys are. Errors name
     the operator as it is ``called``.
@@ -63,7 +63,7 @@ class Rekeying(Struct, frozen=True):
     now: int
 
     def anew(self, keys: Sequence[bytes]) -> dict[bytes, tuple[int, bytes]]:
-        """The keys that stay: each with its new key group, and what it is there. Raises Unconvertible."""
+        """The keys that stay: each with its new key group, and its new form. Raises Unconvertible."""
         snapshot, read = _snapshot(self.old), _Keys(self.old)
         written = list(map(read.written, keys))
         dropped = self.change.dropped
@@ -76,7 +76,7 @@ class Rekeying(Struct, frozen=True):
         return {key: keys_now.placed(data, self.max_parallelism) for key, data in zip(left, made, strict=True)}
 
     def merged(self, rows: Sequence[Row]) -> Iterator[Row]:
-        """Rows of `with_origin` as those of a job, what came under one key as one. Raises Unconvertible."""
+        """The rows of `with_origin` as those of a job, with rows under one key merged. Raises Unconvertible."""
         identity = key_codec_of(self.new).identity
 
         def place(row: Row) -> tuple[Any, ...]:
@@ -167,7 +167,7 @@ def _snapshot(type: TypeInformation) -> SerializerSnapshot:
 
 
 class Rekeyed(Struct, frozen=True):
-    """The rows of a slice under their new keys, in files of a folder; and the entries whose keys went."""
+    """The rows of a slice under their new keys, in files of a folder; and the entries of dropped keys."""
 
     files: list[DataFile]
     dropped: int
@@ -198,7 +198,7 @@ class Rekey(Struct, frozen=True):
 
 
 def of_keys(table: pa.Table, operators: Iterable[str]) -> pa.ChunkedArray:
-    """Which rows are keyed state or timers of some operators."""
+    """The mask of the rows that are keyed state or timers of some operators."""
     owned = pc.and_(
         pc.is_in(table["operator_id"], pa.array(list(operators), pa.string())),
         pc.is_in(table["kind"], pa.array(_KEYED)),
@@ -207,7 +207,7 @@ def of_keys(table: pa.Table, operators: Iterable[str]) -> pa.ChunkedArray:
 
 
 def merged(table: pa.Table, keys: Mapping[str, Rekeying]) -> pa.Table:
-    """The rows that the first pass wrote as those of a job. Raises StoreError."""
+    """The rows of the first pass, merged as those of a job. Raises StoreError."""
     rows: dict[str, list[Row]] = {}
     for row in read_rows(table):
         rows.setdefault(row.operator_id, []).append(row)

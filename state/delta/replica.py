@@ -24,7 +24,7 @@ from compat.state.delta.in_use import InUse, boot_id
 from compat.state.delta.rows import Kind, Row
 
 LONGEST = 160
-"""So many bytes of a key, a namespace or a map key are in the key of an entry; of longer ones there is a digest."""
+"""The maximum bytes of a key, a namespace or a map key in the key of an entry; longer ones are replaced by a digest."""
 _META = b"\0position"
 _CHECKSUM = 4
 """Each entry begins with this many bytes of a checksum of its key and value."""
@@ -38,7 +38,7 @@ MAP_SIZE = 1 << 36
 
 
 class DamagedReplica(Exception):
-    """An entry is not what was written. The replica is of no more use, and the log has everything."""
+    """An entry differs from what was written. The replica is useless, and the log has everything."""
 
 
 class Position(Struct, frozen=True):
@@ -49,7 +49,7 @@ class Position(Struct, frozen=True):
 
 
 class Reader(Protocol):
-    """The interface that the operators of a task need of its replica."""
+    """The interface of a replica for the operators of a task."""
 
     def get(self, key: bytes) -> bytes | None:
         """The entry of a key, or None."""
@@ -59,26 +59,26 @@ class Reader(Protocol):
 
 
 class Replica(Reader, Protocol):
-    """A copy of a subtask's state that knows where it stands."""
+    """A copy of a subtask's state that knows its position."""
 
     @property
     def position(self) -> Position | None:
         """The position of the replica; None for an empty one."""
 
     def apply(self, changes: Mapping[bytes, bytes | None], before: Position | None, after: Position) -> None:
-        """Take changes over (None removes) and stand at ``after``, all or nothing.
+        """Take over changes (None removes) and move to position ``after``, all or nothing.
 
-        Raises RuntimeError unless the replica stands at ``before``: another attempt of the task may be at work.
+        Raises RuntimeError unless the replica is at ``before``: another attempt of the task may be at work.
         """
 
     def clear(self) -> None:
-        """Forget everything, the position too."""
+        """Remove all entries, and the position."""
 
     def close(self) -> None:
-        """Let the files go."""
+        """Close the files."""
 
     def discard(self) -> None:
-        """Remove the files: whoever read them failed, perhaps because of what is in them."""
+        """Remove the files: reading them failed, perhaps because of their contents."""
 
 
 def state_prefix(operator_id: str, kind: str, state: str) -> bytes:
@@ -87,7 +87,7 @@ def state_prefix(operator_id: str, kind: str, state: str) -> bytes:
 
 
 def entry_key(prefix: bytes, key: bytes, namespace: bytes) -> bytes:
-    """The key of an entry, or what those of a key's map entries begin with. ``key`` is the key's identity.
+    """The key of an entry, or the prefix of the keys of a key's map entries. ``key`` is the key's identity.
 
     LMDB takes keys of up to 511 bytes, so that long parts are told apart by a digest.
     """
@@ -98,7 +98,7 @@ def entry_key(prefix: bytes, key: bytes, namespace: bytes) -> bytes:
 
 
 def map_entry(entry: bytes, map_key: bytes, value: bytes) -> tuple[bytes, bytes]:
-    """Key and value of a map's entry; the value begins with a long map key, which the key only has a digest of."""
+    """Key and value of a map's entry; the value begins with a long map key, of which the key has only a digest."""
     if len(map_key) <= LONGEST:
         return entry + b"\0" + map_key, value
     digest = hashlib.blake2b(map_key, digest_size=32).digest()
@@ -155,7 +155,7 @@ def entry_of(row: Row, identity: Identity) -> tuple[bytes, bytes]:
 
 
 def with_timestamp(timestamp: int | None, value: bytes) -> bytes:
-    """A value behind the time of its last use, for states whose values expire."""
+    """A value after the time of its last use, for states whose values expire."""
     return b"\0" + value if timestamp is None else b"\1" + timestamp.to_bytes(8, "big", signed=True) + value
 
 
@@ -212,7 +212,7 @@ class MemoryReplica(Replica):
         """Do nothing: no file is held open."""
 
     def discard(self) -> None:
-        """There are no files."""
+        """Do nothing: there are no files."""
 
 
 class LmdbReplica(Replica):
@@ -309,13 +309,13 @@ class LmdbReplica(Replica):
             writing.put(_META, f"{after.epoch} {after.token}".encode())
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove all entries."""
         self._let_go()
         self._remove()
         self._open()
 
     def close(self) -> None:
-        """Let the files go."""
+        """Close the files."""
         self._let_go()
         self._use.close()
 

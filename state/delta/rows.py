@@ -25,7 +25,7 @@ NO_KEY_GROUP = -1
 """The key group of rows that belong to an operator rather than to a key."""
 
 BYTES = pa.large_binary()
-"""Offsets of 64 bits: a column may hold more than 2 GB."""
+"""Binary with offsets of 64 bits: a column may hold more than 2 GB."""
 
 SCHEMA = pa.schema(
     [
@@ -48,7 +48,7 @@ _ONCE = {
     if field.name in ("operator_id", "kind", "state", "namespace", "map_key")
 }
 SCHEMA_OF_MANY = pa.schema([field.with_type(_ONCE.get(field.name, field.type)) for field in SCHEMA])
-"""The same where a table has what is mostly one value but once: half of the memory, and of the time to sort and write it."""
+"""The schema with dictionaries for columns of mostly one value: half of the memory, and of the time to sort and write it."""
 _COMMENTS = {
     "operator_id": "The operator: Flink's id of it, in hexadecimal digits",
     "kind": "What the row belongs to: value, list, map, event-timer, processing-timer, broadcast, operator, task or job",
@@ -65,13 +65,13 @@ _COMMENTS = {
 EMPTY = SCHEMA.empty_table()
 """No rows: to make such a table takes as long as to read a small file."""
 COMMENTED = pa.schema([field.with_metadata({"comment": _COMMENTS[field.name]}) for field in SCHEMA])
-"""The schema as a new table is given it: each column says what it is."""
+"""The schema of a new table: each column has a comment."""
 
 _STATISTICS = ("operator_id", "key_group", "epoch")
 CLUSTERED_BYTES = 64 * 1024 * 1024
-"""Tables of this many bytes are put in the order of their key groups, which takes as long as to write them."""
+"""The bytes from which tables are sorted by key group, which takes as long as to write them."""
 _GROUP_BYTES, _GROUP_ROWS = 4 * 1024 * 1024, 1024 * 1024
-"""About so much is in a row group of theirs."""
+"""The approximate bytes and rows of a row group in such tables."""
 
 
 class Row(NamedTuple):
@@ -120,7 +120,7 @@ def table_of(rows: Sequence[Row], epoch: int) -> pa.Table:
 
 
 def one_value(name: str, value: Any, count: int) -> pa.DictionaryArray:
-    """A column of :data:`SCHEMA_OF_MANY` in which all rows have the same."""
+    """A column of :data:`SCHEMA_OF_MANY` in which all rows have the same value."""
     indices = pa.array(np.zeros(count, np.int32))
     return pa.DictionaryArray.from_arrays(indices, pa.array([value], _ONCE[name].value_type))
 
@@ -131,11 +131,11 @@ def together(tables: Sequence[pa.Table]) -> pa.Table:
 
 
 FEW = 500
-"""Up to so many rows are looked at one by one: that is done before Arrow has begun."""
+"""The number of rows up to which they are handled one by one: that is done before Arrow has begun."""
 
 
 def counted(table: pa.Table) -> Counter[tuple[Any, ...]]:
-    """The rows of a table, and how often it has each."""
+    """The distinct rows of a table, with the number of times each occurs."""
     if table.num_rows <= FEW:
         return Counter(zip(*(column.to_pylist() for column in table.columns), strict=True))
     groups = table.group_by(table.column_names, use_threads=False).aggregate([([], "count_all")])
@@ -144,9 +144,9 @@ def counted(table: pa.Table) -> Counter[tuple[Any, ...]]:
 
 
 def write_table(directory: str, table: pa.Table) -> DataFile:
-    """Write a Parquet file into a table's directory; gives what a commit must say about it. Raises StoreError.
+    """Write a Parquet file into a table's directory; gives the facts that a commit needs. Raises StoreError.
 
-    A large table is written by key group: who needs some of them reads no others.
+    A large table is written by key group: readers of some key groups read no others.
     """
     if table.nbytes < CLUSTERED_BYTES:
         return _write(directory, table, table.num_rows)
@@ -159,7 +159,7 @@ def write_clustered(directory: str, table: pa.Table, group_bytes: int) -> DataFi
 
 
 def by_group(table: pa.Table) -> pa.Table:
-    """The rows by key group, those of a key group as they were."""
+    """The rows by key group; within a key group, in their order."""
     groups = table["key_group"].to_numpy()
     if bool((groups[1:] >= groups[:-1]).all()):
         return table
@@ -218,7 +218,7 @@ def _statistics(table: pa.Table) -> str:
 
 
 def limits(column: pa.ChunkedArray) -> tuple[Any, Any]:
-    """The least of some values, and the greatest."""
+    """The minimum of some values, and the maximum."""
     if len(column) <= FEW:
         values = column.to_pylist()
         return min(values), max(values)
@@ -237,5 +237,5 @@ def read_rows(table: pa.Table) -> Iterator[Row]:
 
 
 def now_millis() -> int:
-    """The clock, as Delta's files carry it."""
+    """The time in milliseconds, as in Delta's files."""
     return int(time.time() * 1000)

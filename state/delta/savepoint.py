@@ -1,4 +1,4 @@
-"""Savepoints: a snapshot table of its own, in a directory that can be moved, with the plan of the program that wrote it."""
+"""Savepoints: each is a snapshot table of its own, in a directory that can be moved, with the plan of its program."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 class LogState(Struct, frozen=True):
-    """The state of a log as it was when it was looked at: its files, which do not change, and their epoch."""
+    """The state of a log at one moment: its files, which do not change, and their epoch."""
 
     table: Place
     epoch: int
@@ -45,7 +45,7 @@ class LogState(Struct, frozen=True):
 
     @classmethod
     def of(cls, log: SnapshotLog) -> LogState:
-        """The present one."""
+        """The present state of a log."""
         return cls(log.place, log.epoch, tuple(log.files()))
 
     @property
@@ -158,7 +158,7 @@ def _stats(file: LogFile, place: int) -> dict[str, Any]:
 
 
 def read_description(path: str | Path | Place) -> dict[str, Any]:
-    """The description of a savepoint. Raises StoreError for a directory that holds none."""
+    """The description of a savepoint. Raises StoreError for a directory without one."""
     try:
         found: dict[str, Any] = json.loads((place_of(path) / METADATA).read())
         if not isinstance(found, dict):
@@ -173,7 +173,7 @@ Migrations = Mapping[tuple[str, str, str], Callable[[bytes], bytes]]
 
 
 class Moved(Struct, frozen=True):
-    """States that another operator has from now on, or under another name: operator and name by those in the snapshot.
+    """States that move to another operator or another name: operator and name by those in the snapshot.
 
     None is for one that goes. ``added`` are rows that are there besides. ``changes`` are states with other values, and ``keys``
     operators with other keys, by what they are in the snapshot.

@@ -1,4 +1,4 @@
-"""Seals, which show that a version of a table has the files that it was committed with.
+"""Seals, which prove that a version of a table has the files that it was committed with.
 
 A commit that is emptied, or has a bit of it flipped, is a commit still, which Delta reads: files are missing then, or are taken
 for those of other epochs or key groups. So each commit of ours carries a digest of all files that the table has with it, be
@@ -15,7 +15,7 @@ import mmh3
 from compat.state.delta.reading import LogFile
 
 SEAL = "seal"
-"""The name of the seal in what a commit tells."""
+"""The name of the seal among a commit's properties."""
 _MODULUS = 1 << 128
 
 
@@ -40,12 +40,12 @@ def seal_of(version: int, files: int, epoch: int, told: Mapping[str, str]) -> st
 
 
 def is_of(seal: str, version: int) -> bool:
-    """False for the seal of a commit that came behind somebody else's, which it knew nothing of."""
+    """False for the seal of a commit that follows another process's, which it did not know of."""
     return seal.partition(" ")[0] == str(version)
 
 
 def is_whole(seal: str, version: int, files: int, epoch: int, entry: Mapping[str, object]) -> bool:
-    """Whether a version is as it was sealed; ``entry`` is what Delta's history has of the commit."""
+    """True if a version is as it was sealed; ``entry`` is the commit in Delta's history."""
     names = seal.split(" ")[1].split(",") if seal.count(" ") == 2 else []
     told = {name: str(entry[name]) for name in names if name in entry}
     return seal == seal_of(version, files, epoch, told)

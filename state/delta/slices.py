@@ -21,9 +21,9 @@ from compat.state.delta.rows import NO_KEY_GROUP, limits, together
 from compat.state.stores.paths import Place, place_of
 
 SLICE_BYTES = 128 * 1024 * 1024
-"""About the bytes of a slice in memory, where it has several key groups; to merge and write it takes five times as much."""
+"""The approximate bytes of a slice in memory, if it has several key groups; merging and writing it takes five times as much."""
 _SMALL_BYTES, _SMALL_ROWS = 4 * 1024 * 1024, 100_000
-"""Files of so little are one slice, whatever their footers say."""
+"""The bytes and rows up to which a file is one slice, whatever its footer says."""
 _HIGHEST = (1 << 15) - 1
 """Flink's highest key group."""
 _LONE = range(NO_KEY_GROUP, 0)
@@ -32,14 +32,14 @@ _SCATTERED = 4
 
 
 class Source(Struct, frozen=True):
-    """A data file, and the path of the table that it is in."""
+    """A data file, and the path of its table."""
 
     table: str
     file: LogFile
 
 
 class Piece(Struct, frozen=True):
-    """The row groups of a data file in which rows of a slice are; None for all of them."""
+    """The row groups of a data file that contain rows of a slice; None for all of them."""
 
     table: str
     file: LogFile
@@ -54,14 +54,14 @@ F = TypeVar("F", Source, Piece)
 
 
 class Slice(Struct, frozen=True):
-    """Some key groups, and where their rows are. -1 is the key group of what belongs to no key."""
+    """Some key groups, and the places of their rows. -1 is the key group of rows without a key."""
 
     groups: range
     pieces: tuple[Piece, ...]
 
 
 class Cut(Struct, frozen=True):
-    """The slices of some files; ``scattered`` are the files that would be read many times for them, each almost as a whole."""
+    """The slices of some files; ``scattered`` are the files that would be read many times for them, almost whole each time."""
 
     slices: tuple[Slice, ...]
     scattered: tuple[Source, ...]
@@ -78,9 +78,9 @@ class _Found(NamedTuple):
 
 
 def cut(sources: Sequence[Source], part: range | None = None) -> Cut:
-    """Cut files into slices, or a range of key groups of theirs. Raises StoreError.
+    """Cut files, or a range of their key groups, into slices. Raises StoreError.
 
-    What belongs to no key is in a slice of its own. A slice has one key group at least, however large that is.
+    Rows without a key are in a slice of their own. A slice has at least one key group, however large that is.
     """
     if part is not None:
         sources = [each for each in sources if each.file.has_groups(part)]
@@ -163,7 +163,7 @@ def _ranges(found: Sequence[_Found], small: bool) -> Iterator[range]:
 
 
 def read_slice(one: Slice, wanted: Callable[[pa.Table], pa.ChunkedArray] | None = None) -> pa.Table:
-    """The rows of a slice, or the wanted ones, in no order. Raises StoreError."""
+    """The rows of a slice, or the wanted ones, unsorted. Raises StoreError."""
     found: list[pa.Table] = []
     for piece, fetched in _ahead(one.pieces):
         for batch in batches(place_of(piece.table), piece.file, wanted=piece.has, fetched=fetched):

@@ -1,4 +1,4 @@
-"""States in the log with other values: of another type, as another kind of state, timed or not, or as a function makes them."""
+"""Gives states in the log other values: of another type, another kind of state, timed or not, or changed by a function."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class StateChange(Struct, frozen=True):
     now: int
 
     def rows(self, rows: Sequence[Row]) -> list[Row]:
-        """The rows of some keys anew. Raises StoreError for what does not fit."""
+        """The rows of some keys with the new values. Raises StoreError for values that do not fit."""
         try:
             return [row for made in self._made(rows) for row in made]
         except (Unconvertible, SavepointError) as error:
@@ -77,7 +77,7 @@ class StateChange(Struct, frozen=True):
 
 
 def changed(table: pa.Table, changes: Mapping[Place, StateChange]) -> pa.Table:
-    """Entries with the states anew that change, by key group. Raises StoreError."""
+    """Entries with the changed states, by key group. Raises StoreError."""
     epoch = limits(table["epoch"])[1] if table.num_rows else 0
     made = []
     for (operator, state), change in changes.items():

@@ -1,4 +1,4 @@
-"""A snapshot table as it is at one version: its commits, its files and their rows.
+"""A snapshot table at one version: its commits, its files and their rows.
 
 Anybody may rewrite the table by Delta's own means. OPTIMIZE puts rows of many epochs into one file, in any order, so that rows
 are read by their epochs and never by their place.
@@ -52,7 +52,7 @@ class SnapshotTable:
 
     @classmethod
     def open(cls, path: str | Path | Place, version: int | None = None) -> Self:
-        """The table at a path, as it is now or was at a version. Raises StoreError if there is none."""
+        """The table at a path, at its present version or another one. Raises StoreError if there is none."""
         place = place_of(path)
         try:
             return cls(place, DeltaTable(place.path, version=version, storage_options=table_options(place.path)))
@@ -72,7 +72,7 @@ class SnapshotTable:
         return int(self._table.version())
 
     def refresh(self) -> None:
-        """See the newest version."""
+        """Move to the newest version."""
         with self._reading():
             self._table.update_incremental()
 
@@ -132,7 +132,7 @@ class SnapshotTable:
             )
 
     def sources(self, files: Sequence[LogFile] | None = None) -> list[Source]:
-        """Some files, or all, and where they are."""
+        """Some files, or all, with the table's path."""
         return [Source(self.path, file) for file in (self.files() if files is None else files)]
 
     def parts(self, columns: Sequence[str] | None = None, files: Sequence[LogFile] | None = None) -> Iterator[pa.Table]:

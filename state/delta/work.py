@@ -9,25 +9,25 @@ P = TypeVar("P")
 R = TypeVar("R")
 
 LARGE = 32 * 1024 * 1024
-"""From so many bytes of files on work is for others. To merge 50 MB of files takes about a second, which is how long an epoch
-may keep a job waiting by default; a job of Spark's takes a tenth of that before it has begun."""
+"""The bytes of files from which on other workers are used. To merge 50 MB of files takes about a second, which is how long
+an epoch may keep a job waiting by default; a job of Spark's takes a tenth of that before it has begun."""
 
 
 class Workers(Protocol):
-    """Workers for the parts."""
+    """Workers for the parts of large state."""
 
     def each(self, work: Callable[[P], R], parts: Sequence[P]) -> list[R]:
         """The results of ``work`` for each part, in order. Parts and results are plain data. Raises StoreError."""
 
     def beside(self) -> Workers:
-        """Others who do the same, and hold up nothing else."""
+        """Workers that work in parallel to epochs."""
 
     def give_up(self) -> None:
-        """Do no more: who waits for :meth:`each` is told by a StoreError. May be called in any thread."""
+        """Stop working: callers that wait for :meth:`each` get a StoreError. May be called in any thread."""
 
 
 class InThisProcess(Workers):
-    """One part after the other."""
+    """Works on one part after the other, in this process."""
 
     def beside(self) -> Workers:
         return self
@@ -43,5 +43,5 @@ HERE = InThisProcess()
 
 
 def is_large(size: int) -> bool:
-    """Whether work on so many bytes of files is for others."""
+    """True if work on so many bytes of files is for other workers."""
     return size >= LARGE

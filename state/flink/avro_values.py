@@ -29,12 +29,12 @@ class Codec(NamedTuple):
 
 
 def avro_reader(schema: str) -> Read:
-    """The reader of the values of a schema, given as JSON text. Raises ValueError for what is no schema."""
+    """The reader of a schema's values, from its JSON text. Raises ValueError for anything but a schema."""
     return _parsed(schema)[0].read
 
 
 def avro_fields(schema: str) -> dict[str, Codec]:
-    """The fields of a record, in their order; none of another schema. Raises ValueError for what is no schema."""
+    """The fields of a record's schema, in order; none for other schemas. Raises ValueError for anything but a schema."""
     return _parsed(schema)[1]
 
 

@@ -1,4 +1,4 @@
-"""The format that the keyed state of a savepoint has.
+"""The format of a savepoint's keyed state.
 
 A canonical savepoint is the same whatever backend wrote it. In a native one and in a checkpoint, RocksDB and ForSt leave
 files of one form (`IncrementalRemoteKeyedStateHandle`; ForSt's asynchronous operators name their states there as

@@ -18,7 +18,7 @@ _LONG = struct.Struct(">q")
 
 
 class Part(Enum):
-    """A part of the metadata, or of a header of states, that can be rewritten without reading what is around it."""
+    """A part of the metadata, or of a header of states, that can be rewritten without reading its surroundings."""
 
     OPERATORS = "operators, behind their count"
     OPERATOR = "operator"
@@ -54,7 +54,7 @@ class Place(NamedTuple):
 
 
 class ByteReader:
-    """A position in some bytes, and where those bytes come from.
+    """A position in some bytes, and the origin of those bytes.
 
     `start` and `end` limit what may be read; `origin` is the place of `data[0]` in the file `path`, so that
     errors can name bytes of the file. With a list of `places`, the readers note there where they found which part.
@@ -128,7 +128,7 @@ class ByteReader:
         return self.raw(self.integer(), what)
 
     def sevens(self) -> int:
-        """A number in groups of seven bits, the lowest first; a byte of 128 or more says that another one follows."""
+        """A number in groups of seven bits, the lowest first; a byte of 128 or more means that another one follows."""
         value = 0
         for shift in range(0, 35, 7):
             byte = self.byte()
@@ -187,7 +187,7 @@ class ByteReader:
         return ByteReader(self.data, self.path, origin=self.origin, start=at, end=at + length, places=self.places)
 
     def note(self, part: Part, begin: int, owner: str = "") -> None:
-        """Note that a part stands from `begin` to here, for who asked for the places."""
+        """Note the place of a part, from `begin` to here, if places are wanted."""
         if self.places is not None:
             self.places.append(Place(part, begin, self.position, owner))
 

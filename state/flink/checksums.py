@@ -21,7 +21,7 @@ def crc32c(data: bytes) -> int:
 
 
 def masked_crc32c(data: bytes) -> int:
-    """The same turned about, as it is kept beside the bytes that it is of: the CRC of bytes with their CRC says little."""
+    """The CRC-32C rotated, as it is stored beside its bytes: a CRC of bytes that contain their own CRC says little."""
     found = crc32c(data)
     return ((found >> 15 | found << 17) + _ROTATED) & _WORD
 
@@ -85,7 +85,7 @@ _SCRAMBLE, _LAST = _EIGHT.unpack_from(_SECRET, 128), _EIGHT.unpack_from(_SECRET,
 
 
 def plain_xxh3(data: bytes) -> int:
-    """The XXH3 hash in Python (``xxh3.h`` of xxHash: a way of its own for each range of lengths)."""
+    """The XXH3 hash in Python (``xxh3.h`` of xxHash: a separate algorithm for each range of lengths)."""
     length = len(data)
     if length > 240:
         return _of_long(data)

@@ -1,4 +1,4 @@
-"""The keys of entries in canonical savepoints, taken apart: key group, key, namespace and, of a map, the key in it.
+"""Splits the keys of entries in canonical savepoints: key group, key, namespace and, for a map, the map key.
 
 Flink: `CompositeKeySerializationUtils`, and `TimerSerializer` for timers.
 """
@@ -17,12 +17,12 @@ from compat.state.flink.snapshots import SerializerSnapshot
 from compat.state.flink.values import Read, Undecodable, decoder_of
 
 TIME = 8
-"""The bytes of a moment, such as that of a timer or of a last use."""
+"""The bytes of a point in time, such as that of a timer or of a last use."""
 _TIMER_PARTS = 2
 
 
 class KeyParts(NamedTuple):
-    """The parts of an entry's key: of a timer its time first; the key, the namespace, of a map the key in it."""
+    """The parts of an entry's key: for a timer, first its time; then the key, the namespace, and for a map the map key."""
 
     time: bytes
     key: bytes
@@ -41,14 +41,14 @@ class KeyLayout(Struct, frozen=True):
     ambiguous: bool
 
     def split(self, data: bytes, path: str) -> KeyParts:
-        """The parts of a key, without lengths that are behind them. Raises a `SavepointError` for damaged bytes."""
+        """The parts of a key, without the lengths after them. Raises a `SavepointError` for damaged bytes."""
         reader = ByteReader(data, path, start=self.prefix)
         time = reader.raw(TIME, "a time") if self.queue else b""
         key, namespace = self._part(reader, self.key), self._part(reader, self.namespace)
         return KeyParts(time, key, namespace, reader.raw(reader.remaining, "a map key"))
 
     def joined(self, group: int, parts: KeyParts, *, ambiguous: bool) -> bytes:
-        """The key of some parts in a key group. ``ambiguous`` tells whether lengths are behind key and namespace."""
+        """The key of some parts in a key group. ``ambiguous`` if lengths follow key and namespace."""
         key, namespace = parts.key, parts.namespace
         if ambiguous:
             key, namespace = key + _length(key), namespace + _length(namespace)
@@ -85,7 +85,7 @@ def _required(found: SerializerSnapshot | None) -> SerializerSnapshot:
 
 
 def is_variable(serializer: SerializerSnapshot) -> bool:
-    """Whether values of a serializer have no fixed length. Raises Unconvertible for one that is not known."""
+    """True if values of a serializer have no fixed length. Raises Unconvertible for an unknown serializer."""
     if serializer.serializer == ROW_DATA:
         return True
     try:

@@ -19,7 +19,7 @@ from compat.state.flink.stream_readers import StreamReader
 from compat.state.flink.streams import read_window
 
 DELIMITER = b","
-"""What stands between the elements of a list (`ListDelimitedSerializer`), and between what RocksDB merged into a value."""
+"""The separator of a list's elements (`ListDelimitedSerializer`), and of the operands that RocksDB merged into a value."""
 _ANOTHER_STATE_FOLLOWS = 0x80
 _MARK = bytes([_ANOTHER_STATE_FOLLOWS])
 _LAST_STATE = 0xFFFF
@@ -38,7 +38,7 @@ class Entry(Struct, frozen=True):
 
 
 class Group(Struct, frozen=True):
-    """A key group: its number, and its bytes as they stand in the file."""
+    """A key group: its number, and its bytes in the file."""
 
     number: int
     data: bytes
@@ -89,7 +89,7 @@ def _framed(key: bytes, value: bytes) -> bytes:
 
 
 def group_of(number: int, found: Iterable[Entry]) -> Group:
-    """The key group of some entries, which stand in the order of their states."""
+    """The key group of some entries, in the order of their states."""
     return Group(number, b"".join(framed(found)))
 
 
@@ -115,7 +115,7 @@ def stream_entries(reader: StreamReader, group: int, max_parallelism: int, state
 
 
 def prefix_of(max_parallelism: int) -> int:
-    """The number of bytes that the key group takes in a key
+    """The number of a key's bytes that contain the key group
     (`CompositeKeySerializationUtils.computeRequiredBytesInKeyGroupPrefix`).
     """
     return 1 if max_parallelism <= _LARGEST_ONE_BYTE_PREFIX else 2
@@ -135,6 +135,6 @@ def places(handle: KeyGroups) -> list[Place]:
 
 
 def read_groups(savepoint: Savepoint, handle: KeyGroups, wanted: Iterable[Place]) -> Iterator[Group]:
-    """Key groups with their bytes. Raises a `SavepointError` for what cannot be read."""
+    """Key groups with their bytes. Raises a `SavepointError` if they cannot be read."""
     for place in wanted:
         yield Group(place.number, read_window(savepoint, handle, place.start, place.size))

@@ -1,4 +1,4 @@
-"""Rewrites the values of a state, with errors that name the state and say what to do."""
+"""Rewrites the values of a state, with errors that name the state and the remedy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def rewrite(
 
 
 def rewrite_elements(savepoint: Savepoint, conversion: Conversion, meta: StateMeta, serializer: bytes) -> Convert:
-    """The same of the elements of a state that is no key's."""
+    """The function that rewrites the elements of operator state. Raises as `rewrite` does."""
     return _told(savepoint, meta, _told(savepoint, meta, conversion.converter)(meta, serializer))
 
 

@@ -104,7 +104,7 @@ def describe_stream(stream: Stream) -> Json:
 
 
 def describe_keyed(handle: Keyed, headers: HeaderReader | None) -> Json:
-    """A keyed state handle; with `headers`, also what its stream's header says."""
+    """A keyed state handle; with `headers`, also its stream's header."""
     described = {"size": handle.size, "key_groups": _range(handle.key_groups)}
     match handle:
         case KeyGroups():
@@ -150,7 +150,7 @@ def describe_keyed(handle: Keyed, headers: HeaderReader | None) -> Json:
 
 
 def describe_operator_stream(handle: OperatorStream, headers: HeaderReader | None) -> Json:
-    """An operator state handle; with `headers`, also what its stream's header says."""
+    """An operator state handle; with `headers`, also its stream's header."""
     described: Json = {
         "class": _operator_class(handle),
         "size": handle.size,

@@ -1,4 +1,4 @@
-"""State files outside a savepoint's own folders: those of another savepoint that is still there and names them itself.
+"""State files outside a savepoint's own folders: those of another savepoint that still exists and names them itself.
 
 A savepoint under other ids refers to the files of the one that it was made from. A name in it may be anybody's, so it counts
 only if the file lies with the `_metadata` of a savepoint or checkpoint, in whose own folders it is, and which names it too.
@@ -21,7 +21,7 @@ _DEEPEST = 3
 
 
 def belongs_to_a_savepoint(path: str) -> bool:
-    """Whether a local file is a state file of a savepoint or checkpoint in whose folders it lies."""
+    """True if a local file is a state file of a savepoint or checkpoint in whose folders it is."""
     try:
         real = os.path.realpath(path)
         return any(real in _files_named_by(file, *_stamp(file)) for file in _neighbours(real))

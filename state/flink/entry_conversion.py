@@ -44,17 +44,17 @@ class Conversion(Protocol):
 
     @property
     def form(self) -> StateForm:
-        """What the header says of the state from now on."""
+        """The parts of the state's header that change."""
 
     def rewriter(self, meta: StateMeta, serializer: bytes, layout: Layouts) -> Rewrite:
-        """What writes the entries of a keyed state anew."""
+        """The function that rewrites the entries of a keyed state."""
 
     def converter(self, meta: StateMeta, serializer: bytes) -> Convert:
         """The function that rewrites the elements of operator state, or a whole broadcast state."""
 
 
 def one_by_one(convert: Convert, map_keys: MapKeys | None, layout: Layouts) -> Rewrite:
-    """Entries with other values, and with other keys in their maps where there is something for these."""
+    """Entries with other values, and with other map keys if there is a conversion for these."""
     key = None if map_keys is None else _key(layout(), map_keys.convert)
 
     def anew(entries: list[Entry]) -> list[Entry]:

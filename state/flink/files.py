@@ -53,7 +53,7 @@ def list_files(savepoint: Savepoint) -> tuple[NeededFile, ...]:
 
 
 def streams_of(handle: Keyed | OperatorStream | Channel) -> Iterator[Stream]:
-    """The streams that a handle points to, without the bytes that stand in a changelog."""
+    """The streams that a handle points to, without the bytes inside a changelog."""
     if isinstance(handle, Incremental):
         yield handle.meta
         yield from (file.stream for file in handle.shared + handle.private)
@@ -67,7 +67,7 @@ def streams_of(handle: Keyed | OperatorStream | Channel) -> Iterator[Stream]:
 
 
 def files_of(operator: OperatorState) -> Iterator[StateFile | RelativeFile | Segment]:
-    """The handles of files among an operator's, each time that it has one."""
+    """The file handles among an operator's, as often as they occur."""
     for subtask in operator.subtasks:
         for handle in subtask.handles:
             for stream in streams_of(handle):

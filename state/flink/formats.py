@@ -44,7 +44,7 @@ class KeyedFormat(Enum):
 
 
 class Restores(Enum):
-    """Whether a backend restores from a format."""
+    """The answer whether a backend restores from a format."""
 
     YES = "yes"
     NO = "no"
@@ -85,7 +85,7 @@ WITHOUT_HEAP_TIMERS = OWN_FORMATS[ROCKSDB] | {KeyedFormat.CHANGELOG_FILES}
 
 
 def backend_of(name: str) -> str | None:
-    """The backend behind a value of `state.backend.type`: a name or a factory's class; None for what is not Flink's."""
+    """The backend of a value of `state.backend.type`: a name or a factory's class; None for other people's backends."""
     if name.startswith(_PACKAGES):
         name = name.rpartition(".")[2]
     lower = name.lower()
@@ -93,6 +93,6 @@ def backend_of(name: str) -> str | None:
 
 
 def restores(format: KeyedFormat, backend: str) -> Restores:
-    """Whether the backend of this name, as a job's settings have it, restores from the format."""
+    """The answer whether the backend of this name, as in a job's settings, restores from the format."""
     known = backend_of(backend)
     return Restores.UNTOLD if known is None else RESTORES[format][known]

@@ -1,4 +1,4 @@
-"""The forms of values in bytes: what reads them, what writes them where they are single values, and their parts.
+"""The forms of values in bytes: their readers, their writers for single values, and their parts.
 
 A form comes from the snapshot of a serializer of Flink's (here), or from a type that a program in PyFlink declared
 (`python_forms`).
@@ -28,10 +28,10 @@ from compat.state.time import Instant
 Write = Callable[[Any], bytes]
 
 Convert = Callable[[Sequence[bytes]], list[bytes]]
-"""Gives values as NEW writes them, in their order."""
+"""Converts values to NEW's form, in their order."""
 
 Transcode = Callable[[ByteReader], bytes]
-"""Reads one value as OLD wrote it and gives it as NEW writes it."""
+"""Reads one value in OLD's form and gives it in NEW's."""
 
 _BASE = "org.apache.flink.api.common.typeutils.base."
 _RUNTIME = "org.apache.flink.api.java.typeutils.runtime."
@@ -41,11 +41,11 @@ _LONGEST_SHOWN = 120
 
 
 class Unconvertible(Exception):
-    """A type, or a value, that cannot be written as another one; the message says which and why."""
+    """A type or a value that cannot be converted to another; the message gives it and the reason."""
 
 
 class NeedsClass(Unconvertible):
-    """A value that only a class of the program reads or writes."""
+    """A value that only a class of the program can read or write."""
 
 
 class Layout(Enum):
@@ -63,7 +63,7 @@ class Layout(Enum):
 
     @property
     def is_record(self) -> bool:
-        """Whether its parts are fields with names."""
+        """True if its parts are fields with names."""
         return self in (Layout.TUPLE, Layout.ROW, Layout.ROW_OF_CHANGES, Layout.ALONE, Layout.ROW_DATA, Layout.POJO)
 
 
@@ -90,7 +90,7 @@ def alone(form: Form, name: str) -> Form:
 
 
 def form_of(snapshot: SerializerSnapshot) -> Form:
-    """The form in which a serializer of Flink's writes values. Raises Unconvertible for one that cannot be read here."""
+    """The form in which a serializer of Flink's writes values. Raises Unconvertible if it cannot be read here."""
     if snapshot.serializer == ROW_DATA:
         return _row_data(snapshot)
     if snapshot.serializer in _COLLECTIONS:
@@ -219,7 +219,7 @@ def _pass_list(parts: tuple[Read, ...]) -> Read:
 
 
 def pass_map(parts: tuple[Read, ...]) -> Read:
-    """What reads past the keys and values of a map (`AbstractMapSerializer`)."""
+    """The function that reads past the keys and values of a map (`AbstractMapSerializer`)."""
     key, value = parts
 
     def read(reader: ByteReader) -> None:
@@ -259,12 +259,12 @@ def _short(snapshot: SerializerSnapshot) -> str:
 
 
 def unfit(value: Any, wanted: str) -> NoReturn:
-    """Raise Unconvertible for a value that is not what is wanted."""
+    """Raise Unconvertible for a value that is not as wanted."""
     raise Unconvertible(f"{shown(value)} is not {wanted}")
 
 
 def shown(value: Any) -> str:
-    """A value for messages, cut where it is long."""
+    """The text of a value in messages, cut if it is long."""
     told = repr(value)
     return told if len(told) <= _LONGEST_SHOWN else f"{told[:_LONGEST_SHOWN]}…"
 
@@ -287,7 +287,7 @@ BYTE, SHORT, INT, LONG = (
 
 
 def whole_number(value: Any) -> int:
-    """A value as a whole number, of whatever type it is. Raises Unconvertible for one that is none."""
+    """A value as a whole number, whatever its type. Raises Unconvertible for any other value."""
     if isinstance(value, str):
         try:
             return int(value)
@@ -331,7 +331,7 @@ def as_text(value: Any) -> str:
 
 
 def millis(value: Any) -> int:
-    """A moment in milliseconds since 1970, or a whole number that is one."""
+    """A point in time in milliseconds since 1970, or a whole number as such."""
     if isinstance(value, Instant):
         if value.nanos % 1_000_000:
             unfit(value, "in whole milliseconds")
@@ -342,7 +342,7 @@ def millis(value: Any) -> int:
 
 
 def long(value: Any) -> bytes:
-    """A whole number of eight bytes; of a moment its milliseconds."""
+    """A whole number of eight bytes; for a point in time, its milliseconds."""
     return LONG(millis(value))
 
 
@@ -398,7 +398,7 @@ _WRITE: dict[str, Write] = {
 
 
 def bytes_of(form: Form, reader: ByteReader) -> bytes:
-    """The next value of a form, as it stands. Raises NeedsClass for one that only a class of the program reads."""
+    """The bytes of the next value of a form. Raises NeedsClass if only a class of the program can read it."""
     begin = reader.position
     try:
         form.read(reader)

@@ -1,4 +1,4 @@
-"""Values of Flink's serializers through a function of the user's: what is read of them here, and written of what it gives."""
+"""Converts values of Flink's serializers by a function of the user's: reads its arguments here, and writes its results."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class FunctionConversion(Struct, frozen=True):
 
     @property
     def form(self) -> StateForm:
-        """What the header says of the state from now on."""
+        """The parts of the state's header that change."""
         return self.inner.form
 
     @property
@@ -37,11 +37,11 @@ class FunctionConversion(Struct, frozen=True):
         return self.inner.serializer
 
     def rewriter(self, meta: StateMeta, serializer: bytes, layout: Layouts) -> Rewrite:
-        """What writes the entries of a keyed state anew. Raises Unconvertible."""
+        """The function that rewrites the entries of a keyed state. Raises Unconvertible."""
         return one_by_one(self.converter(meta, serializer), self.inner.map_keys(meta), layout)
 
     def converter(self, meta: StateMeta, serializer: bytes) -> Convert:
-        """What writes values anew. Raises Unconvertible."""
+        """The function that rewrites values. Raises Unconvertible."""
         old, kind = meta.serializer(VALUES), meta.option(KIND)
         if old is None:
             raise Unconvertible("a state without a serializer")

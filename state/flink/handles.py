@@ -1,4 +1,4 @@
-"""State handles: where a piece of state is, as the metadata describes it.
+"""State handles: the places of pieces of state, from the metadata.
 
 The names are those of Flink's classes without the words `State` and `Handle` that all of them share. Sizes
 and offsets are bytes.
@@ -25,7 +25,7 @@ class KeyGroupRange(Struct, frozen=True):
 
 
 class InlineBytes(Struct, frozen=True):
-    """Bytes that stand in the metadata itself (`ByteStreamStateHandle`)."""
+    """Bytes in the metadata itself (`ByteStreamStateHandle`)."""
 
     name: str
     data: bytes
@@ -121,7 +121,7 @@ class Incremental(Struct, frozen=True):
 
 
 class InMemoryChanges(Struct, frozen=True):
-    """State changes that stand in the metadata (`InMemoryChangelogStateHandle`).
+    """State changes in the metadata (`InMemoryChangelogStateHandle`).
 
     `changes` has the key group and the length in bytes of each; the bytes themselves are left where they are.
     """
@@ -189,7 +189,7 @@ class MergedFolders(Struct, frozen=True):
 
 
 class OperatorStream(Struct, frozen=True):
-    """Operator state: a stream and where in it each state's parts are (`OperatorStreamStateHandle`)."""
+    """Operator state: a stream, and the places of each state's parts in it (`OperatorStreamStateHandle`)."""
 
     partitions: tuple[Partition, ...]
     stream: Stream

@@ -1,4 +1,4 @@
-"""The bytes of a header, state by state, so that a header of other states can be made of them.
+"""The bytes of a header, state by state, from which a header of other states can be made.
 
 Names of states, of classes and of their fields can be others afterwards; values are not touched by that. A POJO's fields stand
 in the order of its snapshot, so that the serializer of the new class reads them by their new names.
@@ -51,7 +51,7 @@ class TypeNames(Struct, frozen=True):
 
     @property
     def named(self) -> bool:
-        """Whether any has another name."""
+        """True if any has another name."""
         return bool(self.classes or self.fields)
 
 

@@ -1,4 +1,4 @@
-"""Reading backend headers: what a state file says about the states in it, before any state.
+"""Reads backend headers: the description of a state file's states, before any state.
 
 Keyed backends write the same header whatever they are (`KeyedBackendSerializationProxy`), operator state
 has one of its own (`OperatorBackendSerializationProxy`). A header that cannot be read to its end gives the
@@ -20,19 +20,19 @@ VALUES = "VALUE_SERIALIZER"
 """The name of the serializer of a state's values."""
 
 KEYS = "KEY_SERIALIZER"
-"""What the serializer of a broadcast state's keys is called."""
+"""The name of the serializer of a broadcast state's keys."""
 
 NAMESPACE = "NAMESPACE_SERIALIZER"
 """The name of the serializer of a keyed state's namespaces, such as windows."""
 
 KIND = "KEYED_STATE_TYPE"
-"""The option that tells the kind of a keyed state, such as ``LIST``."""
+"""The option with the kind of a keyed state, such as ``LIST``."""
 
 PARTS = {"LIST": 1, "MAP": 2}
-"""The kinds of keyed states whose serializers have parts, and how many."""
+"""The kinds of keyed states whose serializers have parts, with the number of parts."""
 
 MODE = "OPERATOR_STATE_DISTRIBUTION_MODE"
-"""The option that tells how an operator state is handed out, such as ``UNION``."""
+"""The option with the distribution mode of an operator state, such as ``UNION``."""
 
 QUEUE = "PRIORITY_QUEUE"
 """The type of states that are timers."""
@@ -64,7 +64,7 @@ class StateMeta(Struct, frozen=True):
 
 
 class Unreadable(Struct, frozen=True):
-    """Where the reading of a header ended before its end: `offset` is the byte in the stream."""
+    """The point where the reading of a header ended early: `offset` is the byte in the stream."""
 
     what: str
     offset: int

@@ -34,7 +34,7 @@ _CANONICAL = "take a canonical savepoint of it (flink stop --type canonical), in
 
 
 class HeapState(Struct, frozen=True):
-    """How the entries of one state stand on the heap: ``value`` reads past a value, in a list or a map past one in it."""
+    """The layout of one state's entries on the heap: ``value`` reads past a value, or past an element of a list or map."""
 
     name: str
     keys: KeyLayout
@@ -44,7 +44,7 @@ class HeapState(Struct, frozen=True):
 
 
 def heap_state(header: BackendHeader, meta: StateMeta, max_parallelism: int) -> HeapState:
-    """How the entries of a state stand on the heap. Raises Unconvertible where a part of them cannot be read here."""
+    """The layout of a state's entries on the heap. Raises Unconvertible if a part of them cannot be read here."""
     keys, serializer = key_layout(header, meta, max_parallelism), meta.serializer(VALUES)
     if keys.queue:
         return HeapState(meta.name, keys, "", _nothing)
@@ -95,7 +95,7 @@ class HeapGroups(Struct, frozen=True):
 
     @property
     def numbers(self) -> Collection[int]:
-        """Those that have a place in the file."""
+        """The key groups that have a place in the file."""
         return self.places.keys()
 
     def entries(self, group: int, wanted: Collection[int] | None = None) -> Iterator[Entry]:
@@ -160,13 +160,13 @@ class HeapGroups(Struct, frozen=True):
 
 
 class UnknownState(Struct, frozen=True):
-    """A state whose entries cannot be told apart here, and why."""
+    """A state whose entries cannot be separated here, and the reason."""
 
     name: str
     why: str
 
     def refused(self, reader: ByteReader) -> UnreadableValue:
-        """The error for what holds such a state."""
+        """The error for a file with such a state."""
         return UnreadableValue(
             f"the state `{self.name}` is in the heap's own form, where nothing tells how long its values are",
             path=reader.path,

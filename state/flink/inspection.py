@@ -1,4 +1,4 @@
-"""Everything that a savepoint says, as one dictionary that JSON can hold."""
+"""The whole description of a savepoint, as one dictionary that JSON can hold."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from compat.state.flink.summary import OperatorSummary, Summary, summarize
 
 
 def inspect(path: str | os.PathLike[str]) -> Json:
-    """Read a savepoint and the headers of its state files, and tell all of it as a dictionary.
+    """Read a savepoint and the headers of its state files, and describe them in a dictionary.
 
     Sizes are bytes. Handles with the same header share one dictionary for it. A state file that is missing,
     damaged or remote does not end the reading: its handle has `backend_error`, and `missing_files` lists
@@ -31,7 +31,7 @@ def inspect(path: str | os.PathLike[str]) -> Json:
 
 
 def inspect_savepoint(savepoint: Savepoint) -> Json:
-    """The same for a savepoint whose metadata has been read."""
+    """The description of a savepoint whose metadata has been read."""
     headers = HeaderReader(savepoint)
     summary = summarize(savepoint, headers)
     described: Json = {

@@ -1,4 +1,4 @@
-"""The hash codes that Java gives to keys: where Flink looks for the state of a key (`KeyGroupRangeAssignment`).
+"""The hash codes that Java gives to keys: they decide where Flink looks for a key's state (`KeyGroupRangeAssignment`).
 
 Only what is the same in every JVM: texts, numbers, moments, and tuples and rows of them. A class of the program has a
 ``hashCode`` of its own, and an enum another one in each process.

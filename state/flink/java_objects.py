@@ -1,4 +1,4 @@
-"""Objects in Java's serialization format, read by its grammar as plain values: no class is looked up, none instantiated.
+"""Objects in Java's serialization format, read by its grammar as plain values: no class is looked up or instantiated.
 
 The grammar is that of the "Java Object Serialization Specification", chapter 6. A class that writes data of its own without
 saying how long it is cannot be read by anybody else; all that Flink keeps in metadata can. What lists and maps of Java's
@@ -74,7 +74,7 @@ class JavaEnum(Struct, frozen=True):
 
 @dataclass(slots=True, eq=False)
 class JavaArray:
-    """An array: its items, or the bytes that primitive ones are written in."""
+    """An array: its items, or for primitive ones their bytes."""
 
     class_name: str
     items: list[JavaValue] = field(default_factory=list, repr=False)
@@ -85,7 +85,7 @@ JavaValue = JavaObject | JavaEnum | JavaArray | JavaClass | str | bytes | None
 
 
 def read_java_object(reader: ByteReader) -> JavaValue:
-    """Read a stream's first object, and leave the reader behind it.
+    """Read a stream's first object, and leave the reader after it.
 
     Raises `DamagedSavepoint` or `TruncatedSavepoint`.
     """

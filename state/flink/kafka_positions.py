@@ -28,10 +28,10 @@ Place = tuple[str, int]
 """A partition: its topic and its number."""
 
 TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
-"""What Kafka takes as the name of a topic."""
+"""The valid names of Kafka topics."""
 
 STARTS = {"latest": -1, "earliest": -2, "committed": -3}
-"""Offsets that Kafka is asked for when the partition is read first, as `KafkaPartitionSplit` keeps them."""
+"""The offsets that Kafka is asked for when the partition is first read, as `KafkaPartitionSplit` keeps them."""
 
 _INT = struct.Struct(">i")
 _LONG = struct.Struct(">q")
@@ -80,7 +80,7 @@ class PartitionMoves(Struct, frozen=True):
         return _sized(inner)
 
     def split(self, data: bytes, *, offset: bool) -> bytes:
-        """A split of Kafka's source; with the offset that it is to have, where that counts."""
+        """A split of Kafka's source; with its new offset, if it gets one."""
         reader = ByteReader(data, "a split")
         place, start = _place(reader), reader.long()
         end = reader.raw(_LONG.size, "an end")
@@ -164,7 +164,7 @@ _READ: Mapping[int, Callable[[ByteReader], _Known]] = {
 
 
 def read_by(splits: Iterable[Versioned]) -> list[Place]:
-    """The partitions that readers have. Raises SavepointError, and Unconvertible for splits that are not Kafka's."""
+    """The partitions of the readers. Raises SavepointError, and Unconvertible for splits that are not Kafka's."""
     found = []
     for split in splits:
         reader = ByteReader(split.data, "a split")
@@ -182,7 +182,7 @@ def known_to(operator: OperatorState) -> list[Place]:
 
 
 def name_of(place: Place) -> str:
-    """A partition as Flink calls its split."""
+    """The name of a partition's split in Flink."""
     return f"{place[0]}-{place[1]}"
 
 

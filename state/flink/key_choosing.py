@@ -1,4 +1,4 @@
-"""Keys that are chosen, to go: by what they are, by their fields, or by a function."""
+"""Chooses the keys to drop: by their values, by their fields, or by a function."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from compat.state.flink.snapshots import SerializerSnapshot
 from compat.state.flink.transcoding import Constant
 
 Choose = Callable[[Sequence[bytes]], list[bool]]
-"""Tells of keys whether each is chosen."""
+"""Tells for each key whether it is chosen."""
 
 
 def items_of(keys: Sequence[bytes]) -> list[Item]:
-    """Keys as functions are given them."""
+    """Keys in the form that functions get."""
     return [Item(None, (Array(key, b""),)) for key in keys]
 
 
@@ -29,7 +29,7 @@ class KeysEqual(Struct, frozen=True):
     fields: Mapping[str, Constant] = {}
 
     def chooser(self, old: SerializerSnapshot) -> Choose:
-        """What chooses keys. Raises Unconvertible for values that no such key has."""
+        """The function that chooses keys. Raises Unconvertible for values that no such key has."""
         form = form_of(old)
         alone = form.layout in (Layout.ROW, Layout.ROW_OF_CHANGES) and len(form.parts) == 1
         inner = form.parts[0] if alone else form
@@ -51,7 +51,7 @@ class KeysChosen(Struct, frozen=True):
     apply: Apply
 
     def chooser(self, old: SerializerSnapshot) -> Choose:
-        """What chooses keys."""
+        """The function that chooses keys."""
         return lambda keys: [bool(found) for found in self.apply(items_of(keys))]
 
 

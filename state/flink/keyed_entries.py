@@ -31,7 +31,7 @@ Times = tuple[int, ...]
 
 
 class Undecoded(Struct, frozen=True):
-    """A value whose serializer cannot be read here, as the bytes that it wrote."""
+    """A value whose serializer cannot be read here: its bytes."""
 
     serializer: str
     data: bytes
@@ -65,7 +65,7 @@ class KeyedLayout(Struct, frozen=True):
 
     @property
     def ambiguous(self) -> bool:
-        """Whether key and namespace stand with their lengths, as neither serializer has a fixed one."""
+        """True if key and namespace are written with their lengths, as neither serializer has a fixed one."""
         return self.key.length < 0 and self.namespace.length < 0
 
 
@@ -73,7 +73,7 @@ _ABSENT = Decoder(None, lambda reader: None, 0)
 
 
 def layout_of(header: BackendHeader, meta: StateMeta) -> KeyedLayout:
-    """The layout of a state, in which values that cannot be read are bytes. Raises Undecodable for keys that cannot be."""
+    """The layout of a state, with unreadable values as bytes. Raises Undecodable for unreadable keys."""
     value = _required(meta, VALUES)
     if meta.type == QUEUE:
         if len(value.nested) != 2 or not (value.serializer or "").endswith("TimerSerializer"):
@@ -119,7 +119,7 @@ Layouts = tuple[KeyedLayout | Undecodable, ...]
 
 
 def layouts_of(header: BackendHeader) -> Layouts:
-    """The layouts of all states of a header, in their order; what stands in the way of reading one in its place."""
+    """The layouts of all states of a header, in order; for an unreadable state, the reason instead."""
     return tuple(_try(header, meta) for meta in header.states)
 
 
@@ -131,7 +131,7 @@ def _try(header: BackendHeader, meta: StateMeta) -> KeyedLayout | Undecodable:
 
 
 def is_framed(savepoint: Savepoint, handle: KeyGroups) -> bool:
-    """Whether the entries of a full snapshot stand behind their lengths."""
+    """True if the entries of a full snapshot are written after their lengths."""
     return layout(savepoint, handle) is not Layout.HEAP
 
 
@@ -183,7 +183,7 @@ def read_tables(
 
 
 def tables_of(savepoint: Savepoint, handle: Incremental, max_parallelism: int) -> dict[str, list[TableFile]]:
-    """RocksDB's files by their column families, which are states. Raises a `SavepointError` for what is not known of them."""
+    """RocksDB's files by their column families, which are states. Raises a `SavepointError` for files of unknown features."""
     prefix = prefix_of(max_parallelism)
     first, end = handle.key_groups.first, handle.key_groups.last + 1
     families: dict[str, list[TableFile]] = {}

@@ -1,4 +1,4 @@
-"""Keyed state rewritten from the key groups of others: some of their states, under other names, entry by entry."""
+"""Rewrites keyed state from the key groups of others: some of their states, under other names, entry by entry."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ class Groups(Protocol):
 
     @property
     def numbers(self) -> Collection[int]:
-        """Those that are there."""
+        """The present key groups."""
 
     def entries(self, group: int) -> Iterator[Entry]:
-        """The entries of one, those of each state together; none if it is not there.
+        """The entries of a key group, those of each state together; none if it is missing.
 
         Raises a `SavepointError` for damaged bytes.
         """
@@ -73,11 +73,11 @@ class StoredGroups(Struct, frozen=True):
 
     @property
     def numbers(self) -> Collection[int]:
-        """Those that have a place in the file."""
+        """The key groups that have a place in the file."""
         return self.places.keys()
 
     def entries(self, group: int) -> Iterator[Entry]:
-        """The entries of one. Raises a `SavepointError` for damaged bytes."""
+        """The entries of a key group. Raises a `SavepointError` for damaged bytes."""
         place = self.places.get(group)
         if place is not None:
             read = pieces(self.savepoint, self.handle, place.start, place.start + place.size)
@@ -87,14 +87,14 @@ class StoredGroups(Struct, frozen=True):
 
 
 class Taken(NamedTuple):
-    """States of a subtask by their names, with the names that they are to have."""
+    """States of a subtask by their names, with their new names."""
 
     source: KeyedSource
     names: Mapping[str, str]
 
 
 def key_serializer_of(savepoint: Savepoint, operator: OperatorState) -> bytes | None:
-    """The snapshot of the serializer of an operator's keys, as `writeVersionedSnapshot` gave it; None without one."""
+    """The snapshot of the serializer of an operator's keys, in the form of `writeVersionedSnapshot`; None if there is none."""
     headers = HeaderReader(savepoint)
     for subtask in operator.subtasks:
         if isinstance(subtask.managed_keyed, KeyGroups | Incremental):

@@ -15,13 +15,13 @@ from compat.state.flink.states import HeaderReader
 from compat.state.flink.streams import read_window
 
 LONGEST = 1 << 20
-"""The bytes of a subtask's state that are read."""
+"""The maximum bytes of a subtask's state that are read."""
 
 _INT = 4
 
 
 class Versioned(Struct, frozen=True):
-    """What a serializer wrote, and the version that it gave."""
+    """The bytes that a serializer wrote, and its version."""
 
     version: int
     data: bytes

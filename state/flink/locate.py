@@ -1,4 +1,4 @@
-"""Finding state files: relative names, absolute URIs, and URIs of a savepoint that was moved since.
+"""Finds state files: relative names, absolute URIs, and URIs of a savepoint that was moved since.
 
 A savepoint may come from anybody, so a name in it opens nothing outside the savepoint's own folders: that of
 `_metadata`, and for checkpoints `shared/` and `taskowned/` beside it. An absolute URI is therefore looked
@@ -39,7 +39,7 @@ class Location(Struct, frozen=True):
 
 
 def locate(savepoint: Savepoint, file: StateFile | RelativeFile | Segment) -> Location:
-    """Find the file that a handle means. Opens no state file, fetches nothing, raises nothing."""
+    """Find the file of a handle. Opens no state file, fetches nothing, raises nothing."""
     found = in_own_folders(savepoint, file)
     if found.status != MISSING or isinstance(file, RelativeFile) or savepoint.storage is not LOCAL_FILES:
         return found

@@ -22,7 +22,7 @@ from compat.state.flink.savepoint import Savepoint
 from compat.state.flink.streams import read_window
 
 MEASURED_FILES = 1 << 26
-"""Bytes of state files that are walked for one savepoint: a report should not read terabytes."""
+"""The maximum bytes of state files that are walked for one savepoint: a report should not read terabytes."""
 
 _END_OF_KEY_GROUP = 0xFFFF
 _ANOTHER_STATE_FOLLOWS = 0x80
@@ -73,7 +73,7 @@ def measure_keyed(savepoint: Savepoint, handle: KeyGroups, header: BackendHeader
 
 
 def measure_operator(handle: OperatorStream, header: BackendHeader | None) -> dict[str, int] | None:
-    """The bytes of each operator state, from where its parts begin; None if compression hides that."""
+    """The bytes of each operator state, from the beginnings of its parts; None if compression hides that."""
     if header is None or header.compressed:
         return None
     ends = ends_of_parts(handle)
@@ -137,7 +137,7 @@ def entries(data: bytes, at: int) -> Iterator[tuple[int, int, int, int]]:
 
 
 class Layout(Enum):
-    """The layouts of full keyed snapshots, by who writes them."""
+    """The layouts of full keyed snapshots, by their writers."""
 
     SCAN = "FullSnapshotAsyncWriter"
     HEAP = "HeapSnapshotStrategy"

@@ -1,4 +1,4 @@
-"""Values that come under one key as two keys become one: what is made of them."""
+"""Merges values that come under one key when two keys become one."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class MergeByFunction(Struct, frozen=True):
     apply: Apply
 
     def merger(self, meta: StateMeta) -> Merged:
-        """What merges the values of a state. Raises Unconvertible."""
+        """The function that merges the values of a state. Raises Unconvertible."""
         serializer, kind = meta.serializer(VALUES), meta.option(KIND)
         if serializer is None or kind not in ("LIST", "MAP"):
             raise Unconvertible("it is no state of PyFlink's process mode")

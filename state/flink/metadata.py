@@ -1,4 +1,4 @@
-"""Opening a savepoint: find its `_metadata`, check what it is, and hand it to its version's module."""
+"""Opens a savepoint: finds its `_metadata`, checks it, and hands it to its version's module."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MAGIC = 0x4960672D
 VERSIONS = (2, 3, 4, 5, 6)
 _CHECKPOINT = re.compile(r"chk-(\d{1,19})")
 FIRST_TO_WRITE = {6: (2, 1), 5: (2, 0), 4: (1, 15), 3: (1, 11), 2: (1, 3)}
-"""The first version of Flink that writes a format of the metadata, the latest first; each reads up to its own."""
+"""The first version of Flink that writes each format of the metadata, the latest first; a version reads up to its own."""
 
 
 def format_written_by(flink: tuple[int, int]) -> int:
@@ -33,7 +33,7 @@ def format_written_by(flink: tuple[int, int]) -> int:
 
 
 def of_other_kryo(format: int, flink: tuple[int, int]) -> bool:
-    """Whether Kryo wrote into a savepoint of this format what that of a version of Flink does not read.
+    """True if Kryo wrote bytes into a savepoint of this format that the Kryo of a version of Flink cannot read.
 
     Flink 1 has Kryo 2, and Flink 2 has Kryo 5, which has other bytes.
     """
@@ -41,7 +41,7 @@ def of_other_kryo(format: int, flink: tuple[int, int]) -> bool:
 
 
 MAX_METADATA_BYTES = 1 << 30
-"""Flink builds the file in one go in the memory of its coordinator; a gigabyte of it is not a savepoint."""
+"""The maximum bytes of a metadata file. Flink builds it in one go in its coordinator's memory; a gigabyte is no savepoint."""
 
 
 def read_metadata(path: str | os.PathLike[str], storage: Storage | None = None) -> Savepoint:
@@ -87,7 +87,7 @@ def parse_reader(reader: ByteReader, storage: Storage = LOCAL_FILES) -> Savepoin
 
 
 def locate_metadata(path: str | os.PathLike[str]) -> Path:
-    """The `_metadata` file that `path` means. Raises `NotASavepoint`."""
+    """The `_metadata` file for `path`. Raises `NotASavepoint`."""
     given = os.fspath(path)
     if given.startswith("file:"):
         given = given.removeprefix("file:")
@@ -123,7 +123,7 @@ def metadata_in(folder: str | os.PathLike[str]) -> Path | None:
 
 
 def newest_first(names: Iterable[str]) -> list[str]:
-    """Those of the names that Flink gives to the folders of checkpoints, such as `chk-7`, the newest first."""
+    """The names that Flink gives to the folders of checkpoints, such as `chk-7`, among some names; the newest first."""
     numbers = {name: int(found[1]) for name in names if (found := _CHECKPOINT.fullmatch(name))}
     return sorted(numbers, key=lambda name: -numbers[name])
 

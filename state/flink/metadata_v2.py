@@ -10,7 +10,7 @@ _SMALLEST_SUBTASK = 26
 
 
 def read(reader: ByteReader) -> Contents:
-    """Read the metadata from behind the version number."""
+    """Read the metadata after the version number."""
     return read_contents(reader, _read_operator)
 
 

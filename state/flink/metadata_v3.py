@@ -9,10 +9,10 @@ from compat.state.flink.savepoint import Contents, OperatorState
 
 
 def read(reader: ByteReader) -> Contents:
-    """Read the metadata from behind the version number."""
+    """Read the metadata after the version number."""
     return read_contents(reader, read_operator)
 
 
 def read_operator(reader: ByteReader) -> OperatorState:
-    """Read one operator, which has an id and nothing else to know it by."""
+    """Read one operator, which is identified only by its id."""
     return read_modern_operator(reader, read_channel)

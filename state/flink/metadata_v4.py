@@ -10,5 +10,5 @@ from compat.state.flink.savepoint import Contents
 
 
 def read(reader: ByteReader) -> Contents:
-    """Read the metadata from behind the version number."""
+    """Read the metadata after the version number."""
     return read_contents(reader, read_operator, recognise_properties)

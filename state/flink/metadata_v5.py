@@ -10,7 +10,7 @@ from compat.state.flink.savepoint import Contents, OperatorState
 
 
 def read(reader: ByteReader) -> Contents:
-    """Read the metadata from behind the version number."""
+    """Read the metadata after the version number."""
     return read_contents(reader, lambda r: read_named_operator(r, read_channel), recognise_properties)
 
 

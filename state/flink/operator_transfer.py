@@ -1,4 +1,4 @@
-"""Operator state rewritten from that of others: some of their states, under other names, part by part."""
+"""Rewrites operator state from that of others: some of their states, under other names, part by part."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class OperatorSource(Struct, frozen=True):
         return tuple(partition.name for partition in self.handle.partitions)
 
     def element(self, name: str, begin: int) -> Iterator[bytes]:
-        """The bytes of an element, or of all of a broadcast state, as they are to be written."""
+        """The bytes of an element, or of a whole broadcast state, to be written."""
         found = pieces(self.savepoint, self.handle.stream, begin, self.ends[begin])
         if name in self.convert:
             yield from self.convert[name]([b"".join(found)])
@@ -51,7 +51,7 @@ class OperatorSource(Struct, frozen=True):
 
 
 class Taken(NamedTuple):
-    """States of a subtask by their names, with the names that they are to have."""
+    """States of a subtask by their names, with their new names."""
 
     source: OperatorSource
     names: Mapping[str, str]
@@ -109,7 +109,7 @@ def operator_source(
 
 
 def of_subtask(taken: Sequence[Taken], index: int, parallelism: int) -> Iterator[tuple[Taken, Partition]]:
-    """The states that one subtask of some is to have: its share of the lists, and all of each broadcast state."""
+    """The states of one subtask: its share of the lists, and all of each broadcast state."""
     last: dict[str, int] = {}
     for one in taken:
         last[one.source.operator] = max(one.source.subtask, last.get(one.source.operator, 0))

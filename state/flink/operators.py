@@ -29,7 +29,7 @@ def read_contents(
     read_operator: OperatorReader,
     read_properties: Callable[[ByteReader], Properties] | None = None,
 ) -> Contents:
-    """Read all that follows the version number."""
+    """Read everything after the version number."""
     checkpoint_id = reader.long()
     if checkpoint_id < 0:
         reader.damaged(f"checkpoint id {checkpoint_id}", "ids are not negative")

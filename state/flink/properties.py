@@ -1,4 +1,4 @@
-"""Recognising checkpoint properties without deserializing them.
+"""Recognises checkpoint properties without deserializing them.
 
 Formats 4 and up end in a Java-serialized `CheckpointProperties`. Java deserialization can run code: the objects are read
 by the grammar of the format alone, to their end, so that bytes which are cut off are missed.

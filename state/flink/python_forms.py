@@ -28,7 +28,7 @@ _EPOCH = datetime(1970, 1, 1)
 
 
 def form_of_type(type: TypeInformation) -> Form:
-    """The form in which PyFlink's coder of a type writes values. Raises Unconvertible for one that is not known."""
+    """The form in which PyFlink's coder of a type writes values. Raises Unconvertible for an unknown type."""
     if isinstance(type, ExternalTypeInfo):
         return form_of_type(type.type_info)
     try:

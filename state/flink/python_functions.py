@@ -1,4 +1,4 @@
-"""Values and keys of PyFlink through a function of the user's: what it is given, and how what it gives back is written.
+"""Converts PyFlink's values and keys by a function of the user's: its arguments, and the writing of its results.
 
 A process of its own carries this out, which alone opens pickles (`Pickles`): here nothing is started, and nothing unpickled.
 """
@@ -28,7 +28,7 @@ from compat.state.types import MapTypeInfo, TypeInformation
 
 Function = Callable[..., Any]
 Change = Callable[[Item], list[Item]]
-"""Gives what happens to an item. Raises Unconvertible, and `Failed`."""
+"""Gives the result for an item. Raises Unconvertible, and `Failed`."""
 
 
 class Pickles(NamedTuple):
@@ -39,7 +39,7 @@ class Pickles(NamedTuple):
 
 
 class Failed(Exception):
-    """The function failed: the message has what it was given, and the last line of the traceback."""
+    """The function failed: the message has its argument, and the last line of the traceback."""
 
 
 class OfValues(Struct, frozen=True, tag=True, tag_field="of"):

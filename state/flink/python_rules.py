@@ -26,7 +26,7 @@ class Declared(Struct, frozen=True):
 
     @property
     def parsed(self) -> TypeInformation:
-        """The type. Raises Unconvertible for one that is only Java's."""
+        """The parsed type. Raises Unconvertible for a type of Java only."""
         found = parse_type(self.type)
         if found is None:
             raise Unconvertible(f"{self.type} is no type of PyFlink's")
@@ -39,7 +39,7 @@ class Declared(Struct, frozen=True):
 
 
 ArrayChange = Callable[[bytes], tuple[bytes, int]]
-"""Writes the values in a byte array anew, and tells how many these are. Raises Unconvertible."""
+"""Rewrites the values in a byte array, and counts them. Raises Unconvertible."""
 
 
 class Coding(NamedTuple):

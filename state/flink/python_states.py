@@ -1,4 +1,4 @@
-"""States of PyFlink's process mode, entry by entry, with other values: of another type, as another kind of state, timed or not.
+"""Rewrites states of PyFlink's process mode, entry by entry: of another type, another kind, timed or not.
 
 To Flink a value, a list, a reducing and an aggregating state are lists of byte arrays, a map is one of byte arrays, and
 broadcast state is, too. What the arrays hold, the types say that a program declared.
@@ -62,7 +62,7 @@ class PythonConversion(Struct, frozen=True):
     now: int = 0
 
     def rewriter(self, meta: StateMeta, serializer: bytes, layout: Layouts) -> Rewrite:
-        """What writes entries anew. Raises Unconvertible."""
+        """The function that rewrites entries. Raises Unconvertible."""
         arrays, kind = meta.serializer(VALUES), meta.option(KIND)
         if arrays is None or kind not in ("LIST", "MAP"):
             raise Unconvertible("it is no state of PyFlink's process mode")
@@ -73,7 +73,7 @@ class PythonConversion(Struct, frozen=True):
         return Rewrite(entries.anew, of_maps, entries.together if entries.gathers else None)
 
     def converter(self, meta: StateMeta, serializer: bytes) -> Convert:
-        """What writes a broadcast state anew. Raises Unconvertible."""
+        """The function that rewrites a broadcast state. Raises Unconvertible."""
         if meta.type != _BROADCAST:
             raise Unconvertible("it is no state of PyFlink's process mode")
         whole = exactly(lambda reader: _broadcast(reader, self.apply), "a broadcast state")
@@ -157,7 +157,7 @@ def _arrays(reader: ByteReader, held: Held, first: bytes) -> Iterator[Array]:
 
 
 def value_of(item: Item, held: Held) -> bytes:
-    """The byte arrays of an item as a value that is stored."""
+    """The stored value of an item's byte arrays."""
     arrays = ((array.time if held.timed else b"") + _sized(array.data) for array in item.arrays)
     return b"\0" + b"".join(arrays) if held.kind == "MAP" else DELIMITER.join(arrays)
 

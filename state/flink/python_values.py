@@ -182,7 +182,7 @@ def _map(key: Read, value: Read) -> Read:
 
 
 def decoded(read: Read, data: bytes) -> Any:
-    """The one value that some bytes are. Raises a `SavepointError` for bytes that are not of the type."""
+    """The single value in some bytes. Raises a `SavepointError` for bytes that are not of the type."""
     reader = ByteReader(data, "a value")
     value = read(reader)
     if reader.remaining:

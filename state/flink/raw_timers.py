@@ -1,4 +1,4 @@
-"""Timers in raw keyed state: where RocksDB has the state and the heap the timers, checkpoints keep them there.
+"""Timers in raw keyed state: checkpoints keep them there if RocksDB has the state and the heap the timers.
 
 Each key group has all timer services of the operator: a name, the serializers of keys and namespaces, the timers of event
 time and those of processing time (``InternalTimerServiceSerializationProxy``, ``InternalTimersSnapshotReaderWriters``).

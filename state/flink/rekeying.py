@@ -1,4 +1,4 @@
-"""Keys of one form in the bytes of another one, and their state in the key groups where Flink looks for it then."""
+"""Rewrites keys in another form, and moves their state to the key groups where Flink then looks for it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _MOST_HELD = 32 << 20
 """Bytes of entries that are held before they are written to the files of their key groups."""
 
 Anew = Callable[[Sequence[bytes]], Iterable[tuple[int, bytes]]]
-"""Gives the hash codes and the bytes of the keys that some become, in their order."""
+"""Gives the hash codes and the bytes of the new keys, in order."""
 
 
 class KeyConversion(Struct, frozen=True):
@@ -54,11 +54,11 @@ class KeyConversion(Struct, frozen=True):
 
     @property
     def key(self) -> SerializerSnapshot:
-        """The serializer."""
+        """The new serializer of the keys."""
         return read_versioned(ByteReader(self.serializer, "NEW's serializer of keys"), 0)
 
     def converter(self, old: SerializerSnapshot) -> Anew:
-        """What gives the keys anew. Raises Unconvertible."""
+        """The function that gives the new keys. Raises Unconvertible."""
         hashes, convert = self._hashes(form_of(self.key)), self.keys(old)
 
         def anew(keys: Sequence[bytes]) -> Iterable[tuple[int, bytes]]:
@@ -68,7 +68,7 @@ class KeyConversion(Struct, frozen=True):
         return anew
 
     def keys(self, old: SerializerSnapshot) -> Convert:
-        """What gives the bytes of the keys anew. Raises Unconvertible."""
+        """The function that gives the bytes of the new keys. Raises Unconvertible."""
         if self.apply is not None:
             return partial(_applied, self.apply)
         one = exactly((within if self.within else transcoder)(form_of(old), form_of(self.key), self.fields), "a key")

@@ -39,7 +39,7 @@ class StateCopy(Struct, frozen=True):
 
 
 class Remapped(Struct, frozen=True):
-    """A savepoint's new metadata, and the state files that go along. `references` tells whether it needs others as well."""
+    """A savepoint's new metadata, and its state files. `references` tells whether it also needs those of other savepoints."""
 
     metadata: bytes
     copies: tuple[StateCopy, ...]
@@ -126,7 +126,7 @@ class Unfinished:
         self.metadata = os.path.join(self.folder, _UNFINISHED)
 
     def take(self, remapped: Remapped) -> None:
-        """Have the files that go along, and the metadata, which is not called so yet."""
+        """Take the state files, and the metadata under a temporary name."""
         with writing(self._target):
             for copy in remapped.copies:
                 _copy(copy, os.path.join(self.folder, copy.name), remapped.storage)
@@ -136,7 +136,7 @@ class Unfinished:
                 os.fsync(file.fileno())
 
     def finish(self) -> None:
-        """Be the folder that was asked for; its metadata comes last."""
+        """Become the wanted folder; its metadata comes last."""
         with writing(self._target):
             os.rename(self.folder, self._target)
             os.rename(os.path.join(self._target, _UNFINISHED), os.path.join(self._target, METADATA_FILE))
@@ -144,7 +144,7 @@ class Unfinished:
 
 @contextmanager
 def unfinished(folder: str) -> Iterator[Unfinished]:
-    """A folder to fill for one that is not there yet; what is not finished is gone afterwards. Raises `NotWritten`."""
+    """A folder to fill in place of a missing one; if it is not finished, it is removed. Raises `NotWritten`."""
     require_free(folder)
     making = Unfinished(os.path.abspath(folder))
     with writing(folder):

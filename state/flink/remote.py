@@ -1,4 +1,4 @@
-"""Savepoints on storage that is not a file system: the folder that the user names, and nothing else.
+"""Savepoints on other storage than the file system: only the folder that the user names.
 
 They are read by fsspec, and where the package that it needs for a storage is missing, by the library by which jobs on Spark
 reach it (:mod:`compat.state.stores`).
@@ -35,7 +35,7 @@ from compat.state.stores.schemes import is_remote as is_place
 from compat.state.stores.system import FileSystem
 
 READ_AHEAD = 1 << 18
-"""The bytes that are fetched at least."""
+"""The minimum bytes that are fetched at once."""
 MOST_AHEAD = 256
 """The files of which such bytes are kept: so many of RocksDB's are read at once."""
 
@@ -128,7 +128,7 @@ def unfinished_at(path: str) -> Iterator[Unfinished | Uploading]:
 
 
 class Uploading(Struct, frozen=True):
-    """A folder that is filled here, and is taken to other storage when it is finished."""
+    """A folder that is filled here, and uploaded to other storage when it is finished."""
 
     path: str
     making: Unfinished
@@ -140,15 +140,15 @@ class Uploading(Struct, frozen=True):
 
     @property
     def metadata(self) -> str:
-        """Its metadata, which is not called so yet."""
+        """The folder's metadata, under a temporary name."""
         return self.making.metadata
 
     def take(self, remapped: Remapped) -> None:
-        """Have the files that go along, and the metadata."""
+        """Take the state files, and the metadata."""
         self.making.take(remapped)
 
     def finish(self) -> None:
-        """Be what was asked for; its metadata comes last, and of what fails nothing stays."""
+        """Upload the folder; its metadata comes last, and nothing stays of a failed upload."""
         with _whole(self.path) as (system, place):
             for entry in os.scandir(self.folder):
                 if entry.path != self.metadata:

@@ -1,4 +1,4 @@
-"""Writing a metadata file anew with other operators and other places of its files; everything else byte for byte.
+"""Rewrites a metadata file with other operators and other places of its files; everything else stays byte for byte.
 
 The readers note where ids, uids, state and file handles stand, and only these bytes are replaced. Nothing is written on disk
 here.
@@ -52,18 +52,18 @@ class NewId(Struct, frozen=True):
 
 
 class Handles(Struct, frozen=True):
-    """The managed state that subtasks of an operator have from now on, by their numbers; what is not named stays."""
+    """The new managed state of an operator's subtasks, by their numbers; other state stays."""
 
     keyed: Mapping[int, KeyGroups | None]
     operator: Mapping[int, OperatorStream | None]
 
     def subtask(self, index: int) -> bytes:
-        """A subtask that has nothing else."""
+        """A subtask with only this state."""
         return write_subtask(index, self.operator.get(index), self.keyed.get(index))
 
 
 class NewOperator(Struct, frozen=True):
-    """An operator that the savepoint did not have."""
+    """A new operator of the savepoint."""
 
     id: NewId
     name: str | None
@@ -86,7 +86,7 @@ class Changes(Struct, frozen=True, kw_only=True):
 
 
 class Draft(Struct, frozen=True):
-    """A savepoint's metadata, its bytes, and where in them the parts are that can be replaced."""
+    """A savepoint's metadata, its bytes, and the places of the parts that can be replaced."""
 
     savepoint: Savepoint
     data: bytes
@@ -94,11 +94,11 @@ class Draft(Struct, frozen=True):
 
     @property
     def merges_files(self) -> bool:
-        """Whether file merging wrote it: its handles name folders that subtasks share, and no files of their own."""
+        """True if file merging wrote it: its handles name folders that subtasks share, and no files of their own."""
         return any(place.part is Part.MERGED_FILE for place in self.places)
 
     def files(self) -> Iterator[FileHandle]:
-        """The handles of whole files, each time that the metadata has one."""
+        """The handles of whole files, as often as they occur in the metadata."""
         for place in self.places:
             if place.part is Part.FILE:
                 yield self._file(place)
@@ -116,7 +116,7 @@ def read_draft(savepoint: Savepoint) -> Draft:
 
 
 def draft_of(data: bytes, savepoint: Savepoint) -> Draft:
-    """The draft of metadata in memory; `savepoint` tells what it is called and where its files are."""
+    """The draft of metadata in memory; `savepoint` gives its name and the place of its files."""
     places: list[Place] = []
     found = parse_reader(ByteReader(data, savepoint.path, places=places), savepoint.storage)
     # The folder of a savepoint on other storage is not that of the path which it is shown by.

@@ -1,4 +1,4 @@
-"""Rows of SQL in their own bytes, field by field: what Flink keeps of queries (`BinaryRowData`).
+"""Rows of SQL in their own bytes, field by field, as Flink stores them for queries (`BinaryRowData`).
 
 A row is its length, a byte for the kind of change, a bit for each null, eight bytes for each field, and behind them what does
 not fit into eight bytes. A field that stays is taken over as it is, wherever it stands afterwards.
@@ -124,7 +124,7 @@ def _begin_of_slots(fields: int) -> int:
 
 
 def read_number(bits: int, reader: ByteReader) -> int:
-    """A whole number of that width in its slot: what is above it there is zero, whatever its sign."""
+    """A whole number of that width in its slot; the bytes above it are zero, whatever its sign."""
     return int.from_bytes(reader.raw(_SLOT, "a field")[: bits // 8], "little", signed=True)
 
 
@@ -146,7 +146,7 @@ def read_decimal(precision: int, scale: int, reader: ByteReader) -> Decimal:
 
 
 def decimal_bytes(value: Decimal, precision: int, scale: int) -> bytes | None:
-    """A decimal as a row has it (`DecimalData`); None for one that does not fit without being rounded."""
+    """The bytes of a decimal in a row (`DecimalData`); None if it does not fit without rounding."""
     unscaled = value.scaleb(scale, _EXACT)
     if unscaled != unscaled.to_integral_value(context=_EXACT) or unscaled.copy_abs() >= 10**precision:
         return None

@@ -12,7 +12,7 @@ from compat.state.flink.states import HeaderReader
 from compat.state.flink.streams import read_window
 
 SAMPLES = 16
-"""Values of each state that are taken of one subtask."""
+"""The number of values of each state that are taken from one subtask."""
 
 _WINDOW = 1 << 20
 

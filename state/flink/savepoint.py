@@ -75,7 +75,7 @@ class OperatorState(Struct, frozen=True):
 
     @property
     def has_state(self) -> bool:
-        """Whether a restore has to find a place for this operator: any handle or coordinator bytes."""
+        """True if a restore has to find a place for this operator: it has a handle or coordinator bytes."""
         return self.coordinator is not None or any(s.has_state for s in self.subtasks)
 
     @property
@@ -86,7 +86,7 @@ class OperatorState(Struct, frozen=True):
 
 
 class Contents(Struct, frozen=True):
-    """The contents of a metadata file, behind the version number, as each format version's module reads them."""
+    """The contents of a metadata file after the version number, as each format version's module reads them."""
 
     checkpoint_id: int
     master_states: tuple[MasterState, ...]

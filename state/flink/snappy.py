@@ -15,7 +15,7 @@ _COMPRESSED, _PLAIN = 0x00, 0x01
 _FIRST_SKIPPED = 0x80
 _CHECKSUM = 4
 LARGEST_CHUNK = 1 << 16
-"""The bytes that a chunk holds at most, uncompressed."""
+"""The maximum uncompressed bytes of a chunk."""
 
 
 def read_frames(reader: ByteReader, at_end: bool = False) -> Iterator[bytes]:
@@ -51,7 +51,7 @@ def _plain(reader: ByteReader, data: bytes) -> bytes:
 
 
 def decompress(data: bytes, largest: int = LARGEST_CHUNK) -> bytes:
-    """One block of Snappy's, by pyarrow where it is installed. Raises ValueError or IndexError for damaged bytes."""
+    """One uncompressed block of Snappy's, by pyarrow if it is installed. Raises ValueError or IndexError for damaged bytes."""
     size, position = _size(data)
     if size > largest:
         raise ValueError(f"it announces {size} bytes")

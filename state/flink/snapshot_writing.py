@@ -1,4 +1,4 @@
-"""Snapshots of the serializers that Flink's Java side has for the types and the states of PyFlink, as it writes them.
+"""Writes snapshots of the serializers that Flink's Java side has for the types and the states of PyFlink.
 
 Keys of PyFlink are rows with one field, and a pickled one is a byte array. What process mode keeps are lists and maps of byte
 arrays (`PythonTypeUtils`, `BeamStateRequestHandler`), with the time of their last use where there is a time to live.
@@ -74,7 +74,7 @@ def snapshot_of(type: TypeInformation) -> bytes:
 
 
 def key_snapshot(type: TypeInformation) -> bytes:
-    """The same of the keys of a stream that PyFlink keys by a type: a row with one field. Raises Unconvertible."""
+    """The snapshot for the keys of a stream that PyFlink keys by a type: a row with one field. Raises Unconvertible."""
     return _row(type)
 
 

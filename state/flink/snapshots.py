@@ -1,4 +1,4 @@
-"""Reading serializer snapshots: which serializer wrote a state, down to its elements.
+"""Reads serializer snapshots: the serializer that wrote a state, down to its elements.
 
 A snapshot is a class name, a version and a body whose layout only that class knows; there is no length in
 front of it. So a class that is not known here ends the reading of whatever contains it: the name is kept,
@@ -60,7 +60,7 @@ class SerializerSnapshot(Struct, frozen=True):
         return hash(self._identity)
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """A detail that is texts, such as a POJO's ``fields``; empty if there is none."""
+        """A detail that consists of texts, such as a POJO's ``fields``; empty if there is none."""
         found = dict(self.details).get(name)
         return tuple(map(str, found)) if isinstance(found, tuple) else ()
 
@@ -71,7 +71,7 @@ class SerializerSnapshot(Struct, frozen=True):
 
 
 def classes_in(serializer: SerializerSnapshot) -> frozenset[str]:
-    """The names of the classes of the program that a serializer and those within it are for."""
+    """The names of the program's classes that a serializer and its nested ones are for."""
     details = dict(serializer.details)
     own = (details[name] for name in ("pojo_class", "enum_class", "case_class", "serialized_class") if name in details)
     within = (classes_in(one) for one in (*serializer.nested, *(one for _, one in serializer.subclasses)))
@@ -95,12 +95,12 @@ def read_snapshot(reader: ByteReader) -> SerializerSnapshot:
 
 
 def in_header(snapshot: bytes) -> bytes:
-    """A snapshot, as `writeVersionedSnapshot` gives it, behind what a header has before it."""
+    """A snapshot in the form of `writeVersionedSnapshot`, with the bytes that precede it in a header."""
     return _LAYOUT_OF_HEADERS.pack(_LAYOUT) + snapshot
 
 
 def out_of_header(data: bytes) -> bytes:
-    """The snapshot, as `writeVersionedSnapshot` gives it, that a header has."""
+    """The snapshot of a header, in the form of `writeVersionedSnapshot`."""
     return data[_LAYOUT_OF_HEADERS.size :]
 
 

@@ -1,4 +1,4 @@
-"""Writing bytes anew where the readers noted parts, with everything else byte for byte.
+"""Rewrites bytes where the readers noted parts; everything else stays byte for byte.
 
 Parts lie within one another: an operator among all of them, a name in a frame. Counts and lengths that stand before what
 changes are written to fit.
@@ -16,10 +16,10 @@ _COUNTED = {Part.OPERATORS: Part.OPERATOR, Part.SUBTASKS: Part.SUBTASK}
 """Parts that begin with the number of others within them."""
 
 New = Callable[[Place], bytes | None]
-"""What stands for a part: None for what is there, apart from the parts within."""
+"""The replacement of a part: None for the present bytes, apart from the parts within."""
 
 Added = Callable[[Place], Sequence[bytes]]
-"""What comes behind the last of the parts of a counted one."""
+"""The bytes to add after the last of a counted part's parts."""
 
 
 def splice(data: bytes, places: Iterable[Place], new: New, added: Added = lambda place: (), *, begin: int = 0) -> bytes:

@@ -51,7 +51,7 @@ class Write(IntEnum):
 
 
 class Written(Struct, frozen=True):
-    """One write of a key; of two, the one with the higher number is the later one."""
+    """One write of a key; of two writes, the one with the higher number is later."""
 
     key: bytes
     number: int
@@ -65,7 +65,7 @@ class _Handle(Struct, frozen=True):
 
 
 class TableFile:
-    """A table file of a savepoint. Raises a `SavepointError` for what cannot be read or is not known."""
+    """A table file of a savepoint. Raises a `SavepointError` if it is unreadable or unknown."""
 
     def __init__(self, savepoint: Savepoint, stream: Stream, name: str) -> None:
         self._savepoint, self._stream, self._name = savepoint, stream, name
@@ -108,7 +108,7 @@ class TableFile:
             self.refuse(f"it has {count:,} entries, and its properties tell of {told:,}")
 
     def deleted_ranges(self) -> Iterator[tuple[bytes, bytes]]:
-        """First key and end of each range of keys that was deleted at once."""
+        """The first key and the end of each range of keys that was deleted at once."""
         if self._ranges is not None:
             for entry in self._entries(_handle(self._ranges)):
                 yield entry.key[:-8], entry.value

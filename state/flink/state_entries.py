@@ -1,4 +1,4 @@
-"""Everything that a savepoint holds as state, entry by entry, typed.
+"""The whole state of a savepoint, entry by entry, typed.
 
     savepoint = read_metadata("savepoint-1a2b3c")
     for state in stored_states(savepoint):                 # what there is: names, kinds, types; state files open for headers
@@ -90,7 +90,7 @@ class StoredState(Struct, frozen=True):
 
     @property
     def declared_name(self) -> str:
-        """The name that the program gave: without what PyFlink's process mode puts before it."""
+        """The name in the program, without the prefix of PyFlink's process mode."""
         return self.name.removeprefix(PYTHON_PREFIX)
 
 
@@ -116,7 +116,7 @@ Wanted = Callable[[StoredState], bool]
 
 
 def stored_states(savepoint: Savepoint, headers: HeaderReader | None = None) -> tuple[StoredState, ...]:
-    """All states of a savepoint, each once. Raises nothing: what cannot be read is a state's ``problem``."""
+    """All states of a savepoint, each once. Raises nothing: the reason why one is unreadable is its ``problem``."""
     headers = headers or HeaderReader(savepoint)
     found: dict[tuple[str, str, bool], StoredState] = {}
     for operator in savepoint.operators:

@@ -28,7 +28,7 @@ from compat.state.flink.streams import read_window
 
 FIRST_READ = 1 << 16
 LONGEST_HEADER = 1 << 22
-"""Headers are a few KiB; jobs with hundreds of states stay below a megabyte."""
+"""The maximum bytes of a header. Headers are a few KiB; jobs with hundreds of states stay below a megabyte."""
 
 _ONLY_CHANGES = "keyed state that is nothing but a log of changes, which names no states ahead"
 _READERS: dict[str, Callable[..., BackendHeader]] = {
@@ -67,7 +67,7 @@ class HeaderReader:
     _by_place: dict[tuple[str, str, int], BackendHeader] = field(default_factory=dict)
 
     def keyed(self, handle: Keyed) -> BackendHeader | None:
-        """The header of a keyed handle; None if it has none of its own. Raises a `SavepointError`."""
+        """The header of a keyed handle; None if it has none. Raises a `SavepointError`."""
         if isinstance(handle, KeyGroups):
             return self._read("keyed", handle.stream)
         if isinstance(handle, Incremental):

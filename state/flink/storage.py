@@ -12,10 +12,10 @@ from compat.state.safe_open import open_regular
 
 
 class Storage(Protocol):
-    """Files by their paths. What goes wrong is raised as `OSError` or `ValueError`."""
+    """Files by their paths. Errors are `OSError` or `ValueError`."""
 
     def resolve(self, path: str) -> str:
-        """The path without links and `..`, so that it shows in which folder it really is."""
+        """The path without links and `..`, which shows its real folder."""
 
     def size(self, path: str) -> int | None:
         """The size of a regular file in bytes; None for anything else. Raises if nothing is there."""

@@ -1,4 +1,4 @@
-"""Reading stream handles: one type byte, then where the bytes are.
+"""Reads stream handles: one type byte, then the place of the bytes.
 
 The layout is that of `MetadataV2V3SerializerBase`, which all format versions share.
 """
@@ -19,7 +19,7 @@ from compat.state.flink.handles import (
 from compat.state.key_groups import HIGHEST_MAX_PARALLELISM
 
 MAX_NESTING = 16
-"""Handles within handles. Flink nests two or three deep; anything beyond this is an attack on the stack."""
+"""The maximum depth of nested handles. Flink nests two or three deep; anything beyond this is an attack on the stack."""
 
 
 _NULL = 0

@@ -1,4 +1,4 @@
-"""Reading state of any size: a reader that holds a piece of a stream and fetches the next one when it is needed."""
+"""Reads state of any size: holds a piece of a stream, and fetches the next one when it is needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PIECE = 1 << 20
 """The bytes of a state file that are read at once."""
 
 LARGEST_VALUE = 1 << 30
-"""The bytes of one value that are held in memory at most: RocksDB takes values up to 2 GiB, JNI half of that."""
+"""The maximum bytes of one value in memory: RocksDB takes values up to 2 GiB, JNI half of that."""
 
 
 def pieces(savepoint: Savepoint, stream: Stream, start: int, end: int) -> Iterator[bytes]:
@@ -42,7 +42,7 @@ class StreamReader(ByteReader):
         self._kept: int | None = None
 
     def span(self, read: Callable[[ByteReader], object]) -> bytes:
-        """The bytes that something reads."""
+        """The bytes that a read function passes."""
         self._kept = self.position
         read(self)
         found = self.data[self._kept : self.position]
@@ -50,7 +50,7 @@ class StreamReader(ByteReader):
         return found
 
     def at_end(self) -> bool:
-        """Whether nothing is left."""
+        """True if nothing is left."""
         return self.position >= self.end and not self._fetch(1)
 
     def require(self, length: int, what: str) -> None:
@@ -93,5 +93,5 @@ class StreamReader(ByteReader):
 
 
 def decompressed(reader: StreamReader) -> StreamReader:
-    """The plain bytes behind a reader of compressed ones; places in errors are those in the plain bytes."""
+    """The uncompressed bytes of a reader of compressed ones; places in errors are those in the uncompressed bytes."""
     return StreamReader(read_frames(reader), reader.path)

@@ -1,4 +1,4 @@
-"""Opening state streams: bytes in the metadata, or a bounded piece of a local file."""
+"""Opens state streams: bytes in the metadata, or a bounded piece of a local file."""
 
 from __future__ import annotations
 

@@ -29,11 +29,11 @@ class TableGroups:
 
     @property
     def numbers(self) -> Collection[int]:
-        """Those that the subtask has."""
+        """The key groups of the subtask."""
         return self._groups
 
     def entries(self, group: int) -> Iterator[Entry]:
-        """The entries of one, state by state. Raises a `SavepointError` for damaged bytes."""
+        """The entries of a key group, state by state. Raises a `SavepointError` for damaged bytes."""
         if group not in self._groups:
             return
         if group <= self._passed or not self._streams:

@@ -1,4 +1,4 @@
-"""Values of one form in the bytes of another one.
+"""Converts values of one form to the bytes of another one.
 
 What is the same in both stays byte for byte, whatever it is. Numbers, texts, enums and moments become one another where nothing
 is lost: a number that does not fit is an error, never another number. Records (tuples, rows, POJOs) become one another field by
@@ -65,7 +65,7 @@ class Fields(Struct, frozen=True):
 
     @property
     def filled(self) -> frozenset[str]:
-        """The fields of NEW that are constants where OLD has null."""
+        """The fields of NEW that are constants if OLD has null."""
         return frozenset(self.sources.keys() & self.constants.keys())
 
     @property
@@ -95,7 +95,7 @@ class Fields(Struct, frozen=True):
 
 
 class Classes(Protocol):
-    """The classes of OLD and NEW, which read and write what is not read here. All raise Unconvertible."""
+    """The classes of OLD and NEW, which read and write values that cannot be read here. All raise Unconvertible."""
 
     def convert(
         self, old: bytes, new: bytes, kind: str, fields: Fields, values: Sequence[bytes], keys: bytes = b""
@@ -110,7 +110,7 @@ class Classes(Protocol):
 
 
 Join = Callable[[Form, Form, Fields], Transcode]
-"""Gives what writes values of one form as such of another one. Raises Unconvertible."""
+"""Gives the function that writes values of one form in another. Raises Unconvertible."""
 
 
 class SerializerConversion(Struct, frozen=True):
@@ -136,11 +136,11 @@ class SerializerConversion(Struct, frozen=True):
         return StateForm(in_header(self.serializer), self.options)
 
     def rewriter(self, meta: StateMeta, serializer: bytes, layout: Layouts) -> Rewrite:
-        """What writes the entries of a keyed state anew. Raises Unconvertible."""
+        """The function that rewrites the entries of a keyed state. Raises Unconvertible."""
         return one_by_one(self.converter(meta, serializer), self.map_keys(meta), layout)
 
     def map_keys(self, meta: StateMeta) -> MapKeys | None:
-        """What gives the key in a map anew; None if it stays. Raises Unconvertible."""
+        """The function that rewrites the key in a map; None if it stays. Raises Unconvertible."""
         old, new = meta.serializer(VALUES), self._new
         if self.options.get(KIND) != "MAP" or old is None:
             return None
@@ -285,7 +285,7 @@ class Held(Struct, frozen=True):
 
 
 def held_in(kind: str, serializer: SerializerSnapshot) -> tuple[Held, SerializerSnapshot]:
-    """How a state holds its values, and the serializer of one. Raises Unconvertible for a kind without parts."""
+    """The form in which a state holds its values, and the serializer of one. Raises Unconvertible for a kind without parts."""
     if kind in PARTS and not serializer.nested:
         raise Unconvertible(f"a {kind.lower()} of {serializer.serializer or serializer.class_name}")
     inner = serializer.nested[-1] if kind in PARTS else serializer

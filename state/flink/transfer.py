@@ -1,4 +1,4 @@
-"""A savepoint whose states are elsewhere: in another operator, under another name, of types with other names, or nowhere.
+"""Moves states of a savepoint: to another operator, another name, types with other names, or drops them.
 
     transfer = Transfer(states={StateKey("cbc3…", "total", True): StateTarget("cbc3…", "sum")})
     transferred = write_states(savepoint, transfer, folder)                   # the state files that are new
@@ -69,7 +69,7 @@ class Transfer(Struct, frozen=True, kw_only=True):
     canonical: bool = False
 
     def becomes(self, key: StateKey) -> StateKey | None:
-        """The state that one of the savepoint is in the new one; None for one that is dropped."""
+        """The new place of a state; None if it is dropped."""
         stays = None if key.operator in self.dropped else StateTarget(key.operator, key.name)
         target = self.states.get(key, stays)
         if target is None:
@@ -78,7 +78,7 @@ class Transfer(Struct, frozen=True, kw_only=True):
 
 
 class Transferred(Struct, frozen=True):
-    """The changes of the metadata, what happened to the entries of each state, and the names of types that were met."""
+    """The changes of the metadata, the counts of each state's entries, and the names of the renamed types that occurred."""
 
     changes: Changes
     tally: Tally
@@ -189,7 +189,7 @@ class _Owner:
 
 
 Names = dict[str, str]
-"""Names of states, with the names that they are to have."""
+"""Names of states, with their new names."""
 
 
 class _Moved(NamedTuple):

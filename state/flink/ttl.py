@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from compat.state.flink.formats import FORST, HEAP, ROCKSDB, backend_of
 
 TTL_MIGRATES_SINCE: Mapping[str, tuple[int, int] | None] = {HEAP: (2, 2), ROCKSDB: (2, 1), FORST: None}
-"""By backend the first version of Flink; None if no version does."""
+"""The first version of Flink by backend; None if no version does."""
 
 _VERSION = re.compile(r"(\d{1,4})\.(\d{1,4})(?!\d)")
 

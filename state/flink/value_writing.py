@@ -1,4 +1,4 @@
-"""Values of Python in the bytes of a form: what was not read from state, but comes from a program."""
+"""Writes Python values in the bytes of a form: values that come from a program rather than from state."""
 
 from __future__ import annotations
 

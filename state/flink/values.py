@@ -1,4 +1,4 @@
-"""Values as Flink's own serializers write them, read by what their snapshots say.
+"""Reads values of Flink's own serializers, by their snapshots.
 
 A decoder comes from a snapshot alone: no class of the program is needed, and nothing is unpickled or deserialized. What only a
 class of the program can read (Kryo, a serializer of the program's own) has no decoder.
@@ -284,7 +284,7 @@ def _map(snapshot: SerializerSnapshot) -> Decoder:
 
 
 def hashable(key: Any) -> Any:
-    """A value as the key of a dict: lists and dicts as tuples."""
+    """A value that can be the key of a dict: lists and dicts become tuples."""
     if isinstance(key, list):
         return tuple(map(hashable, key))
     if isinstance(key, dict):
@@ -432,7 +432,7 @@ TTL = frozenset(f"{_STATE}{package}ttl.TtlStateFactory$TtlSerializer" for packag
 
 
 def ttl_inside(snapshot: SerializerSnapshot) -> SerializerSnapshot | None:
-    """The serializer of the values that a time to live is kept with; None for one without."""
+    """The serializer of the values inside one with a time to live; None if there is no time to live."""
     if snapshot.serializer == _STATE + "ttl.TtlAwareSerializer" and len(snapshot.nested) == 1:
         return ttl_inside(snapshot.nested[0])
     return snapshot.nested[1] if snapshot.serializer in TTL and len(snapshot.nested) == 2 else None

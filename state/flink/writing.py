@@ -1,4 +1,4 @@
-"""Writing Java's `DataOutputStream` bytes, as far as metadata is rewritten: the counterpart of what reads handles."""
+"""Writes Java's `DataOutputStream` bytes, as far as metadata is rewritten: the counterpart of the readers of handles."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from compat.state.flink.handles import (
 from compat.state.flink.operator_handles import MODES
 
 LONGEST_TEXT = 0xFFFF
-"""The bytes that `DataOutput.writeUTF` can write of a text."""
+"""The maximum bytes of a text for `DataOutput.writeUTF`."""
 
 _NULL = b"\0"
 NO_COORDINATOR = _NULL
-"""The handle of a coordinator that has no state."""
+"""The handle of a coordinator without state."""
 
 _INLINE = 1
 _FILE = 2
@@ -63,7 +63,7 @@ def write_mask(fields: Sequence[bytes | None], *, kind: bool) -> bytes:
 
 
 def write_sevens(number: int) -> bytes:
-    """A number in groups of seven bits, the lowest first: what `ByteReader.sevens` reads."""
+    """A number in groups of seven bits, the lowest first, as `ByteReader.sevens` reads it."""
     written = bytearray()
     while number >= 0x80:
         written.append(number & 0x7F | 0x80)
@@ -89,7 +89,7 @@ def write_keyed(handle: KeyGroups | None) -> bytes:
 
 
 def write_operator_stream(handle: OperatorStream | None) -> bytes:
-    """A flag, and the handle of operator state where there is one (`serializeOperatorStateHandle`)."""
+    """A flag, and the handle of operator state if there is one (`serializeOperatorStateHandle`)."""
     if handle is None:
         return bytes(4)
     partitions = b"".join(map(_write_partition, handle.partitions))
@@ -97,7 +97,7 @@ def write_operator_stream(handle: OperatorStream | None) -> bytes:
 
 
 def write_subtask(index: int, operator_state: OperatorStream | None, keyed: KeyGroups | None) -> bytes:
-    """A subtask with no other state than this, as format 3 and later ones have it (`serializeSubtaskState`)."""
+    """A subtask with only this state, in the layout of format 3 and later ones (`serializeSubtaskState`)."""
     managed = write_operator_stream(operator_state) + bytes(4) + write_keyed(keyed) + _NULL
     return struct.pack(">i", index) + managed + _NO_CHANNELS
 

@@ -1,4 +1,4 @@
-"""The user's code as a plan tells of it: by digests, so that two plans show what differs without the classes."""
+"""The user's code in a plan: digests, so that two plans show differences without the classes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Captured(Record, frozen=True, kw_only=True):
 
 
 class UserCode(Record, frozen=True, kw_only=True):
-    """A function: its class, and the method that a lambda stands in or that a method reference names.
+    """A function: its class, and the method that contains a lambda or that a method reference names.
 
     ``digest`` is of what its code does, with what it reaches in the user's own classes: the same for another build of the same
     source. It is None if the code is not at hand. ``captured`` are the plain values that the function object holds, and
@@ -43,7 +43,7 @@ Misread = Literal["unequal", "broken"]
 
 
 class WrittenField(Record, frozen=True, kw_only=True):
-    """A field as it is written; ``fixed`` if its values are of its very type, whose name is then not written.
+    """A field as it is written; ``fixed`` if its values are of exactly its type, whose name is then not written.
 
     ``above`` are the classes above its type; None for an interface, and where they are not known. ``given`` are the types in
     angle brackets behind it, which have no names; None if they are not known.

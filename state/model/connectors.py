@@ -19,7 +19,7 @@ class OffsetRule(Enum):
 
 
 class DeliveryGuarantee(Enum):
-    """How often a record reaches the system behind a sink (Flink: ``DeliveryGuarantee``)."""
+    """The delivery guarantee of a sink for its records (Flink: ``DeliveryGuarantee``)."""
 
     NONE = "none"
     AT_LEAST_ONCE = "at-least-once"
@@ -101,7 +101,7 @@ class KafkaSink(Record, frozen=True, kw_only=True, tag="kafka-sink"):
 
 
 class VersionedForm(Record, frozen=True, kw_only=True):
-    """The form in which a connector writes what it keeps (Flink: ``SimpleVersionedSerializer``): the class, and its version.
+    """The form in which a connector writes its state (Flink: ``SimpleVersionedSerializer``): the class, and its version.
 
     ``digest`` is of its code where that is the user's own.
     """
@@ -112,7 +112,7 @@ class VersionedForm(Record, frozen=True, kw_only=True):
 
 
 NUMBERS = "org.apache.flink.api.connector.source.lib.NumberSequenceSource"
-"""The class of sources of ranges of numbers, in whose form data generators keep theirs as well."""
+"""The class of sources of ranges of numbers; data generators keep their ranges in the same form."""
 NUMBERS_SPLITS = f"{NUMBERS}$SplitSerializer"
 
 
@@ -127,7 +127,7 @@ class FileSource(Record, frozen=True, kw_only=True, tag="file-source"):
 
 
 class OtherSource(Record, frozen=True, kw_only=True, tag="source"):
-    """A source of another connector: its class, and what writes its splits and its enumerator, in its ``forms``."""
+    """A source of another connector: its class, and the serializers of its splits and its enumerator, in its ``forms``."""
 
     class_name: str
     split_serializer: str
@@ -136,7 +136,7 @@ class OtherSource(Record, frozen=True, kw_only=True, tag="source"):
 
 
 class OtherSink(Record, frozen=True, kw_only=True, tag="sink"):
-    """A sink of another connector: what writes its writers' state and what it has to commit, in its ``forms``."""
+    """A sink of another connector: the serializers of its writers' state and of its committables, in its ``forms``."""
 
     class_name: str
     writer_serializer: str | None = None

@@ -1,4 +1,4 @@
-"""The common properties of the fields of a plan: their bounds, and which of them are written even where they say nothing."""
+"""The common properties of the fields of a plan: their bounds, and which of them are written even with their default."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ Index = Annotated[int, Meta(ge=0, le=2**31 - 1)]
 
 
 class Record(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """A part of a plan. Fields that have their default are not written, but for those that are :func:`written`."""
+    """A part of a plan. Fields with their default are not written, except those that are :func:`written`."""
 
 
 class Written:
-    """The default of a field that is written even where it has it."""
+    """The default of a field that is written even if it has that value."""
 
     def __init__(self, default: Any) -> None:
         self.default = default
@@ -34,5 +34,5 @@ class Written:
 
 
 def written(default: Any, name: str | None = None) -> Any:
-    """A field that may be left out when it is read, and is always written, by ``name`` if that is not its own."""
+    """A field that may be missing when read, and is always written, by ``name`` if that is not its own."""
     return field(default_factory=Written(default), name=name)

@@ -52,7 +52,7 @@ Settings = TypedDict(
 
 
 class Refusal(Record, frozen=True, kw_only=True):
-    """Why Flink refuses a program: the stage and its entry or operator, Flink's exception, and the place in the program.
+    """The refusal of a program by Flink: the stage and its entry or operator, Flink's exception, and the place in the program.
 
     ``code`` says what is wrong in a word that does not change with the message, ``value`` what the program gave where one text
     is to blame; plans of version 0.1.0 have neither.
@@ -69,7 +69,7 @@ class Refusal(Record, frozen=True, kw_only=True):
 
     @property
     def told(self) -> str:
-        """What is said of it; that Flink refuses the program only where an exception of Flink's stands for it."""
+        """The text of the refusal; it says that Flink refuses the program only if there is an exception of Flink's."""
         if "." in self.class_name:
             return f"Flink refuses the program ({self.stage}): {self.message}"
         return f"No job can be made of it: {self.message}"
@@ -80,7 +80,7 @@ Line = tuple[Index, str]
 
 
 class Statement(Record, frozen=True, kw_only=True):
-    """A statement of a job in SQL, and where it stands."""
+    """A statement of a job in SQL, and its place."""
 
     text: str
     file: str
@@ -180,7 +180,7 @@ class SharedUids(Plan, frozen=True, kw_only=True):
 
 
 class Refused(_Job, frozen=True, kw_only=True):
-    """A job that Flink refuses, with what was made before the refusal.
+    """A job that Flink refuses, with the graphs made before the refusal.
 
     Of a job with a uid that several operators have, ``apart`` is the plan of the job in which only the first has it.
     """

@@ -1,4 +1,4 @@
-"""Operators, with their states and what else a restore depends on."""
+"""Operators, with their states and other facts that a restore depends on."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ pickles depend on."""
 
 
 class Operator(Record, frozen=True, kw_only=True):
-    """An operator as a restore sees it.
+    """An operator, with the facts that matter for a restore.
 
     ``id`` is the generated id or the uid's hash, ``user_hash`` what ``set_uid_hash`` gave. ``states`` is None if they
     could not be found out, and ``states_unknown`` says why; ``more`` is why there may be others besides.
@@ -133,5 +133,5 @@ class Operator(Record, frozen=True, kw_only=True):
 
     @property
     def merged_uids(self) -> tuple[tuple[str, SourceLine | None], ...]:
-        """The uids that PyFlink dropped when it melted their operators into this one, each with its line."""
+        """The uids that PyFlink dropped when it merged their operators into this one, each with its line."""
         return tuple((part.uid, part.source) for part in self.merged if part.uid is not None)

@@ -1,4 +1,4 @@
-"""Made-up values of states as the program's own serializers wrote them: what another version has to read."""
+"""Made-up values of states, written by the program's own serializers: another version has to read them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from compat.state.model.fields import Id, Record
 
 
 class SampleOf(Enum):
-    """What made-up values are of: a keyed state, operator state, what a ``SimpleVersionedSerializer`` writes, raw state."""
+    """The source of made-up values: a keyed state, operator state, a ``SimpleVersionedSerializer``, raw state."""
 
     KEYED = "keyed"
     OPERATOR = "operator"
@@ -28,7 +28,7 @@ class SampleValue(Record, frozen=True, kw_only=True):
 
 
 class Sample(Record, frozen=True, kw_only=True):
-    """Made-up values of one state of an operator, as they were written.
+    """Made-up values of one state of an operator, in their written form.
 
     ``written`` is the ``_metadata`` of a savepoint that holds nothing else; of raw state, and of what a
     ``SimpleVersionedSerializer`` writes, the bytes of the one value there is. ``state`` is the state's name; of raw state the

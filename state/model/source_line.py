@@ -7,10 +7,10 @@ from msgspec import Struct, field
 from compat.state.model.fields import Index
 
 End = tuple[Index, Index]
-"""Where a call ends: line from 1, column from 0 in bytes of UTF-8."""
+"""The end of a call: line from 1, column from 0 in bytes of UTF-8."""
 
 Call = tuple[str, Index, End | None]
-"""A call in a file, as far as it is known: its end tells it from others on its line."""
+"""A call in a file, as far as it is known: its end distinguishes it from others on its line."""
 
 
 class SourceLine(Struct, frozen=True, omit_defaults=True, gc=False, eq=False):
@@ -29,7 +29,7 @@ class SourceLine(Struct, frozen=True, omit_defaults=True, gc=False, eq=False):
 
     @property
     def call(self) -> Call:
-        """The call that stands there."""
+        """The call at this place."""
         return self.file, self.line, self.end
 
     def __str__(self) -> str:

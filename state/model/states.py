@@ -1,4 +1,4 @@
-"""States: of what kind, for whom, of what types, and how they are known."""
+"""States: their kind, owner and types, and the source of that knowledge."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compat.state.model.source_line import SourceLine
 
 
 class StateKind(Enum):
-    """The kinds of state: what holds the values."""
+    """The kinds of state."""
 
     VALUE = "value"
     LIST = "list"
@@ -49,7 +49,7 @@ class Known(Enum):
 
 
 class Serializers(Record, frozen=True, kw_only=True):
-    """The snapshots that Flink's own serializers of a state wrote of themselves, as in a savepoint."""
+    """The snapshots of Flink's own serializers of a state, as in a savepoint."""
 
     key: bytes | None = None
     namespace: bytes | None = None
@@ -88,7 +88,7 @@ class State(Record, frozen=True, kw_only=True):
 
 
 class More(Record, frozen=True, kw_only=True):
-    """Why an operator may keep states besides those that are known.
+    """The reason why an operator may have states besides the known ones.
 
     ``code`` is a digest of all that decides which: where it is the same for two versions, they keep the same. None if that
     cannot be told.

@@ -10,7 +10,7 @@ from typing import Any
 
 @cache
 def parsed(schema: str) -> Any:
-    """A schema as the library has it. Raises ValueError for anything else."""
+    """A parsed schema. Raises ValueError for anything else."""
     import avro.schema
 
     try:
@@ -20,7 +20,7 @@ def parsed(schema: str) -> Any:
 
 
 def writer(schema: str) -> Callable[[Any], bytes]:
-    """Writes a record (a dict) in Avro's binary form, without its schema."""
+    """The function that writes a record (a dict) in Avro's binary form, without its schema."""
     from avro.io import BinaryEncoder, DatumWriter
 
     datum_writer = DatumWriter(parsed(schema))
@@ -34,7 +34,7 @@ def writer(schema: str) -> Callable[[Any], bytes]:
 
 
 def reader(written: str, wanted: str) -> Callable[[bytes], Any]:
-    """Reads a record written by one schema as another one wants it."""
+    """The function that reads a record written with one schema as another schema wants it."""
     from avro.io import BinaryDecoder, DatumReader
 
     datum_reader = DatumReader(parsed(written), parsed(wanted))

@@ -1,4 +1,4 @@
-"""From a type to the two functions that write and read its values.
+"""The functions that write and read the values of a type.
 
 Numbers are big-endian and of the width that Flink gives them, text is UTF-8, an instant is its seconds and nanoseconds,
 compound values are their parts, each behind its length in 4 bytes (:data:`ABSENT` for None), Avro records are in Avro's
@@ -45,7 +45,7 @@ _INSTANT = struct.Struct(">qi")
 
 
 class Codec(Struct, frozen=True):
-    """Writes a value of one type as bytes and reads it back; ``pickled`` where reading needs the program's classes."""
+    """Writes a value of one type as bytes and reads it back; ``pickled`` if reading needs the program's classes."""
 
     encode: Callable[[Any], bytes]
     decode: Callable[[bytes], Any]
@@ -86,7 +86,7 @@ PICKLE = Codec(dump, load, pickled=True)
 
 
 def not_of_type(value: Any, kind: str) -> TypeError:
-    """The error for a value that a number of the declared type cannot be made of."""
+    """The error for a value that does not convert to a number of the declared type."""
     return TypeError(
         f"{value!r} is no value of the declared type {kind}: declare the type that the program's values have."
     )
@@ -151,7 +151,7 @@ def _counted(type_info: TypeInformation) -> Codec:
 
 
 def join(parts: Iterable[bytes | None]) -> bytes:
-    """Parts, each behind its length."""
+    """Parts, each after its length."""
     pack = _LENGTH.pack
     pieces: list[bytes] = []
     for part in parts:

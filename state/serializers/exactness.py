@@ -24,7 +24,7 @@ _PLAIN = frozenset({str, int, float, bool, bytes, NoneType})
 
 
 def exactness_of(type_info: TypeInformation | None) -> Callable[[Any], bool]:
-    """The function that is True for such values of a type; it may be False for more than it has to."""
+    """The function that is True for such values of a type; it may also be False for some of them."""
     if type_info is None:
         return is_plain
     if isinstance(type_info, ExternalTypeInfo):
@@ -43,6 +43,6 @@ def exactness_of(type_info: TypeInformation | None) -> Callable[[Any], bool]:
 
 
 def is_plain(value: Any) -> bool:
-    """True for text, numbers, bytes, None and tuples of them, of these very classes."""
+    """True for text, numbers, bytes, None and tuples of them, of exactly these classes."""
     kind = type(value)
     return kind in _PLAIN or (kind is tuple and all(map(is_plain, value)))

@@ -37,7 +37,7 @@ _CANONICAL_TYPES = frozenset(
 
 
 class KeyCodec(Struct, frozen=True):
-    """Writes and reads keys; ``identify`` gives what tells a key from others, and ``identity`` cuts it out of its bytes."""
+    """Writes and reads keys; ``identify`` gives the identity of a key, and ``identity`` cuts it out of its bytes."""
 
     encode: Callable[[Any], bytes]
     decode: Callable[[bytes], Any]
@@ -73,7 +73,7 @@ def key_codec_of(type_info: TypeInformation | None) -> KeyCodec:
 
 
 def pickled_identity(key: Any) -> bytes:
-    """What tells keys apart whose type is not declared. In Flink it is their bytes: ``1``, ``1.0`` and ``True`` are three keys,
+    """The identity of keys of an undeclared type. In Flink it is their bytes: ``1``, ``1.0`` and ``True`` are three keys,
     ``0.0`` and ``-0.0`` two, and NaN is one.
 
     It is the canonical form of :func:`compat.state.key_groups.key_bytes`, but for parts that have equals of other classes, or
@@ -126,7 +126,7 @@ def _float(key: float) -> bytes:
 
 
 def typed_identity(key: Any) -> bytes:
-    """The same of keys whose type says of which class each part is: what numbers of one class hide is all that is left."""
+    """The identity of keys whose type gives the class of each part: only what numbers of one class hide is added."""
     if isinstance(key, float) and key == 0:
         return b"f" + _float(key) if copysign(1, key) < 0 else key_bytes(key)
     if isinstance(key, Decimal) and not _is_shortest(key):

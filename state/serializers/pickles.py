@@ -22,7 +22,7 @@ _MAY_BE_FORMER = re.compile(rb"(?<!%b\.)(?:compiler|state)\.|pyflink\." % _PACKA
 
 
 def dump(value: Any) -> bytes:
-    """A value pickled; by value where its class cannot be imported by name, as one of a main module."""
+    """A pickled value; by value if its class cannot be imported by name, like those of a main module."""
     try:
         return pickle.dumps(value, 5)
     except (pickle.PicklingError, AttributeError, TypeError):

@@ -15,7 +15,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 MOST = 16
-"""So many requests are under way at once, at most."""
+"""The maximum number of requests under way at once."""
 
 
 def fetched_ahead(get: Callable[[T], R], items: Iterable[T], *, local: bool) -> Iterator[tuple[T, Callable[[], R]]]:

@@ -1,4 +1,4 @@
-"""The file system of this machine: what is written is on the disk before it is said to be there."""
+"""The file system of this machine: files are on the disk when a method returns."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _entry(found: os.DirEntry[str]) -> Entry:
 
 
 def make_folder(path: str | Path) -> None:
-    """Make a folder, and those that it is in, where they are not there; their names survive a power cut."""
+    """Make a folder and the folders above it, if missing; their names survive a power cut."""
     if not os.path.isdir(path):
         above = os.path.dirname(path) or "."
         make_folder(above)
@@ -133,7 +133,7 @@ def make_folder(path: str | Path) -> None:
 
 
 def sync(path: str | Path) -> None:
-    """Have a file's contents, or the names in a folder, survive a power cut, where the file system can: what counts must."""
+    """Make a file's contents, or the names in a folder, survive a power cut, if the file system can."""
     try:
         descriptor = os.open(path, os.O_RDONLY)
     except PermissionError:

@@ -1,4 +1,4 @@
-"""Detects folders of this machine on a file system that other machines may have mounted, too."""
+"""Detects folders of this machine on a file system that other machines may also have mounted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
 def is_mounted(folder: str, mounts: Path = _MOUNTS) -> bool:
-    """True for a folder, be it there or not yet, on a file system that is made for several machines, such as NFS.
+    """True for a folder, even a future one, on a file system for several machines, such as NFS.
 
     False if that is not known: elsewhere than on Linux.
     """

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 _DEFAULT_PORT = 8020
 CONFIGURED_BY = "HADOOP_CONF_DIR"
-"""The variable that names the folder of Hadoop's configuration."""
+"""The environment variable with the folder of Hadoop's configuration."""
 
 
 def name_node(host: str) -> str:
@@ -35,7 +35,7 @@ def _setting(file: str, name: str) -> str:
 
 
 def settings_of(file: str | Path) -> dict[str, str]:
-    """The settings in a file of Hadoop's; none if it is not there, or is damaged."""
+    """The settings in one of Hadoop's files; none if it is missing or damaged."""
     try:
         found = ElementTree.parse(file).getroot()
     except (OSError, ElementTree.ParseError):

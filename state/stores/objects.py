@@ -39,7 +39,7 @@ class ObjectFiles(FileSystem):
         return opened(functools.partial(self.part, path), size)
 
     def part(self, path: str, start: int, length: int) -> bytes:
-        """Bytes of an object."""
+        """A range of an object's bytes."""
         with self._telling(path):
             return bytes(self._store.get_range(_key(path), start=start, length=length))
 

@@ -30,7 +30,7 @@ _ACCOUNT = ("client_email", "private_key", "private_key_id")
 
 
 def bucket_options(bucket: str) -> dict[str, str]:
-    """Where a bucket is, beyond what the libraries read from the environment by themselves."""
+    """The address of a bucket, beyond what the libraries read from the environment by themselves."""
     endpoint = _endpoint(bucket)
     match _scheme(bucket):
         case "s3":
@@ -43,12 +43,12 @@ def bucket_options(bucket: str) -> dict[str, str]:
 
 
 def client_options(bucket: str) -> dict[str, Any]:
-    """How obstore speaks to the server of a bucket: an endpoint of the user's own may have no certificate."""
+    """The client options for the server of a bucket: an endpoint of the user's own may have no certificate."""
     return {**TIMEOUTS, "allow_http": _endpoint(bucket).startswith("http://")}
 
 
 def table_options(path: str) -> dict[str, str] | None:
-    """The storage options of a Delta table; None for one on this machine's file system."""
+    """The storage options of a Delta table; None for a table on this machine's file system."""
     if "://" not in path:
         return None
     if path.startswith("hdfs://"):

@@ -21,7 +21,7 @@ _PLAIN = re.compile(r"(?:/[^/.:][^/:]*)+")
 
 
 class Place(Struct, frozen=True):
-    """A path on a file system; ``path`` is as one would write it, ``s3://bucket/jobs`` or ``/data/jobs``.
+    """A path on a file system; ``path`` is in the user's spelling, ``s3://bucket/jobs`` or ``/data/jobs``.
 
     The methods are those of :class:`~compat.state.stores.system.FileSystem`.
     """
@@ -43,7 +43,7 @@ class Place(Struct, frozen=True):
 
     @property
     def local(self) -> bool:
-        """True on the file system of this machine."""
+        """True if it is on the file system of this machine."""
         return self.system.local
 
     @property
@@ -53,11 +53,11 @@ class Place(Struct, frozen=True):
 
     @property
     def parent(self) -> Place:
-        """The folder that it is in."""
+        """The folder that contains it."""
         return Place(self.system, os.path.dirname(self.path.rstrip("/")))
 
     def absolute(self) -> Place:
-        """The same, whatever the working directory is."""
+        """The same place, whatever the working directory is."""
         return Place(self.system, os.path.abspath(self.path)) if self.local else self
 
     def read(self) -> bytes:
@@ -65,19 +65,19 @@ class Place(Struct, frozen=True):
         return self.system.read(self.path)
 
     def open(self) -> BinaryIO:
-        """The file, to be read from anywhere in it."""
+        """The file, open for reading at any position."""
         return self.system.open(self.path)
 
     def write(self, data: bytes) -> None:
-        """Put a file there, whole and to stay."""
+        """Replace the file as a whole; it lasts."""
         self.system.write(self.path, data)
 
     def create(self, data: bytes) -> bool:
-        """Put a file there unless one is."""
+        """Write the file unless it exists."""
         return self.system.create(self.path, data)
 
     def upload(self, file: BinaryIO) -> None:
-        """Put there what an open file has."""
+        """Write the contents of an open file."""
         self.system.upload(file, self.path)
 
     def size(self) -> int | None:
@@ -85,11 +85,11 @@ class Place(Struct, frozen=True):
         return self.system.size(self.path)
 
     def modified(self) -> float:
-        """When the file was last written."""
+        """The time of the file's last write."""
         return self.system.modified(self.path)
 
     def exists(self) -> bool:
-        """True if a file or a folder is."""
+        """True if a file or a folder exists."""
         return self.system.exists(self.path)
 
     def list(self) -> list[Entry]:
@@ -101,22 +101,22 @@ class Place(Struct, frozen=True):
         return (Place(self.system, path) for path in self.system.walk(self.path))
 
     def delete(self) -> None:
-        """Remove the file, if it is there."""
+        """Delete the file, if it exists."""
         self.system.delete(self.path)
 
     def remove(self) -> None:
-        """Remove the folder with all that is in it."""
+        """Remove the folder with all of its contents."""
         self.system.remove(self.path)
 
     def move(self, target: Place) -> None:
-        """Give the file another name."""
+        """Rename the file."""
         self.system.move(self.path, target.path)
 
 
 def place_of(path: str | Path | Place, what: str = "") -> Place:
-    """The place that a path names, relative ones as they are. ``what`` it is for begins the error.
+    """The place of a path; relative paths stay relative. ``what`` it is for begins the error.
 
-    Raises StoreError for what is on no storage that we know, or on one whose library is not installed.
+    Raises StoreError for a path on an unknown storage, or on one whose library is not installed.
     """
     if isinstance(path, Place):
         return path

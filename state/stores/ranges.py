@@ -1,4 +1,4 @@
-"""Files elsewhere as files of this machine are read."""
+"""Remote files, read like files of this machine."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _READ_AHEAD = 4 * 1024 * 1024
 
 
 def opened(part: Callable[[int, int], bytes], size: int) -> BinaryIO:
-    """A file of this many bytes, to be read from anywhere in it; ``part`` gives those from a place on, as many as asked for."""
+    """A file of this many bytes, open for reading at any position; ``part`` gives a number of bytes from a position."""
     return io.BufferedReader(_Ranges(part, size), _READ_AHEAD)
 
 

@@ -19,11 +19,11 @@ _SAME = {
 """The schemes of other storage, by those that Flink, Hadoop and Spark call them by."""
 HDFS = "hdfs"
 REMOTE = ("s3", "gs", "abfss", HDFS)
-"""The schemes of other storage that jobs on Spark write and read."""
+"""The schemes of other storage that jobs on Spark can use."""
 
 
 def why_not_local(path: str) -> str | None:
-    """Why a path names no folder that this machine can open; None for one that does."""
+    """The reason why a path is no folder that this machine can open; None if it is one."""
     found = _SCHEME.match(path)
     if found is None or (found["scheme"].lower() == "file" and found["host"] in (None, "", "localhost")):
         return None
@@ -34,7 +34,7 @@ def why_not_local(path: str) -> str | None:
 
 
 def why_no_place(path: str) -> str | None:
-    """Why a path names nothing that jobs can write to and read from; None for one that does."""
+    """The reason why jobs cannot write to a path and read from it; None if they can."""
     if is_remote(path):
         found = _SCHEME.match(path)
         assert found is not None
@@ -67,13 +67,13 @@ def _why_no_name_node(path: str, host: str) -> str | None:
 
 
 def is_remote(path: str) -> bool:
-    """True for a path on another storage that we know."""
+    """True for a path on another storage that is supported."""
     found = _SCHEME.match(path)
     return found is not None and found["scheme"].lower() in _SAME
 
 
 def split_remote(path: str) -> tuple[str, str]:
-    """The address of a remote path's bucket, or of its name node, and the key in it."""
+    """The address of a remote path's bucket or name node, and the key in it."""
     found = _SCHEME.match(path)
     assert found is not None
     scheme, host = _SAME[found["scheme"].lower()], found["host"] or ""
@@ -81,13 +81,13 @@ def split_remote(path: str) -> tuple[str, str]:
 
 
 def without_scheme(path: str) -> str:
-    """A local path without the ``file:`` that it may begin with; others as they are."""
+    """A local path without its ``file:`` prefix, if it has one; others as they are."""
     found = _SCHEME.match(path)
     return path if found is None or found["scheme"].lower() != "file" else path[found.end() :]
 
 
 def needs(library: str | None, address: str) -> StoreError:
-    """The error where a storage is named and the library that reaches it is not installed."""
+    """The error for a storage whose library is not installed."""
     return StoreError(
         f"{address} is not on this machine's file system, and reaching it needs {library}, which is not installed: "
         "pip install 'stream-compat[stores]'."
@@ -95,7 +95,7 @@ def needs(library: str | None, address: str) -> StoreError:
 
 
 def local_path(path: str | Path, what: str) -> Path:
-    """The folder or file of this machine that a path names, relative ones as they are. ``what`` it is for begins the error.
+    """The folder or file of this machine at a path; relative paths stay relative. ``what`` it is for begins the error.
 
     Raises StoreError for another storage's: nothing may end up in a local folder of that name.
     """

@@ -1,4 +1,4 @@
-"""The file system functions that the execution needs."""
+"""The file system functions for the execution."""
 
 from __future__ import annotations
 
@@ -26,46 +26,46 @@ class FileSystem(Protocol):
 
     @property
     def local(self) -> bool:
-        """True for the file system of this machine, whose paths everybody can open."""
+        """True for the file system of this machine, whose paths every library can open."""
 
     def read(self, path: str) -> bytes:
         """A file's contents."""
 
     def open(self, path: str) -> BinaryIO:
-        """A file, to be read from anywhere in it."""
+        """A file, open for reading at any position."""
 
     def write(self, path: str, data: bytes) -> None:
-        """Replace the file of that name: readers see the old one or the new one."""
+        """Replace the file of that name: readers see the old one or the new one as a whole."""
 
     def create(self, path: str, data: bytes) -> bool:
-        """Put a file there unless one has the name: of several that try, one is told True."""
+        """Write a file unless it exists: of several attempts, only one returns True."""
 
     def upload(self, file: BinaryIO, path: str) -> None:
-        """The same as :meth:`write` for what an open file has, from its beginning."""
+        """Write the contents of an open file, from its beginning, like :meth:`write`."""
 
     def size(self, path: str) -> int | None:
         """The bytes of a file; None if there is no file."""
 
     def modified(self, path: str) -> float:
-        """When a file was last written, in seconds since 1970 by the storage's clock. Raises FileNotFoundError."""
+        """The time of a file's last write, in seconds since 1970 by the storage's clock. Raises FileNotFoundError."""
 
     def exists(self, path: str) -> bool:
-        """True if a file is, or a folder: with something in it, where folders are but parts of names."""
+        """True if a file or a folder exists; a folder must have contents on storage where folders are only parts of names."""
 
     def list(self, folder: str) -> list[Entry]:
-        """The files and folders in a folder, by their names; none if there is none."""
+        """The files and folders in a folder, by their names; empty if there is no folder."""
 
     def walk(self, folder: str) -> Iterator[str]:
         """The paths of all files below a folder."""
 
     def delete(self, path: str) -> None:
-        """Remove a file, if it is there."""
+        """Delete a file, if it exists."""
 
     def remove(self, folder: str) -> None:
-        """Remove a folder with all that is in it, as far as that can be."""
+        """Remove a folder with all of its contents, as far as possible."""
 
     def copy(self, source: str, target: str) -> None:
         """Copy a file of this file system."""
 
     def move(self, source: str, target: str) -> None:
-        """Give a file another name, and replace the file that has it. Where there are no renames, it has both for a moment."""
+        """Rename a file, and replace a file of the new name. Storage without renames has both for a moment."""

@@ -1,4 +1,4 @@
-"""Type information: what the records, keys and states of a program are made of.
+"""Type information: the types of a program's records, keys and states.
 
 :class:`Types` makes them, in PyFlink's spelling. A type without any given is pickled: :data:`PICKLED`.
 """
@@ -218,7 +218,7 @@ def _avro(schema: Any) -> GenericRecordAvroTypeInfo:
 
 
 def from_json(data: Any) -> TypeInformation:
-    """The type that ``to_json`` wrote. Raises ValueError for anything else."""
+    """The type of the JSON data that ``to_json`` wrote. Raises ValueError for anything else."""
     if isinstance(data, str) and data in _WORDS:
         return _WORDS[data]
     if isinstance(data, Mapping):

@@ -29,7 +29,7 @@ class TypeInformation:
         return self.kind
 
     def need_conversion(self) -> bool:
-        """True if the value a program sees and the value that is stored differ."""
+        """True if a program's value and its stored form differ."""
         return False
 
     def to_internal_type(self, obj: Any) -> Any:
@@ -41,7 +41,7 @@ class TypeInformation:
         return obj
 
     def get_java_type_info(self) -> NoReturn:
-        """Refused: types are plain data here."""
+        """Raises an error: types are plain data here."""
         raise TypeError(
             f"The type {self} has no Java object: programs are compiled without a JVM. Use str() or to_json() instead."
         )

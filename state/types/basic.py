@@ -1,4 +1,4 @@
-"""Types that are made of nothing else: basic, temporal, pickled and opaque ones."""
+"""Indivisible types: basic, temporal, pickled and opaque ones."""
 
 # ruff: noqa: N802 - the names are PyFlink's
 from __future__ import annotations
@@ -236,7 +236,7 @@ class LocalTimeTypeInfo(ImmutableTypeInformation):
     __slots__ = ("time_type",)
 
     class TimeType(Enum):
-        """Which of the three."""
+        """The three types."""
 
         LOCAL_DATE = 0
         LOCAL_TIME = 1
@@ -275,7 +275,7 @@ class PickledBytesTypeInfo(ImmutableTypeInformation):
 
 
 class OpaqueTypeInfo(ImmutableTypeInformation):
-    """A type of which only the name is known, such as a Java class met in a savepoint or a topology file."""
+    """A type known only by its name, such as a Java class in a savepoint or a topology file."""
 
     __slots__ = ("name",)
     kind: ClassVar[str] = "OPAQUE"

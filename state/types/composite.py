@@ -52,7 +52,7 @@ class RowTypeInfo(ImmutableTypeInformation):
         return list(self.field_names)
 
     def get_field_index(self, field_name: str) -> int:
-        """Where the field stands, from 0; -1 if there is none of that name."""
+        """The position of the field, from 0; -1 if there is none of that name."""
         return self.field_names.index(field_name) if field_name in self.field_names else -1
 
     def get_field_types(self) -> list[TypeInformation]:
@@ -302,7 +302,7 @@ class GenericRecordAvroTypeInfo(ImmutableTypeInformation):
 
 
 class ExternalTypeInfo(ImmutableTypeInformation):
-    """A type that the Table API knows under another form (Flink: ``ExternalTypeInfo``).
+    """A type that the Table API knows in another form (Flink: ``ExternalTypeInfo``).
 
     ``internal`` says that records are ``RowData`` rather than rows, as the file formats of the Table API read them.
     """

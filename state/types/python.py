@@ -1,4 +1,4 @@
-"""Types as a PyFlink program writes them."""
+"""Types in the spelling of a PyFlink program."""
 
 from __future__ import annotations
 

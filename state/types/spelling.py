@@ -1,4 +1,4 @@
-"""From Flink's spelling of a type, as it stands in plans and reports, back to the type."""
+"""Parses Flink's spelling of a type, as in plans and reports."""
 
 from __future__ import annotations
 

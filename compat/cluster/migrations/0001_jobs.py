@@ -1,4 +1,4 @@
-"""The jobs of a cluster, what was asked of them, what they failed with, and who leads."""
+"""The tables of a cluster's jobs, requests, failures, and leader."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What jobs left that are listed no more."""
+"""The table of the remains of jobs that are no longer listed."""
 
 import sqlalchemy as sa
 from alembic import op

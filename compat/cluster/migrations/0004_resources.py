@@ -1,4 +1,4 @@
-"""What jobs need besides slots."""
+"""The resources that jobs need besides slots."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,6 +8,6 @@ down_revision = "0003"
 
 
 def upgrade() -> None:
-    """Add the columns; of jobs that are there already nothing is known."""
+    """Add the columns; they are unknown for existing jobs."""
     op.add_column("cluster_jobs", sa.Column("cores", sa.Double, nullable=False, server_default="0"))
     op.add_column("cluster_jobs", sa.Column("memory", sa.BigInteger, nullable=False, server_default="0"))

@@ -1,4 +1,4 @@
-"""What was checked of deployments that move state by a recipe."""
+"""The checks of deployments that move state by a recipe."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -8,5 +8,5 @@ down_revision = "0004"
 
 
 def upgrade() -> None:
-    """Add the column; deployments that are there already have moved nothing."""
+    """Add the column; existing deployments have moved nothing."""
     op.add_column("cluster_deployments", sa.Column("checked", sa.Text))

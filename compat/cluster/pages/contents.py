@@ -1,4 +1,4 @@
-"""What is known of a job in the words of its page."""
+"""The known facts about a job, in the words of its page."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from compat.state.model.job import Plan
 from compat.view.page_values import plan_section
 
 LOG_SHOWN = 64 * 1024
-"""Bytes of a log that a page shows; the interface has more."""
+"""The maximum bytes of a log on a page; the interface has more."""
 LONGEST_LINE = 2000
 LONGEST_CAUSE = 20_000
-"""Characters of a traceback that are shown: its end says what it was."""
+"""The maximum characters of a traceback that are shown, from its end, which has the error."""
 MOST_METRICS, LONGEST_METRIC = 500, 200
-"""Metrics of a program that are shown, and the characters of each."""
+"""The maximum number of a program's metrics that are shown, and the characters of each."""
 EPOCHS = 20
-"""Epochs that a job's page lists."""
+"""The number of epochs on a job's page."""
 MOST_DRAWN = 2000
-"""Operators of a job beyond which no graph is made: that would take the dispatcher's time."""
+"""The number of operators beyond which no graph is made: that would take the dispatcher's time."""
 
 TONES = {
     JobStatus.CREATED: "warn",
@@ -42,7 +42,7 @@ TONES = {
     JobStatus.CANCELED: "plain",
     JobStatus.FAILED: "bad",
 }
-"""The colours of statuses; all others are of something that is going wrong, or ending."""
+"""The colours of statuses; all others belong to jobs that are going wrong, or ending."""
 
 
 STEP_TONES = {
@@ -52,7 +52,7 @@ STEP_TONES = {
     Step.FAILED: "bad",
     Step.NOT_PROMOTED: "warn",
 }
-"""The colours of the ends of deployments; a step that is no end is under way."""
+"""The colours of the ends of deployments; any other step is under way."""
 
 STEP_WORDS = {
     Step.STOPPING: "the old job is stopped with a savepoint",
@@ -66,7 +66,7 @@ STEP_WORDS = {
     Step.ABANDONED: "the old job could not be stopped with a savepoint: nothing was started",
     Step.FAILED: "no job runs; the savepoint is there",
 }
-"""What each step of a deployment is."""
+"""The words for the steps of a deployment."""
 
 
 def step_tone(step: Step) -> str:
@@ -75,7 +75,7 @@ def step_tone(step: Step) -> str:
 
 
 def tone(status: str) -> str:
-    """The colour that a status of a job, a vertex or a task has."""
+    """The colour of a status of a job, a vertex or a task."""
     try:
         return TONES.get(JobStatus(status), "warn")
     except ValueError:
@@ -118,7 +118,7 @@ def vertices(found: Sequence[VertexSeen]) -> list[Row]:
 
 
 def metrics(found: Sequence[VertexSeen]) -> list[tuple[str, str, str]]:
-    """What the program measured: operator, metric, value."""
+    """The program's metrics: operator, metric, value."""
     own = [
         {**each, "metrics": {name: value for name, value in each["metrics"].items() if name not in RECORD_COUNTS}}
         for vertex in found
@@ -161,7 +161,7 @@ def cause(text: str) -> str:
 
 
 class Text(Struct, frozen=True, kw_only=True):
-    """Lines to show, and what is left out before them."""
+    """Lines to show, and a note on those left out before them."""
 
     lines: str
     note: str
@@ -178,7 +178,7 @@ def log(found: LogTail) -> Text:
 
 
 def printed(lines: Sequence[str]) -> Text:
-    """What a program printed, the newest line last."""
+    """The lines that a program printed, the newest last."""
     return Text(lines="\n".join(_line(line) for line in reversed(lines)), note="")
 
 
@@ -188,7 +188,7 @@ def _line(line: str) -> str:
 
 
 def graph(document: Mapping[str, Any] | None, name: str) -> dict[str, Any] | str:
-    """The section of a graph as :mod:`compat.view` draws it; the reason where there is none."""
+    """The section of a graph as :mod:`compat.view` draws it, or the reason why there is none."""
     if document is None:
         return "The job's process has not written its graph yet."
     operators = document.get("operators")

@@ -1,4 +1,4 @@
-"""Jobs and deployments as one looks for them: by what they are called and how they are, in an order."""
+"""Searches jobs and deployments by text and status, and sorts them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compat.cluster.observation import JobSeen
 from compat.compiler.executiongraph.states import JobStatus
 
 LONGEST = 200
-"""Characters that are looked for."""
+"""The maximum characters of a search text."""
 
 
 class Order(StrEnum):
@@ -31,7 +31,7 @@ ORDERS = {
     Order.STATUS.value: "worst status first",
     Order.PROGRAM.value: "by program",
 }
-"""What the orders are called."""
+"""The names of the orders."""
 
 STATUSES = {status.value: status.value for status in JobStatus}
 ENDED = {status.value: status.value for status in JobStatus if status.terminal}
@@ -40,7 +40,7 @@ _WORST = (JobStatus.FAILED, JobStatus.FAILING, JobStatus.RESTARTING)
 
 
 class Wanted(Struct, frozen=True, kw_only=True):
-    """What is looked for: ``text`` is in the name, program, id or sender, and ``status`` is how it is; empty for any."""
+    """A search: ``text`` is in the name, program, id or sender, and ``status`` is the status; empty for any."""
 
     text: str = ""
     status: str = ""
@@ -48,7 +48,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, request: Request, statuses: Collection[str]) -> Wanted:
-        """What the query asks for; unknown statuses and orders ask for nothing."""
+        """The search in a query; unknown statuses and orders are ignored."""
         given = request.query_params
         status, order = given.get("status", ""), given.get("sort", "")
         return cls(
@@ -59,11 +59,11 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
     @property
     def all(self) -> bool:
-        """True if anything is wanted."""
+        """True if every job and deployment matches."""
         return not (self.text or self.status)
 
     def jobs(self, seen: Iterable[JobSeen]) -> list[JobSeen]:
-        """Those jobs that are wanted, in their order."""
+        """The jobs that match, in their order."""
         found = [
             each
             for each in seen
@@ -81,7 +81,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
         return found
 
     def deployments(self, made: Iterable[Deployment]) -> list[Deployment]:
-        """Those deployments that are wanted."""
+        """The deployments that match."""
         return [each for each in made if self._is(each.step, (each.job, each.program, each.id, each.by))]
 
     def _is(self, status: str, told: Iterable[str]) -> bool:

@@ -1,4 +1,4 @@
-"""The pages' addresses: what each shows, and what its buttons do."""
+"""The pages' addresses, with their contents and the actions of their buttons."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ from compat.service.records import Identity
 from compat.service.settings import ServiceSettings
 
 FORMS = "/ui/"
-"""What the addresses of forms begin with."""
+"""The prefix of the addresses of forms."""
 SECONDS = 3
-"""How often the pages ask again."""
+"""The seconds between two requests of a page."""
 PAGE = 50
 FAILURES = 20
-"""Failures on a job's page; the interface has more."""
+"""The number of failures on a job's page; the interface has more."""
 LARGEST_FORM, MOST_FIELDS = 4096, 10
 _KEPT = 32 * 1024 * 1024
 
@@ -147,7 +147,7 @@ class Pages:
         )
 
     async def deployment(self, request: Request) -> Response:
-        """One deployment: the steps that it has taken, the jobs that it is about, and what runs."""
+        """One deployment: its steps so far, the jobs that it is about, and the running job."""
         id = request.path_params["deployment"]
         found = await blocking(self._deployments.get, id)
         if not found:
@@ -213,7 +213,7 @@ class Pages:
         )
 
     async def log(self, request: Request) -> Response:
-        """What a job's processes said, and what its program printed."""
+        """The output of a job's processes, and of its program."""
         details = await self._details(request)
         found = await blocking(self._observer.log, details.job.id, contents.LOG_SHOWN)
         return SITE.respond(
@@ -226,15 +226,15 @@ class Pages:
         )
 
     async def confirm_stop(self, request: Request) -> Response:
-        """Whether the job is to be stopped with a savepoint."""
+        """Ask whether the job is to be stopped with a savepoint."""
         return await self._confirm(request, Action.STOP)
 
     async def confirm_cancel(self, request: Request) -> Response:
-        """Whether the job is to be cancelled."""
+        """Ask whether the job is to be cancelled."""
         return await self._confirm(request, Action.CANCEL)
 
     async def savepoint(self, request: Request) -> Response:
-        """Have a savepoint written."""
+        """Request a savepoint."""
         return await self._ask(request, Action.SAVEPOINT)
 
     async def stop(self, request: Request) -> Response:
@@ -242,7 +242,7 @@ class Pages:
         return await self._ask(request, Action.STOP)
 
     async def cancel(self, request: Request) -> Response:
-        """End the job without one."""
+        """Cancel the job, without a savepoint."""
         return await self._ask(request, Action.CANCEL)
 
     async def _confirm(self, request: Request, action: Action) -> Response:

@@ -1,4 +1,4 @@
-"""The pages for people: what the registry holds, looked at with a browser.
+"""The pages for people: the registry's contents in a browser.
 
 All of them only show; what changes something is asked of the API, with a token that a page never holds. Each page is
 rendered on the server from a template, works without scripts as far as tables go, and loads nothing from elsewhere.

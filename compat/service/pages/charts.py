@@ -14,9 +14,9 @@ from msgspec import Struct
 WIDTH, HEIGHT = 560, 170
 LEFT, RIGHT, TOP, BOTTOM = 74, 10, 12, 26
 MOST_DOTS = 60
-"""Each point has a dot up to this many."""
+"""The number of points up to which each has a dot."""
 MOST_POINTS = 120
-"""Beyond so many, neighbours are drawn as one."""
+"""The number of points beyond which neighbours are drawn as one."""
 TICKS = 5
 _LEAST = 1e-300
 """Anything below counts as nothing: powers of ten end there."""
@@ -27,14 +27,14 @@ Point = tuple[float, float]
 
 
 class Tick(Struct, frozen=True):
-    """A place on an axis and what stands there."""
+    """A place on an axis, and its label."""
 
     at: float
     text: str
 
 
 class Spot(Struct, frozen=True):
-    """A place on the line, how wide the part of the chart is that it stands for, and its text."""
+    """A place on the line, the width of its part of the chart, and its text."""
 
     x: float
     y: float
@@ -63,7 +63,7 @@ class LineChart(Struct, frozen=True, kw_only=True):
 
 
 class Bar(Struct, frozen=True):
-    """A bar: what it stands for, its length from 0 to 100, and the amount in words."""
+    """A bar: its name, its length from 0 to 100, and the amount in words."""
 
     name: str
     length: float
@@ -171,7 +171,7 @@ def round_number(value: float) -> float:
 
 
 def round_time(seconds: float) -> float:
-    """The next length of time that is not below ``seconds`` and whose half is one that people say, too."""
+    """The next length of time that is not below ``seconds`` and whose half is a usual one, too."""
     known = next((one for one in _TIMES if seconds <= one), None)
     if seconds < 1:
         return round_number(seconds)

@@ -1,4 +1,4 @@
-"""The checks that were made, and one of them as graphs and tables."""
+"""The past checks, and one of them as graphs and tables."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from compat.service.registry.plans import Plans
 PAGE = 50
 
 SMALL = 512 * 1024
-"""Bytes of plans whose check is shown without a process: those of two times 80 operators."""
+"""The maximum bytes of plans whose check is shown without a process: those of two times 80 operators."""
 
 
 @page

@@ -13,11 +13,11 @@ from compat.service.pages.charts import Bar, bars
 from compat.service.pages.rendering import count, size
 
 MOST_SUBTASKS = 64
-"""Bars of subtasks are drawn up to this parallelism; beyond it only their spread is told."""
+"""The parallelism up to which bars of subtasks are drawn; beyond it, only their spread is given."""
 
 
 class StateRow(Struct, frozen=True, kw_only=True):
-    """A state: its name, what it is, its size, and the key groups it has data in."""
+    """A state: its name, its kind, its size, and the key groups it has data in."""
 
     name: str
     type: str
@@ -71,12 +71,12 @@ def metrics(inside: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def missing(inside: Mapping[str, Any]) -> list[str]:
-    """The files that the savepoint names and that are not there."""
+    """The files that the savepoint names and that are missing."""
     return [visible(str(name)) for name in _list(inside.get("missing_files"))]
 
 
 def operators(inside: Mapping[str, Any]) -> list[OperatorContents]:
-    """The operators, the largest first. Where nothing was measured, those of the plan are told, without sizes."""
+    """The operators, the largest first. Without measurements, those of the plan, without sizes."""
     plan = inside.get("plan")
     found = _list(inside.get("operators")) or _list(_field(plan, "operators"))
     described = [_operator(each) for each in found if isinstance(each, Mapping)]

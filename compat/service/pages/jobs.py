@@ -48,15 +48,15 @@ VERSION_ORDERS = {
     VersionOrder.AUTHOR.value: "by author",
     VersionOrder.OPERATORS.value: "most operators first",
 }
-"""What can be chosen, and what it is called."""
+"""The orders to choose from, with their names."""
 
 MOST = 50
-"""Of a job's versions and checks the newest so many are on its page."""
+"""The number of a job's versions and checks on its page, the newest."""
 
 
 @page
 async def index(request: Request) -> Response:
-    """Jobs with their last verdict: those that are looked for, in the order that is asked for, a page at a time."""
+    """Jobs with their last verdict: those that match the search, in the wanted order, a page at a time."""
     number = query_number(request, "page", 1) or 1
     return await _together(request, _index, service(request), _wanted(request), number)
 
@@ -112,7 +112,7 @@ def _pages(place: str, asked: dict[str, str], number: int, count: int, most: int
 
 @page
 async def job(request: Request) -> Response:
-    """One job: what runs, its versions, checks, promotions and savepoints; of one that nobody pushed, the savepoints."""
+    """One job: the running version, its versions, checks, promotions and savepoints; of an unregistered job, the savepoints."""
     number = query_number(request, "page", 1) or 1
     return await _together(
         request, _job, service(request).registry, path_job(request), _wanted_versions(request), number
@@ -186,7 +186,7 @@ def _compared(job: Job, versions: Sequence[Version]) -> tuple[int, int]:
 
 @page
 async def compare(request: Request) -> Response:
-    """Whether one version of a job restores another one's state: any two, checked now and not kept."""
+    """The answer whether one version of a job restores another one's state: any two, checked now and not stored."""
     registry, name = service(request).registry, path_job(request)
     numbers = query_number(request, "old", None), query_number(request, "new", None)
     old, new = [await blocking(registry.jobs.version, name, number) for number in numbers]

@@ -1,4 +1,4 @@
-"""From values to a page: the templates, what they may call, and errors as pages."""
+"""Renders values as pages: the templates, their functions, and errors as pages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from compat.view.page import HEAD_SCRIPT, SCRIPTS, STYLES, environment
 Handler = Callable[[Request], Awaitable[Response]]
 
 LARGEST = 1e24
-"""Bytes that no store has: whatever says so is wrong."""
+"""A number of bytes that no store has: a larger size is an error."""
 
 _IN_BRACKETS = re.compile(r"<[^<>\s]*@[^<>\s]*>")
 _ADDRESS = re.compile(r"([^\s<>@,;:]+)@[\w-]+(?:\.[\w-]+)*")
@@ -40,7 +40,7 @@ VERDICT_NAMES = {
     Verdict.INCOMPATIBLE: "Incompatible",
     Verdict.UNKNOWN: "Not known",
 }
-"""What verdicts are called on pages."""
+"""The names of verdicts on pages."""
 
 _SIZES = ("bytes", "KB", "MB", "GB", "TB")
 
@@ -56,7 +56,7 @@ class Site:
         self._package = package
 
     def page(self, handler: Handler) -> Handler:
-        """A handler for those who may read; what it does not find is told on a page."""
+        """A handler for those who may read; a page reports anything that it does not find."""
 
         @wraps(handler)
         async def guarded(request: Request) -> Response:
@@ -75,7 +75,7 @@ class Site:
         return guarded
 
     def error(self, request: Request, status: int, title: str, message: str) -> Response:
-        """A page that says what went wrong."""
+        """A page with an error."""
         return self.respond(request, "error.html", status=status, title=title, message=message)
 
     def respond(self, request: Request, template: str, status: int = 200, **values: Any) -> Response:
@@ -123,7 +123,7 @@ def static_files() -> list[BaseRoute]:
 
 
 def size(number: int | float | None) -> str:
-    """Bytes as a person reads them."""
+    """Bytes in a readable unit."""
     if number is None:
         return "–"
     if not -LARGEST < number < LARGEST:
@@ -135,18 +135,18 @@ def size(number: int | float | None) -> str:
 
 
 def count(number: int | float) -> str:
-    """A number with its thousands set apart."""
+    """A number with separated thousands."""
     return f"{number:,.0f}".replace(",", "\u202f")
 
 
 def when(seconds: float) -> str:
-    """A time to the second, in UTC; of one that no calendar has, that."""
+    """A time to the second, in UTC; for a time beyond every calendar, its number."""
     told = moment(seconds)
     return f"no date ({seconds:.3g} s)" if told is None else told[:19].replace("T", " ")
 
 
 def short_path(path: str) -> str:
-    """The last two parts of a path: what a person tells savepoints apart by."""
+    """The last two parts of a path, by which people tell savepoints apart."""
     return "/".join(PurePosixPath(path).parts[-2:])
 
 
@@ -157,17 +157,17 @@ def headline(text: str) -> str:
 
 
 def clipped(text: str, longest: int) -> str:
-    """The beginning of a text that may be of any length."""
+    """The beginning of a text of any length."""
     return text if len(text) <= longest else f"{text[: longest - 1]}…"
 
 
 def person(text: str) -> str:
-    """Who somebody is, without an e-mail address: the name beside it, or what stands before the @."""
+    """A person's name without the e-mail address: the name beside it, or the part before the @."""
     return _ADDRESS.sub(r"\1", _IN_BRACKETS.sub("", text)).strip() or "somebody"
 
 
 def duration(seconds: float) -> str:
-    """A length of time in the two largest units that it has."""
+    """A length of time in its two largest units."""
     left = round(seconds)
     parts: list[str] = []
     for unit, length in (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)):

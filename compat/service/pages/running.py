@@ -1,4 +1,4 @@
-"""A job that runs on Spark, as its state table tells: epochs, throughput, watermark lag, state growth. No JVM is needed."""
+"""A running job on Spark, from its state table: epochs, throughput, watermark lag, state growth. No JVM is needed."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from compat.state.delta.history import Epoch
 
 WATERMARK = "watermark"
-"""The name under which a job on Spark keeps an operator's watermark; its own module would bring all of Spark along."""
+"""The name under which a job on Spark keeps an operator's watermark; the module that has it would import all of Spark."""
 
 SHOWN = 1000
-"""The last so many epochs are charted."""
+"""The number of epochs in the charts, the last ones."""
 LISTED = 50
 
 

@@ -1,4 +1,4 @@
-"""The jobs on Spark that write into the operator's folders, and one of them as it goes on."""
+"""The jobs on Spark that write into the operator's folders, and the page of one of them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from compat.service.pool import Size
 from compat.service.records import Savepoint
 
 RUNNING, SAVEPOINTS = (discovery.DELTA_JOB,), (discovery.FLINK, discovery.DELTA_SAVEPOINT)
-"""The kinds of what is found in folders: a job's own state table, which grows, and what was written once."""
+"""The kinds of snapshots in folders: a job's own state table, which grows, and savepoints, which do not change."""
 
 SECONDS = 5
-"""How often the pages ask again."""
+"""The seconds between two requests of a page."""
 
 
 @page
@@ -30,7 +30,7 @@ async def index(request: Request) -> Response:
 
 @page
 async def job(request: Request) -> Response:
-    """One job on Spark: its epochs, what it measured, its operators."""
+    """One job on Spark: its epochs, its metrics, its operators."""
     parts = service(request)
     found = await blocking(parts.registry.savepoints.get, request.path_params["id"])
     if found.kind not in RUNNING:
@@ -41,7 +41,7 @@ async def job(request: Request) -> Response:
 
 
 def job_page(found: Savepoint, logged_in: bool) -> str:
-    """The page of a job, rendered in a worker process, from its state table as it is now."""
+    """The page of a job, rendered in a worker process, from its present state table."""
     inside = stored(found)
     return render(
         "running.html", logged_in=logged_in, job=found, **inside.shown(), history=inside.history, seconds=SECONDS

@@ -1,4 +1,4 @@
-"""The savepoints and checkpoints in the operator's folders, and what is in one of them."""
+"""The savepoints and checkpoints in the operator's folders, and the contents of one of them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compat.service.pool import Size
 from compat.service.records import Savepoint
 
 MANY = 200
-"""Savepoints of more operators are rendered where files are read."""
+"""The number of operators beyond which savepoints are rendered where files are read."""
 
 
 @page
@@ -41,7 +41,7 @@ async def savepoint(request: Request) -> Response:
 
 
 def savepoint_page(found: Savepoint, logged_in: bool) -> str:
-    """The page of a savepoint, rendered in a worker process: what is in it may be much."""
+    """The page of a savepoint, rendered in a worker process: its contents may be large."""
     inside = stored(found)
     missing = contents.missing(inside.inside)
     return render("savepoint.html", logged_in=logged_in, savepoint=found, **inside.shown(), missing=missing)

@@ -22,7 +22,7 @@ from compat.view.layers import Side
 from compat.view.page_values import document_section, failure_section, plan_section
 
 CONTEXT = ReportContext(sources={})
-"""The service holds plans, not programs: what it shows of them are the lines that the plans carry."""
+"""The context of shown programs: the service holds plans, not programs, and shows only the lines that the plans contain."""
 
 
 def version_page(version: Version, logged_in: bool) -> str:
@@ -33,19 +33,19 @@ def version_page(version: Version, logged_in: bool) -> str:
 
 
 def compare_page(old: Version, new: Version, versions: Sequence[Version], logged_in: bool) -> str:
-    """The page of a check of two versions that is made now; ``versions`` can be chosen from."""
+    """The page of a check of two versions that is made now; ``versions`` are the choices."""
     checked = worker.check_versions(new.job, old.number, new.number, new.plan.flink)
     section = _section(worker.registry(), checked, json.loads(checked.report))
     return render("compare.html", logged_in=logged_in, old=old, new=new, versions=versions, sections=[section])
 
 
 def check_view(check: Check) -> str:
-    """What the page of a check shows of its report and plans, made in a worker process."""
+    """The contents of a check's page, from its report and plans, made in a worker process."""
     return view_of(worker.registry(), check)
 
 
 def view_of(registry: Registry, check: Check) -> str:
-    """The same, from a registry: the report, and what of the plans is still kept."""
+    """The contents of a check's page, from a registry: the report, and the plans that are still stored."""
     report = registry.checks.report(check.id)
     return render("view.html", sections=[_section(registry, check, report)])
 

@@ -1,4 +1,4 @@
-"""What a snapshot in a folder holds, as the pages show it: what the registry has of it, and what its table tells now."""
+"""The contents of a snapshot in a folder for its page: from the registry, and from its table now."""
 
 from __future__ import annotations
 

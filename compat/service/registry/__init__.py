@@ -1,4 +1,4 @@
-"""The registry: all that the service keeps. Everything that others ask of it goes through a :class:`Registry`.
+"""The registry: all that the service keeps. All other parts access it through a :class:`Registry`.
 
     registry = Registry(Database("sqlite:///compat.db"))
     registry.jobs.all()                      # jobs with the version that runs and the last check

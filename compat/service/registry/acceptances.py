@@ -1,4 +1,4 @@
-"""Findings that an admin let pass, each between two plans of a job."""
+"""Findings that an admin accepted, each between two plans of a job."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _ANY = (
 
 
 class Acceptances:
-    """What may pass, by the plans it was accepted for."""
+    """The accepted findings, by the plans that they were accepted for."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -40,7 +40,7 @@ class Acceptances:
             return tuple(_acceptance(row) for row in connection.execute(query))
 
     def standing(self, job: str, limit: int = 100) -> list[StandingAcceptance]:
-        """What may pass of a job, newest first. Raises NotFound if there is no such job."""
+        """The accepted findings of a job, newest first. Raises NotFound if there is no such job."""
         with self._database.read() as connection:
             query = _of(_job(connection, job)).order_by(acceptances.c.at.desc(), acceptances.c.fingerprint)
             return [_standing(row) for row in connection.execute(query.limit(limit))]
@@ -55,7 +55,7 @@ class Acceptances:
         old_plan: str | None = None,
         new_plan: str | None = None,
     ) -> list[StandingAcceptance]:
-        """Let a finding of a job pass no more, between the plans that are named, or any; gives what that was.
+        """Withdraw the acceptance of a finding of a job, between the named plans, or any; gives the withdrawn ones.
 
         Checks are decided from now on as if nobody had accepted it; what was promoted meanwhile stays. Raises NotFound.
         """
@@ -96,7 +96,7 @@ def _standing(row: AnyRow) -> StandingAcceptance:
 
 
 def accept(connection: Connection, job: int, old_plan: str, new_plan: str, accepted: Iterable[Acceptance]) -> None:
-    """Keep what was accepted; what had been for another reason is so for the new one."""
+    """Store accepted findings; one that had been accepted for another reason gets the new one."""
     for each in accepted:
         place = {"job": job, "old_plan": old_plan, "new_plan": new_plan, "fingerprint": each.fingerprint}
         connection.execute(delete(acceptances).where(*(acceptances.c[name] == value for name, value in place.items())))

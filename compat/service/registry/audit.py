@@ -1,4 +1,4 @@
-"""The audit log: what was decided, by whom. An entry is written with what it tells of, or neither is."""
+"""The audit log: the decisions and who made them. An entry is written together with its change, or neither is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ AT_THE_COMMAND_LINE = "the command line"
 
 
 class Audit:
-    """What was decided, newest first. Nothing changes or removes an entry."""
+    """The decisions, newest first. Nothing changes or removes an entry."""
 
     BY_THE_WEBHOOK = "the webhook"
 
@@ -31,12 +31,12 @@ class Audit:
             return [_entry(row) for row in rows]
 
     def admissions(self, job: str, limit: int = 100) -> builtins.list[AuditEntry]:
-        """What the webhook answered about a job, newest first."""
+        """The webhook's answers about a job, newest first."""
         with self._database.read() as connection:
             return [_entry(row) for row in connection.execute(_ADMISSIONS.where(audit.c.job == job).limit(limit))]
 
     def admitted(self, job: str | None, **detail: str | int | None) -> None:
-        """Write what the webhook answered; the same answer again, as controllers that try again get it, is written once."""
+        """Write an answer of the webhook; the same answer again, as controllers that try again get it, is written once."""
         with self._database.write() as connection:
             newest = connection.execute(_ADMISSIONS.where(audit.c.job == job).limit(1)).first()
             if newest is None or dict(_entry(newest).detail) != detail:
@@ -58,6 +58,6 @@ def _entry(row: AnyRow) -> AuditEntry:
 
 
 def note(connection: Connection, by: str, action: Action, job: str | None = None, **detail: str | int | None) -> None:
-    """Write an entry, in the transaction of what it tells of."""
+    """Write an entry, in the transaction of its change."""
     told = msgspec.json.encode(detail).decode()
     connection.execute(insert(audit).values(at=time.time(), by=by, action=action.value, job=job, detail=told))

@@ -1,4 +1,4 @@
-"""Checks that were made, with their reports."""
+"""Past checks, with their reports."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Checks:
         return unpack(packed)
 
     def decided(self, old: CheckSide, new: CheckSide, options: Options) -> tuple[Check, bytes] | None:
-        """A check of two plans under the same names, of whatever job, that was asked the same; with its deflated report."""
+        """A check of two plans under the same names, of any job, with the same options; with its deflated report."""
         query = _CHECKS.add_columns(checks.c.report).where(
             checks.c.old_plan == old.digest,
             checks.c.new_plan == new.digest,
@@ -127,7 +127,7 @@ class Checks:
             return [_check(row) for row in connection.execute(query)]
 
     def between(self, job: str, old_plan: str, new_plan: str, options: Options) -> Check | None:
-        """The newest check of a job of one plan against another, of those that were asked the same."""
+        """The newest check of a job of one plan against another, with the same options."""
         query = _CHECKS.where(
             jobs.c.name == job,
             checks.c.old_plan == old_plan,
@@ -139,7 +139,7 @@ class Checks:
         return None if row is None else _check(row)
 
     def of_savepoint(self, savepoint: str, new_plan: str, options: Options, since: float) -> Check | None:
-        """The newest check of a plan against a savepoint, of those that were asked the same and made ``since`` then."""
+        """The newest check of a plan against a savepoint, with the same options, made at ``since`` or later."""
         query = _CHECKS.where(
             checks.c.old_savepoint == savepoint,
             checks.c.new_plan == new_plan,

@@ -1,4 +1,4 @@
-"""Deleting versions and jobs, by hand or by a rule. The audit log stays, and numbers are not given again."""
+"""Deletes versions and jobs, by hand or by a rule. The audit log stays, and numbers are not given again."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compat.service.registry.plans import forget
 
 BY_THE_RULE = "the rule of this service"
 AT_ONCE = 500
-"""Versions that expire in one transaction, so that others get to write in between."""
+"""The number of versions that expire in one transaction, so that others can write in between."""
 
 DAY = 86_400.0
 
@@ -32,7 +32,7 @@ class Rule(Struct, frozen=True, kw_only=True):
 
 
 class Deletions:
-    """Deletes what nobody needs any more."""
+    """Deletes versions and jobs."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -71,7 +71,7 @@ class Deletions:
         return sorted(row.number for row in rows)
 
     def expire(self, rule: Rule) -> int:
-        """Delete what a rule says; the number of versions that went."""
+        """Delete the versions that a rule covers; gives their number."""
         gone = 0
         while found := self._expire_some(rule):
             gone += found

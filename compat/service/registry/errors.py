@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class NotFound(LookupError):
-    """There is nothing of that name or number; the message says what was looked for."""
+    """Nothing has that name or number; the message says what was wanted."""
 
 
 class Conflict(RuntimeError):
@@ -12,4 +12,4 @@ class Conflict(RuntimeError):
 
 
 class Expired(Exception):
-    """A token whose end has come; the message says which and since when."""
+    """A token that has expired; the message gives its name and the time."""

@@ -1,4 +1,4 @@
-"""Jobs, their versions, and which version runs."""
+"""Jobs, their versions, and the running version."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Jobs:
         self._database = database
 
     def all(self, limit: int | None = None, after: str | None = None) -> list[Job]:
-        """All jobs, by name; or the next ``limit``, those behind the name ``after``."""
+        """All jobs, by name; or the next ``limit``, after the name ``after``."""
         if limit is None:
             found: list[Job] = []
             while page := self.all(1000, found[-1].name if found else after):
@@ -59,7 +59,7 @@ class Jobs:
             return [version_from(row) for row in rows]
 
     def version(self, name: str, number: int | None = None) -> Version:
-        """A version of a job; without a number the one that runs. Raises NotFound."""
+        """A version of a job; without a number, the running one. Raises NotFound."""
         with self._database.read() as connection:
             job = job_row(connection, name)
             if number is None and job.current is None:
@@ -76,7 +76,7 @@ class Jobs:
         return int(row[0])
 
     def has(self, name: str, number: int) -> bool:
-        """Whether there is such a version; of SQLite that takes some microseconds."""
+        """True if there is such a version; with SQLite, this takes some microseconds."""
         return self._database.look(_HAS, name=name, number=number) is not None
 
     def with_image(self, image: str, limit: int = 1000) -> list[Version]:
@@ -178,7 +178,7 @@ class Jobs:
             return [version_from(row) for row in connection.execute(query)]
 
     def ask(self, name: str, asked: Compatibility, by: str) -> None:
-        """Say what a new version of a job has to restore from now on. Raises NotFound."""
+        """Set the state that a new version of a job has to restore from now on. Raises NotFound."""
         with self._database.write() as connection:
             job = job_row(connection, name, lock=True)
             text = msgspec.json.encode(asked).decode()
@@ -195,7 +195,7 @@ class Jobs:
             return frozenset(f"{row.name}@{row.number}" for row in rows)
 
     def promotions(self, name: str, limit: int = 100) -> list[Promotion]:
-        """The versions that ran and when, newest first. Raises NotFound."""
+        """The promotions of a job's versions, with their times, newest first. Raises NotFound."""
         with self._database.read() as connection:
             job = job_row(connection, name)
             rows = connection.execute(
@@ -327,7 +327,7 @@ def jobs_of(connection: Connection, query: Select[Any]) -> list[Job]:
 
 
 def job_row(connection: Connection, name: str, lock: bool = False) -> AnyRow:
-    """The row of a job, locked where it is about to change. Raises NotFound."""
+    """The row of a job, locked if it is about to change. Raises NotFound."""
     query = select(jobs).where(jobs.c.name == name)
     row = connection.execute(query.with_for_update() if lock else query).first()
     if row is None:
@@ -352,7 +352,7 @@ def version_of(connection: Connection, name: str, number: int) -> Version:
 
 
 def version_from(row: AnyRow) -> Version:
-    """The version that a row of :data:`VERSIONS` is."""
+    """The version in a row of :data:`VERSIONS`."""
     return Version(
         id=row.id,
         job=row.job_label,

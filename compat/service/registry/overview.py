@@ -1,4 +1,4 @@
-"""Jobs and versions as one looks for them: by what they are called and by how they stand, in an order, a page at a time.
+"""Searches jobs and versions by name and status, in an order, a page at a time.
 
 A page of jobs costs a look at the last check of each job, and no more of the checks: it is linear in the number of jobs.
 """
@@ -37,7 +37,7 @@ class VersionOrder(StrEnum):
 
 
 class Standing(StrEnum):
-    """How a version stands: it was promoted, by force, or never; ``ANY`` of these."""
+    """The standing of a version: promoted, promoted by force, or never; ``ANY`` of these."""
 
     ANY = ""
     PROMOTED = "promoted"
@@ -46,7 +46,7 @@ class Standing(StrEnum):
 
 
 UNCHECKED = "none"
-"""Stands for the verdict of a job that was never checked."""
+"""The verdict of a job that was never checked."""
 
 WORST_FIRST = (Verdict.INCOMPATIBLE, Verdict.UNKNOWN, Verdict.MIGRATION, Verdict.COMPATIBLE)
 
@@ -64,7 +64,7 @@ class Wanted(Struct, frozen=True, kw_only=True):
 
     @property
     def all(self) -> bool:
-        """True if any job is wanted."""
+        """True if every job matches."""
         return not (self.text or self.verdict or self.after)
 
 
@@ -77,7 +77,7 @@ class WantedVersions(Struct, frozen=True, kw_only=True):
 
     @property
     def all(self) -> bool:
-        """True if any version is wanted."""
+        """True if every version matches."""
         return not (self.text or self.standing)
 
 
@@ -88,7 +88,7 @@ class Overview:
         self._database = database
 
     def page(self, wanted: Wanted, limit: int, page: int = 1) -> list[Job]:
-        """So many of the jobs that are wanted, in their order: those of a page, from 1."""
+        """A page, from 1, of the wanted jobs, in their order."""
         with self._database.read() as connection:
             return jobs_of(connection, _query(wanted).limit(limit).offset((page - 1) * limit))
 
@@ -99,7 +99,7 @@ class Overview:
             return int(found.scalar_one())
 
     def versions(self, job: str, wanted: WantedVersions, limit: int, page: int = 1) -> list[Version]:
-        """So many of the versions of a job that are wanted, in their order: those of a page, from 1."""
+        """A page, from 1, of the wanted versions of a job, in their order."""
         query = _versions_query(job, wanted).limit(limit).offset((page - 1) * limit)
         with self._database.read() as connection:
             return [version_from(row) for row in connection.execute(query)]

@@ -1,4 +1,4 @@
-"""JSON as the tables keep it: canonical, deflated."""
+"""JSON in the form of the tables: canonical, deflated."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 LEVEL = 1
-"""Plans and reports repeat themselves so much that more effort gains little."""
+"""The compression level: plans and reports repeat themselves so much that more effort gains little."""
 
 
 def canonical(value: Any) -> bytes:

@@ -55,7 +55,7 @@ class Plans:
 
 
 def keep(connection: Connection, packed: PackedPlan) -> None:
-    """Keep a plan, unless it is there already."""
+    """Store a plan, unless it is there already."""
     plan = packed.plan
     insert = (sqlite if connection.dialect.name == "sqlite" else postgresql).insert(plans)
     connection.execute(

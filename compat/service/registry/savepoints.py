@@ -101,13 +101,13 @@ class Savepoints:
         return found if isinstance(found, str) else None
 
     def fingerprints(self) -> dict[str, str]:
-        """The fingerprint of each savepoint that is there, by its id."""
+        """The fingerprint of each present savepoint, by its id."""
         query = select(savepoints.c.id, savepoints.c.fingerprint).where(savepoints.c.status != "gone")
         with self._database.read() as connection:
             return {row.id: row.fingerprint for row in connection.execute(query)}
 
     def put(self, seen: SeenSavepoint) -> None:
-        """Keep what was found, in place of what was known of it."""
+        """Store the found savepoints, in place of their former entries."""
         values = asdict(seen) | {"bytes": seen.size, "seen_at": time.time()}
         del values["size"]
         with self._database.write() as connection:
@@ -115,7 +115,7 @@ class Savepoints:
             connection.execute(insert(savepoints).values(values))
 
     def gone(self, ids: Collection[str]) -> None:
-        """Mark savepoints that are not in their folder any more."""
+        """Mark savepoints that are no longer in their folder."""
         if ids:
             with self._database.write() as connection:
                 connection.execute(

@@ -59,7 +59,7 @@ class Tokens:
         return f"compat_{id}_{secret}"
 
     def identify(self, token: str) -> Identity | None:
-        """The owner of a token; None for one that is not known. Raises Expired for one whose end has come."""
+        """The owner of a token; None for an unknown one. Raises Expired for one whose end has come."""
         head, _, rest = token.partition("_")
         id, _, secret = rest.partition("_")
         if head != "compat" or not (id.isascii() and id.isalnum()) or len(token) > 200:

@@ -14,7 +14,7 @@ class ContextBeyond(ABC):
     @beyond
     @abstractmethod
     def get_distributed_cache(self) -> Any:
-        """Where the files are that the program registered: ``get_file(name)`` gives a path.
+        """The program's registered files: ``get_file(name)`` gives the path of one.
 
         Flink's Java API has it; PyFlink registers such files, and gives functions no way to them.
         """

@@ -1,4 +1,4 @@
-"""Noting that a program uses what PyFlink lacks."""
+"""Notes that a program uses members that PyFlink lacks."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Beyond(Marked):
 
 
 def note(name: str, frame: FrameType) -> None:
-    """Note that ``frame`` names what PyFlink lacks. Our own code may."""
+    """Note that ``frame`` names a member that PyFlink lacks, unless it is in our own code."""
     if not is_machinery(frame.f_code.co_filename):
         current_program().beyond.setdefault(name, here())
 

@@ -27,7 +27,7 @@ class CompletableFuture:
         return future
 
     def cancel(self) -> bool:
-        """Give the result up; True if it was not there yet."""
+        """Cancel the call; True if there was no result yet."""
         if self._done:
             return False
         self._done = self._cancelled = True
@@ -43,7 +43,7 @@ class CompletableFuture:
         return self._done
 
     def result(self) -> Any:
-        """The result; raises what went wrong, if something did."""
+        """The result; raises the error if the call failed."""
         self._resolve()
         if self._error is not None:
             raise self._error

@@ -213,7 +213,7 @@ class ExecutionConfig:
 
     @only("1.20")
     def set_restart_strategy(self, restart_strategy_configuration: RestartStrategyConfiguration) -> ExecutionConfig:
-        """What happens after a failure of the job."""
+        """Set the restart strategy of the job."""
         for key in RESTART_OPTIONS:
             self._configuration.remove_config(key)
         for key, value in restart_strategy_configuration.options().items():
@@ -222,7 +222,7 @@ class ExecutionConfig:
 
     @only("1.20")
     def get_restart_strategy(self) -> RestartStrategyConfiguration:
-        """What happens after a failure of the job; the cluster's way where the program sets none."""
+        """The restart strategy of the job; the cluster's if the program sets none."""
         return strategy_of(self._configuration.to_dict())
 
     @only("1.20")
@@ -238,7 +238,7 @@ class ExecutionConfig:
     def set_default_input_dependency_constraint(
         self, input_dependency_constraint: InputDependencyConstraint
     ) -> ExecutionConfig:
-        """Kept, and used by nothing since Flink 1.13."""
+        """Stored, but unused since Flink 1.13."""
         return self._set(INPUT_CONSTRAINT, input_dependency_constraint.name)
 
     @only("1.20")

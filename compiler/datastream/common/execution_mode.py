@@ -1,4 +1,4 @@
-"""How a batch program exchanged data. Flink up to 1.20: ``ExecutionMode``."""
+"""The data exchange of batch programs. Flink up to 1.20: ``ExecutionMode``."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["ExecutionMode"]
 
 
 class ExecutionMode(Enum):
-    """Whether data goes from one operator to the next as it comes, or once all is there. It concerns no stream."""
+    """Data goes to the next operator as it comes, or once all of it is there. It has no effect on streams."""
 
     PIPELINED = 0
     PIPELINED_FORCED = 1

@@ -1,4 +1,4 @@
-"""When a task of a batch job may start. Flink: ``InputDependencyConstraint``."""
+"""The condition for a task of a batch job to start. Flink: ``InputDependencyConstraint``."""
 
 from __future__ import annotations
 

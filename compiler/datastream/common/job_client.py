@@ -13,7 +13,7 @@ from compat.compiler.datastream.common.job_status import JobStatus
 __all__ = ["JobClient"]
 
 SAVEPOINT = "savepoint-of-a-planned-job"
-"""The name of the savepoints that planned jobs say they took."""
+"""The name of the savepoints that planned jobs claim to have taken."""
 
 
 class JobClient:

@@ -27,5 +27,5 @@ class JobID:
 
 
 def is_job_id(name: str) -> bool:
-    """True for what is written as the id of a job: folders that are named otherwise are of no job."""
+    """True for the text of a job id: folders with other names belong to no job."""
     return _WRITTEN.fullmatch(name) is not None

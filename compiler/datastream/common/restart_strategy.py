@@ -144,7 +144,7 @@ RESTART_OPTIONS = (
 
 
 def strategy_of(options: Mapping[str, str]) -> RestartStrategyConfiguration:
-    """The strategy that a job's options choose; the cluster's where they choose none that has a class here."""
+    """The strategy that a job's options choose; the cluster's if they choose none with a class here."""
     kind, attempts, delay, rate, interval, pause = (options.get(key, "") for key in RESTART_OPTIONS)
     if kind == "none":
         return RestartStrategies.NoRestartStrategyConfiguration()

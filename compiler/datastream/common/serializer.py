@@ -38,7 +38,7 @@ void = b""
 
 
 class VoidNamespaceSerializer(TypeSerializer[bytes]):
-    """The serializer of the namespace of state that is in no window: no bytes at all."""
+    """The serializer of the namespace of state outside of windows: no bytes at all."""
 
     def serialize(self, element: bytes, stream: BytesIO) -> None:
         return

@@ -8,7 +8,7 @@ Self = TypeVar("Self", bound="JavaObject")
 
 
 class JavaObject:
-    """Something that describes, by its own fields, what PyFlink would hold a Java object for."""
+    """A description, by its own fields, of something for which PyFlink would hold a Java object."""
 
     __slots__ = ()
 
@@ -18,7 +18,7 @@ class JavaObject:
 
 
 class JavaObjectWrapper:
-    """Holds what PyFlink would hold a Java object for; here it is any description of that object."""
+    """A holder of any description of an object, where PyFlink would hold a Java object."""
 
     def __init__(self, j_object: Any) -> None:
         self._j_object = j_object

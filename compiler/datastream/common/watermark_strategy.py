@@ -1,4 +1,4 @@
-"""How timestamps and watermarks come into a stream. Flink: ``pyflink.common.watermark_strategy``."""
+"""Timestamps and watermarks of streams. Flink: ``pyflink.common.watermark_strategy``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class TimestampAssigner(ABC):
 
     @abstractmethod
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
-        """Milliseconds since 1970. ``record_timestamp`` is what the record had before, negative if nothing."""
+        """Milliseconds since 1970. ``record_timestamp`` is the record's earlier timestamp, negative if it had none."""
 
 
 class WatermarkGenerator(ABC):
@@ -38,15 +38,15 @@ class WatermarkGenerator(ABC):
 
     @abstractmethod
     def on_event(self, event: Any, timestamp: int) -> int | None:
-        """A record went by: the watermark to emit at once, or None."""
+        """The watermark to emit at once after a record, or None."""
 
     @abstractmethod
     def on_periodic_emit(self) -> int | None:
-        """The watermark interval is over: the watermark to emit, or None."""
+        """The watermark to emit at the end of the watermark interval, or None."""
 
 
 class BoundedOutOfOrdernessWatermarks(WatermarkGenerator):
-    """The largest timestamp so far, less the lateness that is allowed for, less one millisecond."""
+    """The largest timestamp so far, less the allowed lateness, less one millisecond."""
 
     def __init__(self, max_out_of_orderness: Duration) -> None:
         self._delay = max_out_of_orderness.to_millis()
@@ -71,7 +71,7 @@ class NoWatermarks(WatermarkGenerator):
 
 
 class WatermarkStrategy(StrategyBeyond):
-    """Which watermarks a stream gets, from which timestamps (Flink: ``WatermarkStrategy``).
+    """The watermarks of a stream, and its timestamps (Flink: ``WatermarkStrategy``).
 
     ``kind`` is ``monotonous``, ``bounded``, ``none`` or ``custom``. ``idle_timeout`` is the time without records after
     which a source no longer holds watermarks back. ``alignment`` is (group, largest drift, update interval).
@@ -95,12 +95,12 @@ class WatermarkStrategy(StrategyBeyond):
 
     @staticmethod
     def for_monotonous_timestamps() -> WatermarkStrategy:
-        """Timestamps never go back."""
+        """A strategy for timestamps that never go back."""
         return WatermarkStrategy("monotonous", max_out_of_orderness=Duration.of_millis(0))
 
     @staticmethod
     def for_bounded_out_of_orderness(max_out_of_orderness: Duration) -> WatermarkStrategy:
-        """Timestamps go back by at most this much."""
+        """A strategy for timestamps that go back by at most this much."""
         if not isinstance(max_out_of_orderness, Duration):
             raise TypeError(
                 f"for_bounded_out_of_orderness takes a Duration such as Duration.of_seconds(20), "
@@ -121,7 +121,7 @@ class WatermarkStrategy(StrategyBeyond):
         return self
 
     def with_idleness(self, idle_timeout: Duration) -> WatermarkStrategy:
-        """A strategy that sees idle sources. As in PyFlink, **without** the timestamp assigner: set that afterwards."""
+        """A strategy that detects idle sources. As in PyFlink, **without** the timestamp assigner: set that afterwards."""
         if idle_timeout.to_nanos() <= 0:
             raise ValueError(f"Idle timeout must be positive, got {idle_timeout}.")
         return WatermarkStrategy(

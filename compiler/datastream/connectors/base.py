@@ -35,7 +35,7 @@ B = TypeVar("B", bound="Builder")
 
 
 class DeliveryGuarantee(Enum):
-    """How often a record reaches the system behind a sink (Flink: ``DeliveryGuarantee``)."""
+    """The delivery guarantee of a sink for its records (Flink: ``DeliveryGuarantee``)."""
 
     EXACTLY_ONCE = 0
     AT_LEAST_ONCE = 1
@@ -124,7 +124,7 @@ def writer(sink: Sink) -> SinkStep:
 
 
 def committer(sink: Sink) -> SinkStep:
-    """The operator that publishes, after a checkpoint, what the writers wrote."""
+    """The operator that publishes the writers' output after a checkpoint."""
     return SinkStep(
         name="Committer",
         operator=SinkCommitter(function=sink),
@@ -140,7 +140,7 @@ class StreamTransformer(ABC):
 
 
 class SupportsPreprocessing(ABC):
-    """A sink that may want its stream changed."""
+    """A sink that may change its stream."""
 
     @abstractmethod
     def get_transformer(self) -> StreamTransformer | None:
@@ -148,7 +148,7 @@ class SupportsPreprocessing(ABC):
 
 
 class Builder:
-    """Collects settings, call by call, and tells what is missing in the end."""
+    """Collects settings, call by call, and reports missing ones at the end."""
 
     def __init__(self) -> None:
         self._settings: dict[str, Any] = {}

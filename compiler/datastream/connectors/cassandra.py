@@ -21,7 +21,7 @@ __all__ = [
 
 
 class ConsistencyLevel(Enum):
-    """How many replicas must agree (Cassandra: ``ConsistencyLevel``)."""
+    """The number of replicas that must agree (Cassandra: ``ConsistencyLevel``)."""
 
     ANY = 0
     ONE = 1
@@ -37,7 +37,7 @@ class ConsistencyLevel(Enum):
 
 
 class MapperOptions(Builder):
-    """How objects become rows (Flink: ``MapperOptions``)."""
+    """The mapping of objects to rows (Flink: ``MapperOptions``)."""
 
     @property
     def settings(self) -> dict[str, Any]:
@@ -45,32 +45,32 @@ class MapperOptions(Builder):
         return dict(self._settings)
 
     def ttl(self, ttl: int) -> MapperOptions:
-        """How long a row lives, in seconds."""
+        """Set how long a row lives, in seconds."""
         return self._set(ttl=ttl)
 
     def timestamp(self, timestamp: int) -> MapperOptions:
-        """The time of writing, in microseconds since 1970."""
+        """Set the time of writing, in microseconds since 1970."""
         return self._set(timestamp=timestamp)
 
     def consistency_level(self, cl: ConsistencyLevel) -> MapperOptions:
-        """How many replicas must agree."""
+        """Set how many replicas must agree."""
         return self._set(consistency_level=cl)
 
     def tracing(self, enabled: bool) -> MapperOptions:
-        """Whether Cassandra traces the statements."""
+        """Set whether Cassandra traces the statements."""
         return self._set(tracing=enabled)
 
     def save_null_fields(self, enabled: bool) -> MapperOptions:
-        """Whether None is written."""
+        """Set whether None is written."""
         return self._set(save_null_fields=enabled)
 
     def if_not_exists(self, enabled: bool) -> MapperOptions:
-        """Whether only new rows are written."""
+        """Set whether only new rows are written."""
         return self._set(if_not_exists=enabled)
 
 
 class ClusterBuilder:
-    """How to reach the cluster (Flink: ``ClusterBuilder``)."""
+    """The connection to the cluster (Flink: ``ClusterBuilder``)."""
 
     def __init__(self, j_cluster_builder: Any) -> None:
         self.name = j_cluster_builder
@@ -85,7 +85,7 @@ class CassandraCommitter:
 
     @staticmethod
     def default_checkpoint_committer(builder: ClusterBuilder, key_space: str | None = None) -> CassandraCommitter:
-        """In a table of the cluster."""
+        """A committer that uses a table of the cluster."""
         return CassandraCommitter("default", cluster=builder, key_space=key_space)
 
 
@@ -97,7 +97,7 @@ class CassandraFailureHandler:
 
     @staticmethod
     def no_op() -> CassandraFailureHandler:
-        """The job fails."""
+        """A handler that fails the job."""
         return CassandraFailureHandler("no_op")
 
 
@@ -168,7 +168,7 @@ class CassandraSink:
             return self._set(host=host, port=port)
 
         def set_cluster_builder(self, builder: ClusterBuilder) -> CassandraSink.CassandraSinkBuilder:
-            """How to reach the cluster."""
+            """Set the connection to the cluster."""
             return self._set(cluster_builder=builder)
 
         def enable_write_ahead_log(
@@ -178,7 +178,7 @@ class CassandraSink:
             return self._set(write_ahead_log=True, committer=committer)
 
         def set_mapper_options(self, options: MapperOptions) -> CassandraSink.CassandraSinkBuilder:
-            """How objects become rows."""
+            """Set the mapping of objects to rows."""
             return self._set(mapper_options=options)
 
         def set_failure_handler(self, failure_handler: CassandraFailureHandler) -> CassandraSink.CassandraSinkBuilder:
@@ -188,11 +188,11 @@ class CassandraSink:
         def set_max_concurrent_requests(
             self, max_concurrent_requests: int, duration: Duration | None = None
         ) -> CassandraSink.CassandraSinkBuilder:
-            """The largest number of statements at once, and how long to wait for one to end."""
+            """Set the largest number of statements at once, and how long to wait for one to end."""
             return self._set(max_concurrent_requests=max_concurrent_requests, max_wait=duration)
 
         def enable_ignore_null_fields(self) -> CassandraSink.CassandraSinkBuilder:
-            """Leave the database's value where a field is None."""
+            """Keep the database's value if a field is None."""
             return self._set(ignore_null_fields=True)
 
         def build(self) -> CassandraSink:

@@ -68,11 +68,11 @@ class DeltaSourceBuilder(Builder):
         return self._only(False, "update_check_interval", interval_millis)
 
     def ignore_deletes(self, ignore: bool) -> DeltaSourceBuilder:
-        """Whether versions that delete rows are passed over; continuous sources only."""
+        """Set whether versions that delete rows are skipped; continuous sources only."""
         return self._only(False, "ignore_deletes", ignore)
 
     def ignore_changes(self, ignore: bool) -> DeltaSourceBuilder:
-        """Whether rows that were rewritten are read again; continuous sources only."""
+        """Set whether rewritten rows are read again; continuous sources only."""
         return self._only(False, "ignore_changes", ignore)
 
     def column_names(self, names: Sequence[str]) -> DeltaSourceBuilder:
@@ -149,7 +149,7 @@ class DeltaSinkBuilder(Builder):
         return self._set(partition_columns=tuple(columns))
 
     def with_merge_schema(self, merge_schema: bool) -> DeltaSinkBuilder:
-        """Whether new columns are added to the table."""
+        """Set whether new columns are added to the table."""
         return self._set(merge_schema=merge_schema)
 
     def option(self, key: str, value: Any) -> DeltaSinkBuilder:

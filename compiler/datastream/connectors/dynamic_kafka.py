@@ -24,7 +24,7 @@ __all__ = [
 
 
 class KafkaMetadataService:
-    """Tells which topics on which clusters a stream is made of (Flink: ``KafkaMetadataService``)."""
+    """The topics and clusters of each stream (Flink: ``KafkaMetadataService``)."""
 
     def __init__(self, j_metadata_service: Any) -> None:
         self.name = str(j_metadata_service)
@@ -40,7 +40,7 @@ class SingleClusterTopicMetadataService(KafkaMetadataService):
 
 
 class KafkaStreamSubscriber:
-    """Tells which streams to read (Flink: ``KafkaStreamSubscriber``)."""
+    """The choice of the streams to read (Flink: ``KafkaStreamSubscriber``)."""
 
     def __init__(self, j_kafka_stream_subscriber: Any) -> None:
         self.name = str(j_kafka_stream_subscriber)
@@ -63,7 +63,7 @@ class StreamPatternSubscriber(KafkaStreamSubscriber):
 
 
 class KafkaRecordDeserializationSchema(DeserializationSchema):
-    """How a Kafka record becomes a record (Flink: ``KafkaRecordDeserializationSchema``)."""
+    """The conversion of Kafka's records (Flink: ``KafkaRecordDeserializationSchema``)."""
 
     def __init__(self, j_deserialization_schema: Any) -> None:
         super().__init__(j_deserialization_schema)
@@ -129,7 +129,7 @@ class DynamicKafkaSourceBuilder(Builder):
         return self._set(kafka_stream_subscriber=StreamPatternSubscriber(stream_pattern))
 
     def set_kafka_stream_subscriber(self, kafka_stream_subscriber: KafkaStreamSubscriber) -> DynamicKafkaSourceBuilder:
-        """Read what the subscriber says."""
+        """Read the streams that the subscriber chooses."""
         return self._set(kafka_stream_subscriber=kafka_stream_subscriber)
 
     def set_kafka_metadata_service(self, kafka_metadata_service: KafkaMetadataService) -> DynamicKafkaSourceBuilder:
@@ -137,19 +137,19 @@ class DynamicKafkaSourceBuilder(Builder):
         return self._set(kafka_metadata_service=kafka_metadata_service)
 
     def set_deserializer(self, deserializer: KafkaRecordDeserializationSchema) -> DynamicKafkaSourceBuilder:
-        """How a Kafka record becomes a record."""
+        """Set the conversion of Kafka's records."""
         return self._set(deserializer=deserializer)
 
     def set_value_only_deserializer(self, deserialization_schema: DeserializationSchema) -> DynamicKafkaSourceBuilder:
-        """How a value becomes a record."""
+        """Set the conversion of the records' values."""
         return self._set(deserializer=KafkaRecordDeserializationSchema.value_only(deserialization_schema))
 
     def set_starting_offsets(self, starting_offsets_initializer: KafkaOffsetsInitializer) -> DynamicKafkaSourceBuilder:
-        """Where to start; at the beginning if not set."""
+        """Set the offsets to start at; the beginning if not set."""
         return self._set(starting_offsets=starting_offsets_initializer)
 
     def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> DynamicKafkaSourceBuilder:
-        """Where to stop."""
+        """Set the offsets to stop at."""
         return self._set(bounded=True, stopping_offsets=stopping_offsets_initializer)
 
     def set_properties(self, props: Mapping[str, str]) -> DynamicKafkaSourceBuilder:
@@ -165,5 +165,5 @@ class DynamicKafkaSourceBuilder(Builder):
         return self.set_property("group.id", group_id)
 
     def set_client_id_prefix(self, prefix: str) -> DynamicKafkaSourceBuilder:
-        """How client ids begin."""
+        """Set the prefix of client ids."""
         return self.set_property("client.id.prefix", prefix)

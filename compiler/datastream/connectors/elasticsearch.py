@@ -18,7 +18,7 @@ __all__ = [
 
 
 class FlushBackoffType(Enum):
-    """How the time between two tries grows (Flink: ``FlushBackoffType``)."""
+    """The growth of the time between two tries (Flink: ``FlushBackoffType``)."""
 
     CONSTANT = 0
     EXPONENTIAL = 1
@@ -26,7 +26,7 @@ class FlushBackoffType(Enum):
 
 
 class ElasticsearchEmitter:
-    """How a record becomes a request (Flink: ``ElasticsearchEmitter``): the index, the document's id and type."""
+    """The conversion of a record to a request (Flink: ``ElasticsearchEmitter``): the index, the document's id and type."""
 
     def __init__(self, j_emitter: Any, **settings: Any) -> None:
         self.name = str(j_emitter)
@@ -68,7 +68,7 @@ class ElasticsearchSinkBuilderBase(Builder):
         return "org.apache.http.HttpHost"
 
     def set_emitter(self, emitter: ElasticsearchEmitter) -> ElasticsearchSinkBuilderBase:
-        """How a record becomes a request."""
+        """Set the conversion of a record to a request."""
         return self._set(emitter=emitter)
 
     def set_hosts(self, hosts: str | list[str]) -> ElasticsearchSinkBuilderBase:
@@ -79,7 +79,7 @@ class ElasticsearchSinkBuilderBase(Builder):
         return self._set(hosts=given)
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> ElasticsearchSinkBuilderBase:
-        """How often a record reaches the index; exactly-once is impossible."""
+        """Set the delivery guarantee; exactly-once is impossible."""
         if delivery_guarantee is DeliveryGuarantee.EXACTLY_ONCE:
             raise illegal_state(
                 "Elasticsearch sink does not support the EXACTLY_ONCE guarantee: use AT_LEAST_ONCE with a key_field, "
@@ -102,7 +102,7 @@ class ElasticsearchSinkBuilderBase(Builder):
     def set_bulk_flush_backoff_strategy(
         self, flush_backoff_type: FlushBackoffType, max_retries: int, delay_millis: int
     ) -> ElasticsearchSinkBuilderBase:
-        """Set how a bulk is tried again that failed for lack of resources."""
+        """Set the tries of a bulk that failed for lack of resources."""
         return self._set(bulk_flush_backoff=(flush_backoff_type, max_retries, delay_millis))
 
     def set_connection_username(self, username: str) -> ElasticsearchSinkBuilderBase:
@@ -118,15 +118,15 @@ class ElasticsearchSinkBuilderBase(Builder):
         return self._set(connection_path_prefix=prefix)
 
     def set_connection_request_timeout(self, timeout: int) -> ElasticsearchSinkBuilderBase:
-        """How long to wait for a connection of the pool, in milliseconds."""
+        """Set how long to wait for a connection of the pool, in milliseconds."""
         return self._limit("connection_request_timeout", timeout, "Connection request timeout", smallest=0)
 
     def set_connection_timeout(self, timeout: int) -> ElasticsearchSinkBuilderBase:
-        """How long to wait for a new connection, in milliseconds."""
+        """Set how long to wait for a new connection, in milliseconds."""
         return self._limit("connection_timeout", timeout, "Connection timeout", smallest=0)
 
     def set_socket_timeout(self, timeout: int) -> ElasticsearchSinkBuilderBase:
-        """How long to wait for data, in milliseconds."""
+        """Set how long to wait for data, in milliseconds."""
         return self._limit("socket_timeout", timeout, "Socket timeout", smallest=0)
 
     def build(self) -> ElasticsearchSink:
@@ -141,12 +141,12 @@ class ElasticsearchSinkBuilderBase(Builder):
 
 
 class Elasticsearch6SinkBuilder(ElasticsearchSinkBuilderBase):
-    """For Elasticsearch 6."""
+    """The builder for Elasticsearch 6."""
 
     version = 6
 
 
 class Elasticsearch7SinkBuilder(ElasticsearchSinkBuilderBase):
-    """For Elasticsearch 7."""
+    """The builder for Elasticsearch 7."""
 
     version = 7

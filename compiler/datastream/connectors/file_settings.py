@@ -11,7 +11,7 @@ from compat.compiler.errors import illegal_argument
 
 
 class BucketAssigner(JavaObject, Struct, frozen=True):
-    """Which directory below the base path a record goes to (Flink: ``BucketAssigner``)."""
+    """The directory of a record below the base path (Flink: ``BucketAssigner``)."""
 
     name: Any
     format: str | None = None
@@ -24,12 +24,12 @@ class BucketAssigner(JavaObject, Struct, frozen=True):
 
     @staticmethod
     def date_time_bucket_assigner(format_str: str = "yyyy-MM-dd--HH", timezone_id: str | None = None) -> BucketAssigner:
-        """A directory for each hour, or what the pattern of Java's ``DateTimeFormatter`` says."""
+        """A directory for each hour, or for the pattern of Java's ``DateTimeFormatter``."""
         return BucketAssigner("date-time", format_str, timezone_id)
 
 
 class RollingPolicy(JavaObject):
-    """When a file is closed and the next begun (Flink: ``RollingPolicy``)."""
+    """The rule for closing a file and beginning the next (Flink: ``RollingPolicy``)."""
 
     __slots__ = ()
 
@@ -68,7 +68,7 @@ class OnCheckpointRollingPolicy(RollingPolicy, Struct, frozen=True, kw_only=True
 
 
 class OutputFileConfig(JavaObject):
-    """How file names begin and end (Flink: ``OutputFileConfig``)."""
+    """The prefix and suffix of file names (Flink: ``OutputFileConfig``)."""
 
     __slots__ = ("part_prefix", "part_suffix")
 
@@ -77,11 +77,11 @@ class OutputFileConfig(JavaObject):
         self.part_suffix = part_suffix
 
     def get_part_prefix(self) -> str:
-        """How file names begin."""
+        """The prefix of file names."""
         return self.part_prefix
 
     def get_part_suffix(self) -> str:
-        """How file names end."""
+        """The suffix of file names."""
         return self.part_suffix
 
     @staticmethod
@@ -90,29 +90,29 @@ class OutputFileConfig(JavaObject):
         return OutputFileConfig.OutputFileConfigBuilder()
 
     class OutputFileConfigBuilder:
-        """Collects both."""
+        """Collects the prefix and the suffix."""
 
         def __init__(self) -> None:
             self.part_prefix = "part"
             self.part_suffix = ""
 
         def with_part_prefix(self, prefix: str) -> OutputFileConfig.OutputFileConfigBuilder:
-            """How file names begin."""
+            """Set the prefix of file names."""
             self.part_prefix = prefix
             return self
 
         def with_part_suffix(self, suffix: str) -> OutputFileConfig.OutputFileConfigBuilder:
-            """How file names end."""
+            """Set the suffix of file names."""
             self.part_suffix = suffix
             return self
 
         def build(self) -> OutputFileConfig:
-            """Both."""
+            """The settings."""
             return OutputFileConfig(self.part_prefix, self.part_suffix)
 
 
 class FileCompactStrategy(JavaObject, Struct, frozen=True):
-    """When small files are made one (Flink: ``FileCompactStrategy``). -1 is unset."""
+    """The conditions for compacting small files into one (Flink: ``FileCompactStrategy``). -1 is unset."""
 
     size_threshold: int = -1
     num_checkpoints_before_compaction: int = -1
@@ -134,7 +134,7 @@ class FileCompactStrategy(JavaObject, Struct, frozen=True):
         def enable_compaction_on_checkpoint(
             self, num_checkpoints_before_compaction: int
         ) -> FileCompactStrategy.Builder:
-            """After so many checkpoints."""
+            """Compact after this many checkpoints."""
             if num_checkpoints_before_compaction <= 0:
                 raise illegal_argument(
                     "Number of checkpoints before compaction should be more than 0, "
@@ -149,7 +149,7 @@ class FileCompactStrategy(JavaObject, Struct, frozen=True):
             return self
 
         def set_num_compact_threads(self, num_compact_threads: int) -> FileCompactStrategy.Builder:
-            """How many threads compact."""
+            """Set how many threads compact."""
             if num_compact_threads <= 0:
                 raise illegal_argument(f"Compact threads should be more than 0, got {num_compact_threads}.")
             self._threads = num_compact_threads
@@ -166,7 +166,7 @@ class FileCompactStrategy(JavaObject, Struct, frozen=True):
 
 
 class FileCompactor(JavaObject, Struct, frozen=True):
-    """How small files are made one (Flink: ``FileCompactor``)."""
+    """The way in which small files are compacted into one (Flink: ``FileCompactor``)."""
 
     name: Any
     delimiter: bytes | None = None

@@ -118,27 +118,27 @@ class FileSink(Sink, SupportsPreprocessing):
             self._set(base_path=str(base_path), **settings)
 
         def with_bucket_check_interval(self: B, interval: int) -> B:
-            """How often, in milliseconds, to see whether a file is to be closed."""
+            """Set how often, in milliseconds, to check whether a file is to be closed."""
             return self._set(bucket_check_interval=interval)
 
         def with_bucket_assigner(self: B, bucket_assigner: BucketAssigner) -> B:
-            """Which directory a record goes to."""
+            """Set the directory of a record."""
             return self._set(bucket_assigner=bucket_assigner)
 
         def with_rolling_policy(self: B, rolling_policy: Any) -> B:
-            """When a file is closed, as a ``RollingPolicy`` says."""
+            """Set the rule for closing files."""
             return self._set(rolling_policy=rolling_policy)
 
         def with_output_file_config(self: B, output_file_config: OutputFileConfig) -> B:
-            """How file names begin and end."""
+            """Set the prefix and suffix of file names."""
             return self._set(output_file_config=output_file_config)
 
         def enable_compact(self: B, strategy: FileCompactStrategy, compactor: FileCompactor) -> B:
-            """Make small files one."""
+            """Compact small files into one."""
             return self._set(compact_strategy=strategy, compactor=compactor, compaction_disabled=False)
 
         def disable_compact(self: B) -> B:
-            """No compaction any more, but finish what an earlier version of the job left to compact."""
+            """Stop compacting, except for files that an earlier version of the job left to compact."""
             return self._set(compact_strategy=None, compactor=None, compaction_disabled=True)
 
         def build(self) -> FileSink:
@@ -161,7 +161,7 @@ class FileSink(Sink, SupportsPreprocessing):
                 self._transformer = RowToRowData(writer_factory.get_row_type())
 
         def with_rolling_policy(self, rolling_policy: OnCheckpointRollingPolicy) -> FileSink.BulkFormatBuilder:
-            """When a file is closed: at each checkpoint, no other way."""
+            """Set the rule for closing files: it can only be at each checkpoint."""
             return self._set(rolling_policy=_at_checkpoints(rolling_policy))
 
         def build(self) -> FileSink:
@@ -210,19 +210,19 @@ class StreamingFileSink(SinkFunction):
             self._set(base_path=str(base_path), **settings)
 
         def with_bucket_check_interval(self: S, interval: int) -> S:
-            """How often, in milliseconds, to see whether a file is to be closed."""
+            """Set how often, in milliseconds, to check whether a file is to be closed."""
             return self._set(bucket_check_interval=interval)
 
         def with_bucket_assigner(self: S, bucket_assigner: BucketAssigner) -> S:
-            """Which directory a record goes to."""
+            """Set the directory of a record."""
             return self._set(bucket_assigner=bucket_assigner)
 
         def with_rolling_policy(self: S, policy: Any) -> S:
-            """When a file is closed, as a ``RollingPolicy`` says."""
+            """Set the rule for closing files."""
             return self._set(rolling_policy=policy)
 
         def with_output_file_config(self: S, output_file_config: OutputFileConfig) -> S:
-            """How file names begin and end."""
+            """Set the prefix and suffix of file names."""
             return self._set(output_file_config=output_file_config)
 
         def build(self) -> StreamingFileSink:
@@ -236,7 +236,7 @@ class StreamingFileSink(SinkFunction):
         """Collects the settings of a sink that writes many records at a time."""
 
         def with_rolling_policy(self, policy: OnCheckpointRollingPolicy) -> StreamingFileSink.DefaultBulkFormatBuilder:
-            """When a file is closed: at each checkpoint, no other way."""
+            """Set the rule for closing files: it can only be at each checkpoint."""
             return self._set(rolling_policy=_at_checkpoints(policy))
 
 

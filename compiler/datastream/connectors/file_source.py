@@ -11,7 +11,7 @@ from compat.state.types import TypeInformation, Types
 
 
 class FileEnumeratorProvider:
-    """How files are found and cut into splits."""
+    """The way in which files are found and cut into splits."""
 
     def __init__(self, j_file_enumerator_provider: Any) -> None:
         self.name = str(j_file_enumerator_provider)
@@ -31,7 +31,7 @@ class FileEnumeratorProvider:
 
 
 class FileSplitAssignerProvider:
-    """Which subtask reads which split."""
+    """The assignment of splits to subtasks."""
 
     def __init__(self, j_file_split_assigner: Any) -> None:
         self.name = str(j_file_split_assigner)
@@ -123,16 +123,16 @@ class FileSourceBuilder(Builder):
         return self._set(discovery_interval=discovery_interval)
 
     def process_static_file_set(self) -> FileSourceBuilder:
-        """Read the files that are there, and end (the default)."""
+        """Read the present files, and end (the default)."""
         self._settings.pop("discovery_interval", None)
         return self
 
     def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> FileSourceBuilder:
-        """How files are found."""
+        """Set how files are found."""
         return self._set(file_enumerator=file_enumerator)
 
     def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder:
-        """Which subtask reads which split."""
+        """Set the assignment of splits to subtasks."""
         return self._set(split_assigner=split_assigner)
 
     def build(self) -> FileSource:

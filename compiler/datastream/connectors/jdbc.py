@@ -44,7 +44,7 @@ class JdbcSink(SinkFunction):
 
 
 class JdbcConnectionOptions(Struct, frozen=True):
-    """How to reach the database (Flink: ``JdbcConnectionOptions``)."""
+    """The connection to the database (Flink: ``JdbcConnectionOptions``)."""
 
     url: str
     driver_name: str | None = None
@@ -106,7 +106,7 @@ class JdbcConnectionOptions(Struct, frozen=True):
 
 
 class JdbcExecutionOptions(Struct, frozen=True):
-    """How rows are put together into batches (Flink: ``JdbcExecutionOptions``)."""
+    """The batches of rows (Flink: ``JdbcExecutionOptions``)."""
 
     batch_interval_ms: int = 0
     batch_size: int = 5000
@@ -121,7 +121,7 @@ class JdbcExecutionOptions(Struct, frozen=True):
         return self.batch_size
 
     def get_max_retries(self) -> int:
-        """How often a batch is tried again."""
+        """The number of further tries of a batch."""
         return self.max_retries
 
     @staticmethod
@@ -153,7 +153,7 @@ class JdbcExecutionOptions(Struct, frozen=True):
             return self._set(batch_interval_ms=interval_ms)
 
         def with_max_retries(self, max_retries: int) -> JdbcExecutionOptions.Builder:
-            """How often a batch is tried again."""
+            """Set the number of further tries of a batch."""
             return self._set(max_retries=max_retries)
 
         def build(self) -> JdbcExecutionOptions:

@@ -58,7 +58,7 @@ class FlinkKafkaConsumerBase(SourceFunction):
         return self
 
     def set_commit_offsets_on_checkpoints(self, commit_on_checkpoints: bool) -> FlinkKafkaConsumerBase:
-        """Whether offsets are committed to Kafka at checkpoints."""
+        """Set whether offsets are committed to Kafka at checkpoints."""
         return self._set(commit_offsets_on_checkpoints=commit_on_checkpoints)
 
     def set_start_from_earliest(self) -> FlinkKafkaConsumerBase:
@@ -74,11 +74,11 @@ class FlinkKafkaConsumerBase(SourceFunction):
         return self._set(start="timestamp", start_timestamp=startup_offsets_timestamp)
 
     def set_start_from_group_offsets(self) -> FlinkKafkaConsumerBase:
-        """Start where the consumer group stands (the default)."""
+        """Start at the offsets of the consumer group (the default)."""
         return self._set(start="group")
 
     def disable_filter_restored_partitions_with_subscribed_topics(self) -> FlinkKafkaConsumerBase:
-        """Go on reading restored partitions of topics that are no longer subscribed to."""
+        """Continue reading restored partitions of topics that are no longer subscribed to."""
         return self._set(filter_restored_partitions=False)
 
     def get_produced_type(self) -> TypeInformation | None:
@@ -106,7 +106,7 @@ class FlinkKafkaConsumer(FlinkKafkaConsumerBase):
 
 
 class Semantic(Enum):
-    """How often a record reaches the topic, for the sink of the old kind."""
+    """The delivery guarantee of the sink of the old kind."""
 
     EXACTLY_ONCE = 0
     AT_LEAST_ONCE = 1
@@ -127,15 +127,15 @@ class FlinkKafkaProducerBase(SinkFunction):
         return self
 
     def set_log_failures_only(self, log_failures_only: bool) -> FlinkKafkaProducerBase:
-        """Whether a failed write is logged instead of failing the job."""
+        """Set whether a failed write is logged instead of failing the job."""
         return self._set(log_failures_only=log_failures_only)
 
     def set_flush_on_checkpoint(self, flush_on_checkpoint: bool) -> FlinkKafkaProducerBase:
-        """Whether a checkpoint waits for all writes."""
+        """Set whether a checkpoint waits for all writes."""
         return self._set(flush_on_checkpoint=flush_on_checkpoint)
 
     def set_write_timestamp_to_kafka(self, write_timestamp_to_kafka: bool) -> FlinkKafkaProducerBase:
-        """Whether records carry their event time."""
+        """Set whether records carry their event time."""
         return self._set(write_timestamp_to_kafka=write_timestamp_to_kafka)
 
 
@@ -160,6 +160,6 @@ class FlinkKafkaProducer(FlinkKafkaProducerBase):
         )
 
     def ignore_failures_after_transaction_timeout(self) -> FlinkKafkaProducer:
-        """Go on when a transaction of before a failure has timed out."""
+        """Continue when a transaction from before a failure has timed out."""
         self._set(ignore_failures_after_transaction_timeout=True)
         return self

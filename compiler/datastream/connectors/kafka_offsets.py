@@ -15,7 +15,7 @@ class KafkaTopicPartition(NamedTuple):
 
 
 class KafkaOffsetResetStrategy(Enum):
-    """Where to go when the wanted offset is gone (Kafka: ``OffsetResetStrategy``)."""
+    """The offset to use if the wanted one is gone (Kafka: ``OffsetResetStrategy``)."""
 
     LATEST = 0
     EARLIEST = 1
@@ -23,7 +23,7 @@ class KafkaOffsetResetStrategy(Enum):
 
 
 class KafkaOffsetsInitializer:
-    """A rule for offsets (Flink: ``OffsetsInitializer``): its name, and what it needs."""
+    """A rule for offsets (Flink: ``OffsetsInitializer``): its name and its arguments."""
 
     def __init__(self, j_initializer: Any, **arguments: Any) -> None:
         self.name = str(j_initializer)
@@ -33,7 +33,7 @@ class KafkaOffsetsInitializer:
     def committed_offsets(
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.NONE,
     ) -> KafkaOffsetsInitializer:
-        """Where the consumer group stands."""
+        """The offsets of the consumer group."""
         return KafkaOffsetsInitializer("committed", reset=offset_reset_strategy)
 
     @staticmethod

@@ -24,7 +24,7 @@ _LONGEST_TRANSACTIONAL_ID_PREFIX = 64_000
 
 
 class KafkaTopicSelector(ABC):
-    """Tells for a record which topic it goes to (Flink: ``TopicSelector``)."""
+    """The choice of a record's topic (Flink: ``TopicSelector``)."""
 
     @abstractmethod
     def apply(self, data: Any) -> str:
@@ -56,7 +56,7 @@ class SelectTopic(StreamTransformer):
 
 
 class KafkaRecordSerializationSchema(SerializationSchema):
-    """How a record becomes key, value and topic (Flink: ``KafkaRecordSerializationSchema``)."""
+    """The conversion of a record to key, value and topic (Flink: ``KafkaRecordSerializationSchema``)."""
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class KafkaRecordSerializationSchemaBuilder(Builder):
     def set_topic_selector(
         self, topic_selector: Callable[[Any], str] | KafkaTopicSelector
     ) -> KafkaRecordSerializationSchemaBuilder:
-        """The record tells its topic."""
+        """Set the function that chooses a record's topic."""
         self._once("Topic selector", "topic", "topic_selector")
         if isinstance(topic_selector, KafkaTopicSelector):
             return self._set(topic_selector=topic_selector)
@@ -118,14 +118,14 @@ class KafkaRecordSerializationSchemaBuilder(Builder):
     def set_key_serialization_schema(
         self, key_serialization_schema: SerializationSchema
     ) -> KafkaRecordSerializationSchemaBuilder:
-        """How a record becomes the key; without it there is none."""
+        """Set the conversion of a record to the key; without it, messages have no key."""
         self._once("Key serializer", "key_serializer")
         return self._set(key_serializer=key_serialization_schema)
 
     def set_value_serialization_schema(
         self, value_serialization_schema: SerializationSchema
     ) -> KafkaRecordSerializationSchemaBuilder:
-        """How a record becomes the value."""
+        """Set the conversion of a record to the value."""
         self._once("Value serializer", "value_serializer")
         return self._set(value_serializer=value_serialization_schema)
 
@@ -194,11 +194,11 @@ class KafkaSinkBuilder(Builder):
         return self.set_property("bootstrap.servers", bootstrap_servers)
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> KafkaSinkBuilder:
-        """How often a record reaches the topic."""
+        """Set the delivery guarantee."""
         return self._set(delivery_guarantee=delivery_guarantee)
 
     def set_transactional_id_prefix(self, transactional_id_prefix: str) -> KafkaSinkBuilder:
-        """How the names of transactions begin; must differ between sinks of one Kafka cluster."""
+        """Set the prefix of the transactions' names; must differ between sinks of one Kafka cluster."""
         if len(transactional_id_prefix.encode()) > _LONGEST_TRANSACTIONAL_ID_PREFIX:
             raise illegal_state(
                 "The configured prefix is too long and the resulting transactionalId might exceed Kafka's "
@@ -207,7 +207,7 @@ class KafkaSinkBuilder(Builder):
         return self._set(transactional_id_prefix=transactional_id_prefix)
 
     def set_record_serializer(self, record_serializer: KafkaRecordSerializationSchema) -> KafkaSinkBuilder:
-        """How a record becomes key, value and topic."""
+        """Set the conversion of a record to key, value and topic."""
         if not isinstance(record_serializer, KafkaRecordSerializationSchema):
             raise TypeError(
                 f"set_record_serializer takes a KafkaRecordSerializationSchema, got {record_serializer!r}: "

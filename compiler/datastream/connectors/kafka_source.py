@@ -77,19 +77,19 @@ class KafkaSourceBuilder(Builder):
         return self._subscribe("partitions", frozenset(partitions))
 
     def set_starting_offsets(self, starting_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder:
-        """Where to start; at the beginning if not set."""
+        """Set the offsets to start at; the beginning if not set."""
         return self._set(starting_offsets=starting_offsets_initializer)
 
     def set_unbounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder:
-        """Where to stop, in a job that streams."""
+        """Set the offsets to stop at, in a streaming job."""
         return self._set(bounded=False, stopping_offsets=stopping_offsets_initializer)
 
     def set_bounded(self, stopping_offsets_initializer: KafkaOffsetsInitializer) -> KafkaSourceBuilder:
-        """Where to stop, in a job that may run as a batch."""
+        """Set the offsets to stop at, in a job that may run as a batch."""
         return self._set(bounded=True, stopping_offsets=stopping_offsets_initializer)
 
     def set_value_only_deserializer(self, deserialization_schema: DeserializationSchema) -> KafkaSourceBuilder:
-        """How a value becomes a record."""
+        """Set the conversion of the records' values."""
         if not isinstance(deserialization_schema, DeserializationSchema):
             raise TypeError(
                 f"set_value_only_deserializer takes a DeserializationSchema, got {deserialization_schema!r}."
@@ -97,7 +97,7 @@ class KafkaSourceBuilder(Builder):
         return self._set(value_only_deserializer=deserialization_schema)
 
     def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder:
-        """How client ids begin."""
+        """Set the prefix of client ids."""
         return self.set_property("client.id.prefix", prefix)
 
     def set_property(self, key: str, value: str) -> KafkaSourceBuilder:

@@ -27,7 +27,7 @@ A = TypeVar("A", bound="_AsyncSinkBuilder")
 
 
 class KinesisShardAssigner:
-    """Which subtask reads which shard (Flink: ``KinesisShardAssigner``)."""
+    """The assignment of shards to subtasks (Flink: ``KinesisShardAssigner``)."""
 
     def __init__(self, j_kinesis_shard_assigner: Any) -> None:
         self.name = str(j_kinesis_shard_assigner)
@@ -39,12 +39,12 @@ class KinesisShardAssigner:
 
     @staticmethod
     def uniform_shard_assigner() -> KinesisShardAssigner:
-        """By the shard's range of hash keys, so that each subtask has as much of it."""
+        """By the shard's range of hash keys, so that each subtask has an equal part of it."""
         return KinesisShardAssigner("uniform")
 
 
 class KinesisDeserializationSchema:
-    """How a Kinesis record becomes a record (Flink: ``KinesisDeserializationSchema``)."""
+    """The conversion of Kinesis records (Flink: ``KinesisDeserializationSchema``)."""
 
     def __init__(self, j_kinesis_deserialization_schema: Any) -> None:
         self.name = str(j_kinesis_deserialization_schema)
@@ -92,19 +92,19 @@ class FlinkKinesisConsumer(SourceFunction):
         return deserializer.get_produced_type() if isinstance(deserializer, DeserializationSchema) else None
 
     def set_shard_assigner(self, shard_assigner: KinesisShardAssigner) -> FlinkKinesisConsumer:
-        """Which subtask reads which shard."""
+        """Set the assignment of shards to subtasks."""
         self.settings["shard_assigner"] = shard_assigner
         return self
 
     def set_periodic_watermark_assigner(
         self, periodic_watermark_assigner: AssignerWithPeriodicWatermarksWrapper
     ) -> FlinkKinesisConsumer:
-        """Where timestamps and watermarks come from."""
+        """Set the assigner of timestamps and watermarks."""
         self.settings["periodic_watermark_assigner"] = periodic_watermark_assigner
         return self
 
     def set_watermark_tracker(self, watermark_tracker: WatermarkTracker) -> FlinkKinesisConsumer:
-        """How subtasks share their watermarks."""
+        """Set how subtasks share their watermarks."""
         self.settings["watermark_tracker"] = watermark_tracker
         return self
 

@@ -111,23 +111,23 @@ class PulsarSourceBuilder(_PulsarBuilder):
         return self._set(consumer_name=consumer_name)
 
     def set_range_generator(self, range_generator: RangeGenerator) -> PulsarSourceBuilder:
-        """Which keys a subtask reads."""
+        """Set the keys that a subtask reads."""
         return self._set(range_generator=range_generator)
 
     def set_start_cursor(self, start_cursor: StartCursor) -> PulsarSourceBuilder:
-        """Where to start; at the beginning if not set."""
+        """Set where to start; at the beginning if not set."""
         return self._set(start_cursor=start_cursor)
 
     def set_unbounded_stop_cursor(self, stop_cursor: StopCursor) -> PulsarSourceBuilder:
-        """Where to stop, in a job that streams."""
+        """Set where to stop, in a streaming job."""
         return self._set(bounded=False, stop_cursor=stop_cursor)
 
     def set_bounded_stop_cursor(self, stop_cursor: StopCursor) -> PulsarSourceBuilder:
-        """Where to stop, in a job that may run as a batch."""
+        """Set where to stop, in a job that may run as a batch."""
         return self._set(bounded=True, stop_cursor=stop_cursor)
 
     def set_deserialization_schema(self, deserialization_schema: DeserializationSchema) -> PulsarSourceBuilder:
-        """How a message becomes a record."""
+        """Set the conversion of messages to records."""
         return self._set(deserialization_schema=deserialization_schema)
 
     def set_config_with_dict(self, config: Mapping[Any, Any]) -> PulsarSourceBuilder:
@@ -175,23 +175,23 @@ class PulsarSinkBuilder(_PulsarBuilder):
         return self._topics(topics)
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> PulsarSinkBuilder:
-        """How often a record reaches the topic."""
+        """Set the delivery guarantee."""
         return self._set(delivery_guarantee=delivery_guarantee)
 
     def set_topic_routing_mode(self, topic_routing_mode: TopicRoutingMode) -> PulsarSinkBuilder:
-        """Which partition a message goes to."""
+        """Set the choice of a message's partition."""
         return self._set(topic_routing_mode=topic_routing_mode)
 
     def set_topic_router(self, topic_router_class_name: str) -> PulsarSinkBuilder:
-        """The Java class that tells which partition a message goes to."""
+        """Set the Java class that chooses a message's partition."""
         return self._set(topic_router=topic_router_class_name)
 
     def set_serialization_schema(self, serialization_schema: SerializationSchema) -> PulsarSinkBuilder:
-        """How a record becomes a message."""
+        """Set the conversion of records to messages."""
         return self._set(serialization_schema=serialization_schema)
 
     def delay_sending_message(self, message_delayer: MessageDelayer) -> PulsarSinkBuilder:
-        """How long a message is held back."""
+        """Set the delay of messages."""
         return self._set(message_delayer=message_delayer)
 
     def build(self) -> PulsarSink:

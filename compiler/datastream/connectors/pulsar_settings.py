@@ -27,7 +27,7 @@ class _Choice:
 
 
 class StartCursor(_Choice):
-    """Where to start reading (Flink: ``StartCursor``). Times in milliseconds since 1970."""
+    """The position at which reading starts (Flink: ``StartCursor``). Times in milliseconds since 1970."""
 
     @staticmethod
     def default_start_cursor() -> StartCursor:
@@ -56,21 +56,21 @@ class StartCursor(_Choice):
 
 
 class StopCursor(_Choice):
-    """Where to stop reading (Flink: ``StopCursor``). "At" leaves the message out, "after" reads it."""
+    """The position at which reading stops (Flink: ``StopCursor``). "At" leaves the message out, "after" reads it."""
 
     @staticmethod
     def default_stop_cursor() -> StopCursor:
-        """Nowhere."""
+        """Never stop."""
         return StopCursor.never()
 
     @staticmethod
     def never() -> StopCursor:
-        """Nowhere."""
+        """Never stop."""
         return StopCursor("never")
 
     @staticmethod
     def latest() -> StopCursor:
-        """At what is the end when the job starts."""
+        """Stop at the end as of the job's start."""
         return StopCursor("latest")
 
     @staticmethod
@@ -105,11 +105,11 @@ class StopCursor(_Choice):
 
 
 class RangeGenerator(_Choice):
-    """Which keys a subtask reads (Flink: ``RangeGenerator``)."""
+    """The keys that a subtask reads (Flink: ``RangeGenerator``)."""
 
     @staticmethod
     def full() -> RangeGenerator:
-        """All."""
+        """All keys."""
         return RangeGenerator("full")
 
     @staticmethod
@@ -119,7 +119,7 @@ class RangeGenerator(_Choice):
         key_bytes: bytes | None = None,
         ordering_key_bytes: bytes | None = None,
     ) -> RangeGenerator:
-        """These."""
+        """These keys."""
         return RangeGenerator(
             "fixed_key",
             support_null_key=support_null_key,
@@ -130,21 +130,21 @@ class RangeGenerator(_Choice):
 
 
 class MessageDelayer(_Choice):
-    """How long a message is held back (Flink: ``MessageDelayer``)."""
+    """The delay of messages (Flink: ``MessageDelayer``)."""
 
     @staticmethod
     def never() -> MessageDelayer:
-        """Not at all."""
+        """No delay."""
         return MessageDelayer("never")
 
     @staticmethod
     def fixed(duration: Duration) -> MessageDelayer:
-        """This long."""
+        """A fixed delay."""
         return MessageDelayer("fixed", duration=duration)
 
 
 class TopicRoutingMode(Enum):
-    """Which partition of a topic a message goes to (Flink: ``TopicRoutingMode``)."""
+    """The choice of the partition of a topic for a message (Flink: ``TopicRoutingMode``)."""
 
     ROUND_ROBIN = 0
     MESSAGE_KEY_HASH = 1

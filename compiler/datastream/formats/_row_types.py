@@ -24,7 +24,7 @@ _SIMPLE = {
 
 
 def type_of(data_type: Any) -> TypeInformation:
-    """The type information of a ``DataType``; type information as it is; opaque where neither is known."""
+    """The type information of a ``DataType``; type information as it is; opaque for anything else."""
     if isinstance(data_type, TypeInformation):
         return data_type
     name = type(data_type).__name__

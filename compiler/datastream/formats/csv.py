@@ -120,7 +120,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
             return self._set(field_delimiter=delimiter)
 
         def set_allow_comments(self, allow_comments: bool) -> CsvRowDeserializationSchema.Builder:
-            """Whether lines that begin with # are passed over."""
+            """Set whether lines that begin with # are skipped."""
             return self._set(allow_comments=allow_comments)
 
         def set_null_literal(self, null_literal: str) -> CsvRowDeserializationSchema.Builder:
@@ -128,7 +128,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
             return self._set(null_literal=null_literal)
 
         def set_ignore_parse_errors(self, ignore_parse_errors: bool) -> CsvRowDeserializationSchema.Builder:
-            """Whether what cannot be read is passed over."""
+            """Set whether unreadable lines are skipped."""
             return self._set(ignore_parse_errors=ignore_parse_errors)
 
         def build(self) -> CsvRowDeserializationSchema:

@@ -88,7 +88,7 @@ class CsvSchemaBuilder:
         return self
 
     def set_allow_comments(self, allow: bool = True) -> CsvSchemaBuilder:
-        """Whether lines that begin with # are passed over."""
+        """Set whether lines that begin with # are skipped."""
         return self._set(allow_comments=allow)
 
     def set_any_property_name(self, name: str) -> CsvSchemaBuilder:
@@ -117,7 +117,7 @@ class CsvSchemaBuilder:
         return self._set(escape_char=None)
 
     def set_escape_char(self, char: str) -> CsvSchemaBuilder:
-        """The character that takes the next one's meaning away."""
+        """Set the character that escapes the next one."""
         return self._set(escape_char=_one_character("Escape char", char))
 
     def set_line_separator(self, separator: str) -> CsvSchemaBuilder:
@@ -137,15 +137,15 @@ class CsvSchemaBuilder:
         return self._set(quote_char=_one_character("Quote char", char))
 
     def set_skip_first_data_row(self, skip: bool = True) -> CsvSchemaBuilder:
-        """Whether the first line is passed over."""
+        """Set whether the first line is skipped."""
         return self._set(skip_first_data_row=skip)
 
     def set_strict_headers(self, strict: bool = True) -> CsvSchemaBuilder:
-        """Whether the header must name the columns as the schema does."""
+        """Set whether the header must have the schema's columns."""
         return self._set(strict_headers=strict)
 
     def set_use_header(self, use: bool = True) -> CsvSchemaBuilder:
-        """Whether the first line names the columns."""
+        """Set whether the first line names the columns."""
         return self._set(use_header=use)
 
     def size(self) -> int:

@@ -1,4 +1,4 @@
-"""Windows, and who assigns, fires and thins them. Flink: ``pyflink.datastream.window``."""
+"""Windows, and their assigners, triggers and evictors. Flink: ``pyflink.datastream.window``."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ KEY = TypeVar("KEY")
 
 
 class WindowOperationDescriptor:
-    """All that a window operator is told: assigner, trigger, lateness, state and function."""
+    """The configuration of a window operator: assigner, trigger, lateness, state and function."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""Which windows a record belongs to. Flink: ``WindowAssigner`` and its subclasses; all times in milliseconds."""
+"""The assignment of records to windows. Flink: ``WindowAssigner`` and its subclasses; all times in milliseconds."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class WindowAssigner(ABC, Generic[T, W]):
 
         @abstractmethod
         def get_runtime_context(self) -> Any:
-            """Where the assigner finds its state."""
+            """The runtime context, for the assigner's state."""
 
     @abstractmethod
     def assign_windows(self, element: T, timestamp: int, context: WindowAssignerContext) -> Collection[W]:
@@ -54,7 +54,7 @@ class WindowAssigner(ABC, Generic[T, W]):
 
     @abstractmethod
     def get_default_trigger(self, env: Any) -> Trigger[T, W]:
-        """The trigger where the program sets none."""
+        """The trigger if the program sets none."""
 
     @abstractmethod
     def get_window_serializer(self) -> TypeSerializer[W]:
@@ -66,22 +66,22 @@ class WindowAssigner(ABC, Generic[T, W]):
 
 
 class MergingWindowAssigner(WindowAssigner[T, W]):
-    """An assigner whose windows may become one."""
+    """An assigner whose windows may merge."""
 
     class MergeCallback(ABC, Generic[W2]):
-        """Is told what to merge."""
+        """Receives the windows to merge."""
 
         @abstractmethod
         def merge(self, to_be_merged: Iterable[W2], merge_result: W2) -> None:
-            """These windows become this one."""
+            """Merge these windows into this one."""
 
     @abstractmethod
     def merge_windows(self, windows: Iterable[W], callback: MergeCallback[W]) -> None:
-        """Tell the callback which of the windows become one."""
+        """Tell the callback which of the windows merge."""
 
 
 class SessionWindowTimeGapExtractor(ABC):
-    """Tells for a record how long its session lasts without another."""
+    """The gap of a record's session."""
 
     @abstractmethod
     def extract(self, element: Any) -> int:
@@ -269,7 +269,7 @@ class EventTimeSessionWindows(_ByTimestamp[T], _FixedGap[T]):
 
     @staticmethod
     def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicEventTimeSessionWindows[Any]:
-        """Sessions whose records tell how long they last."""
+        """Sessions whose gap depends on the record."""
         return DynamicEventTimeSessionWindows(extractor)
 
     def _time(self, timestamp: int, context: WindowAssigner.WindowAssignerContext) -> int:
@@ -288,12 +288,12 @@ class ProcessingTimeSessionWindows(_ByClock[T], _FixedGap[T]):
     def with_dynamic_gap(
         extractor: SessionWindowTimeGapExtractor,
     ) -> DynamicProcessingTimeSessionWindows[Any]:
-        """Sessions whose records tell how long they last."""
+        """Sessions whose gap depends on the record."""
         return DynamicProcessingTimeSessionWindows(extractor)
 
 
 class DynamicEventTimeSessionWindows(_ByTimestamp[T], _DynamicGap[T]):
-    """Sessions by timestamp whose records tell how long they last."""
+    """Sessions by timestamp, with a gap that depends on the record."""
 
     @staticmethod
     def with_dynamic_gap(extractor: SessionWindowTimeGapExtractor) -> DynamicEventTimeSessionWindows[Any]:
@@ -305,7 +305,7 @@ class DynamicEventTimeSessionWindows(_ByTimestamp[T], _DynamicGap[T]):
 
 
 class DynamicProcessingTimeSessionWindows(_ByClock[T], _DynamicGap[T]):
-    """Sessions by the clock whose records tell how long they last."""
+    """Sessions by the clock, with a gap that depends on the record."""
 
     @staticmethod
     def with_dynamic_gap(

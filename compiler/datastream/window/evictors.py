@@ -1,4 +1,4 @@
-"""Which records of a window are left out when it fires. Flink's Java API: ``Evictor`` and its subclasses.
+"""The removal of records from windows that fire. Flink's Java API: ``Evictor`` and its subclasses.
 
 An evictor is given the window's records as a list of :class:`TimestampedValue` in order of arrival and takes out of it
 what is not wanted.
@@ -68,7 +68,7 @@ class _OneSided(Evictor[W]):
 
 
 class CountEvictor(_OneSided[W]):
-    """Keeps the last so many records."""
+    """Keeps the last records, up to a number."""
 
     def __init__(self, max_count: int, do_evict_after: bool = False) -> None:
         super().__init__(do_evict_after)
@@ -88,7 +88,7 @@ class CountEvictor(_OneSided[W]):
 
 
 class TimeEvictor(_OneSided[W]):
-    """Keeps the records that are less than so many milliseconds older than the newest."""
+    """Keeps the records that are less than a time older than the newest, in milliseconds."""
 
     def __init__(self, window_size: int, do_evict_after: bool = False) -> None:
         super().__init__(do_evict_after)

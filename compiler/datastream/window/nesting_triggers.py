@@ -34,7 +34,7 @@ class _Nesting(Trigger[T, W]):
 
 
 class PurgingTrigger(_Nesting[T, W]):
-    """Forgets the window's records whenever the other trigger fires."""
+    """Drops the window's records whenever the other trigger fires."""
 
     @staticmethod
     def of(nested_trigger: Trigger[Any, Any]) -> PurgingTrigger[Any, Any]:

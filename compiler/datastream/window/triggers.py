@@ -1,4 +1,4 @@
-"""When a window's records are looked at. Flink: ``Trigger`` and its subclasses."""
+"""The conditions for windows to fire. Flink: ``Trigger`` and its subclasses."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ W = TypeVar("W", bound=Window)
 
 
 class TriggerResult(Enum):
-    """The fate of a window: (emit its result, forget its records)."""
+    """The decision about a window: (emit its result, drop its records)."""
 
     CONTINUE = (False, False)
     FIRE_AND_PURGE = (True, True)
@@ -31,7 +31,7 @@ class TriggerResult(Enum):
         return self.value[0]
 
     def is_purge(self) -> bool:
-        """Whether the window's records are forgotten."""
+        """Whether the window's records are dropped."""
         return self.value[1]
 
 
@@ -47,7 +47,7 @@ class Trigger(ABC, Generic[T, W]):
 
         @abstractmethod
         def get_metric_group(self) -> Any:
-            """Where the trigger may register metrics."""
+            """The group for the trigger's metrics."""
 
         @abstractmethod
         def get_current_watermark(self) -> int:
@@ -63,34 +63,34 @@ class Trigger(ABC, Generic[T, W]):
 
         @abstractmethod
         def delete_processing_time_timer(self, time: int) -> None:
-            """Take a registration back."""
+            """Delete a timer of the clock."""
 
         @abstractmethod
         def delete_event_time_timer(self, time: int) -> None:
-            """Take a registration back."""
+            """Delete a timer of the watermark."""
 
         @abstractmethod
         def get_partitioned_state(self, state_descriptor: StateDescriptor) -> Any:
             """The state of this key and window."""
 
     class OnMergeContext(TriggerContext):
-        """The same while windows are merged."""
+        """The context while windows are merged."""
 
         @abstractmethod
         def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
-            """Fold the state of the merged windows into that of the new one."""
+            """Merge the state of the merged windows into that of the new one."""
 
     @abstractmethod
     def on_element(self, element: T, timestamp: int, window: W, ctx: TriggerContext) -> TriggerResult:
-        """A record came into the window."""
+        """Handle a record that came into the window."""
 
     @abstractmethod
     def on_processing_time(self, time: int, window: W, ctx: TriggerContext) -> TriggerResult:
-        """A timer of the clock is due."""
+        """Handle a timer of the clock that is due."""
 
     @abstractmethod
     def on_event_time(self, time: int, window: W, ctx: TriggerContext) -> TriggerResult:
-        """A timer of the watermark is due."""
+        """Handle a timer of the watermark that is due."""
 
     def can_merge(self) -> bool:
         """Whether the trigger works for windows that merge."""
@@ -98,11 +98,11 @@ class Trigger(ABC, Generic[T, W]):
 
     @abstractmethod
     def on_merge(self, window: W, ctx: OnMergeContext) -> None:
-        """Windows became ``window``."""
+        """Handle the merging of windows into ``window``."""
 
     @abstractmethod
     def clear(self, window: W, ctx: TriggerContext) -> None:
-        """Forget what was remembered for the window."""
+        """Clear the state of the window."""
 
 
 class _Quiet(Trigger[T, W]):
@@ -296,7 +296,7 @@ class ContinuousProcessingTimeTrigger(_Continuous[T]):
 
 
 class CountTrigger(_Quiet[T, W]):
-    """Fires at every so many records; counted in the state ``count``."""
+    """Fires each time a number of records has come; counted in the state ``count``."""
 
     def __init__(self, window_size: int) -> None:
         self._window_size = window_size

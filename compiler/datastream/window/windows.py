@@ -1,4 +1,4 @@
-"""Windows, and how they are written down. Flink: ``TimeWindow``, ``CountWindow``, ``GlobalWindow``."""
+"""Windows and their serializers. Flink: ``TimeWindow``, ``CountWindow``, ``GlobalWindow``."""
 
 from __future__ import annotations
 

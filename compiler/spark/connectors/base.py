@@ -1,4 +1,4 @@
-"""The base classes of connectors: what a folder of one says of its sources and of its sinks, with defaults.
+"""The base classes of connectors: the sources and sinks of a connector's folder, with defaults.
 
 ``source`` and ``sink`` are what the program made, whose settings its connector knows; nothing here opens anything.
 """

@@ -1,4 +1,4 @@
-"""The sources and sinks of a program's own: they need have no base class of ours."""
+"""Sources and sinks that a program defines itself: they need no base class of ours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sinks: what runs the one that a program has. See :mod:`compat.compiler.spark.runtime_api.sinks` for their parts."""
+"""The running of a program's sinks. See :mod:`compat.compiler.spark.runtime_api.sinks` for their parts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def prove_output(sink: Any, committables: list[Any]) -> None:
 
 
 def placed(sink: Any) -> Any:
-    """A sink whose path, if it has one, is absolute: workers run in folders of their own."""
+    """The sink with an absolute path, if it has one: workers run in folders of their own."""
     connector = sink_connector(sink)
     if connector is None or connector.folder is None:
         return sink
@@ -41,7 +41,7 @@ def placed(sink: Any) -> Any:
 
 
 def folder_of(sink: Any) -> SinkFolder | None:
-    """The folder of a sink whose path is absolute; None for one without."""
+    """The folder of a sink with an absolute path; None for a sink without a folder."""
     connector = sink_connector(sink)
     if connector is None or connector.folder is None:
         return None
@@ -49,7 +49,7 @@ def folder_of(sink: Any) -> SinkFolder | None:
 
 
 def sweep_folder(folder: SinkFolder, job_id: str) -> None:
-    """Remove what writers of a job left there that is over, and has published all that counts. Raises OSError."""
+    """Remove what the writers of a finished job left there, once everything that counts is published. Raises OSError."""
     connector = connector_of(folder.connector).sink
     assert connector is not None
     assert connector.folder is not None

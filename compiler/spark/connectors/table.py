@@ -24,7 +24,7 @@ their job alone. ``connector`` in it has what runs them, in ``CONNECTORS`` by th
 
 
 def connector_of(name: str) -> Connector:
-    """The connector of a name; one that runs nothing if there is none."""
+    """The connector of a name; if there is none, one that runs nothing."""
     if name not in CONNECTORS:
         return Connector()
     found: Mapping[str, Connector] = import_module(f"{__package__}.{CONNECTORS[name]}.connector").CONNECTORS
@@ -37,7 +37,7 @@ class _Named(Protocol):
 
 
 def kind_of(function: Any) -> str:
-    """The name of the connector that a source or sink is of; empty for one of none."""
+    """The name of a source's or sink's connector; empty if it has none."""
     return function.connector if isinstance(function, _Named) else ""
 
 

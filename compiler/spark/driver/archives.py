@@ -1,4 +1,4 @@
-"""Archives on Python's module path, such as Spark's own, which Spark puts first and reads again for each task."""
+"""Faster imports from archives on the module path, such as Spark's own, which Spark puts first and reads for each task."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _invalidate = zipimporter.invalidate_caches
 
 
 def read_archives_when_they_change() -> None:
-    """Have importers read an archive's list of files again only where the archive is another than the last time.
+    """Have importers read an archive's list of files again only if the archive has changed since.
 
     Reading that of pyspark.zip takes longer than a task that has little to do.
     """
@@ -36,7 +36,7 @@ def read_archives_when_they_change() -> None:
 
 
 def leave_archive_of_installed() -> None:
-    """Have modules of Spark found where they are installed rather than in the archive that comes with them.
+    """Have Spark's modules loaded from where they are installed rather than from the archive that comes with them.
 
     Python compiles what it loads from an archive, each time: half a second. An archive of another Spark stays first.
     """

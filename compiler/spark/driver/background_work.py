@@ -1,4 +1,4 @@
-"""Work that goes on beside the epochs of a job, in a thread of its own. Only what it gives is the job's thread's to use."""
+"""Work that goes on beside the epochs of a job, in a thread of its own. The job's thread uses only its result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PATIENCE = 10.0
 
 
 class Errand(Generic[T]):
-    """Work that has begun; ``stop`` has it fail soon."""
+    """Work that has begun; ``stop`` makes it fail soon."""
 
     def __init__(self, work: Callable[[], T], stop: Callable[[], None], name: str) -> None:
         self._work, self._stop = work, stop
@@ -31,7 +31,7 @@ class Errand(Generic[T]):
 
     @property
     def over(self) -> bool:
-        """True once there is a result, or none to come."""
+        """True once there is a result, or will never be one."""
         return not self._thread.is_alive()
 
     def result(self) -> T:
@@ -44,6 +44,6 @@ class Errand(Generic[T]):
         return self._made[0]
 
     def give_up(self) -> None:
-        """Nobody wants the result any more."""
+        """Stop the work: its result is no longer wanted."""
         self._stop()
         self._thread.join(_PATIENCE)

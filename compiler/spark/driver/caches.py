@@ -46,7 +46,7 @@ _SIZE = struct.Struct("<Q")
 
 
 class NotTheSame(Exception):
-    """Records of a cached stream that were made again are not those that a job has read a part of."""
+    """The newly made records of a cached stream differ from those that a job has already read in part."""
 
 
 @dataclass(slots=True)
@@ -63,7 +63,7 @@ class _Kept:
 
 
 class Caches:
-    """The cached streams of a program, by their transformations. Below ``folder`` is one for each job that writes some."""
+    """The cached streams of a program, by their transformations. ``folder`` contains a folder for each job that writes some."""
 
     def __init__(self, folder: Place) -> None:
         self._folder = folder
@@ -71,7 +71,7 @@ class Caches:
         self._given_up: list[Place] = []
 
     def reading(self, job: Job) -> tuple[Job, set[int]]:
-        """The job with sources in place of streams that are kept, and which these are."""
+        """The job with sources in place of cached streams, and which streams these are."""
         kept = [each for each in _cached(job) if self._usable(each.id)]
         if not kept:
             return job, set()
@@ -84,7 +84,7 @@ class Caches:
         return replace(job, pipeline=pipeline), {cache.id for cache in kept}
 
     def making(self, job: Job, cache: int) -> Job:
-        """The job that makes a stream's records, and nothing else that the given one does."""
+        """The job that makes only a stream's records, and nothing else of the given one."""
         pipeline = job.pipeline.copy(IdCounter(job.pipeline.next_id))
         needed = _upstream(job.pipeline, [cache]) - {cache}
         for each in _cached(job):
@@ -110,7 +110,7 @@ class Caches:
             self._kept[cache].readers.append(over)
 
     def forget(self, cache: int) -> None:
-        """Make a stream's records again when they are next used; what a job still reads stays until the program ends."""
+        """Have a stream's records made again when they are next used; files that a job reads stay until the program ends."""
         kept = self._kept.pop(cache, None)
         if kept is None:
             return
@@ -119,19 +119,20 @@ class Caches:
         self._given_up.append(kept.place)
 
     def close(self, read: Iterable[Place] = ()) -> None:
-        """Keep nothing any longer, nor what jobs ``read`` that began in another run of the program: nobody else does."""
+        """Remove all cached streams, and those that jobs ``read`` which began in another run of the program: they have no
+        other user."""
         ours = [*self._given_up, *(kept.place for kept in self._kept.values())]
         for folder in {place.parent for place in (*ours, *read)}:
             folder.remove()
 
     def is_whole(self, cache: int, read: Sequence[Split]) -> bool:
-        """True if the files are as they were: those that a job began to read, or what it would begin with."""
+        """True if the files are unchanged: those that a job began to read, or would begin with."""
         if read:
             return all(_digest(_place(split)) == split["digest"] for split in read)
         return self._is_whole(self._kept[cache])
 
     def restore(self, cache: int, made: Place, read: Sequence[Split]) -> None:
-        """Put records that were ``made`` again where a job finds them that began to ``read`` these files.
+        """Put newly ``made`` records where a job finds them that began to ``read`` these files.
 
         A job that began with none takes any records. Raises NotTheSame.
         """
@@ -180,9 +181,9 @@ class Caches:
 
 
 def writing(plan: PhysicalPlan, folder: Place, *, anew: bool) -> tuple[PhysicalPlan, set[int]]:
-    """The plan with writers where streams are to be kept, below ``folder``, and which streams those are.
+    """The plan with writers for the streams to be cached, below ``folder``, and which streams those are.
 
-    ``anew`` is True for a job that has written nothing of them yet.
+    ``anew`` is True for a job that has not written any of them yet.
     """
     caches = {spec.node for _, spec in plan.operators() if isinstance(spec.operator, CacheWrite)}
     if not caches:
@@ -201,12 +202,12 @@ def writing(plan: PhysicalPlan, folder: Place, *, anew: bool) -> tuple[PhysicalP
 
 
 def reads_cache(function: Any, cache: int) -> bool:
-    """True for what reads the records of a cached stream."""
+    """True for an operator that reads the records of a cached stream."""
     return isinstance(function, CachedRecords) and function.cache == cache
 
 
 def places_read(function: Any, splits: Iterable[Split]) -> set[Place]:
-    """The folders of the files that the splits of a source name, if it reads a cached stream."""
+    """The folders of the files in a source's splits, if it reads a cached stream."""
     return {_place(split).parent for split in splits} if isinstance(function, CachedRecords) else set()
 
 
@@ -313,7 +314,7 @@ class CacheSink(Sink, ProvingCommitter):
         return ((str(self._path / name), size) for name, _, size in committables)
 
     def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
-        """Name the files of an epoch in the manifest; again changes nothing."""
+        """Add the files of an epoch to the manifest; a second call changes nothing."""
         named = {**_manifest(self._path), **{name: digest for name, digest, _ in committables}}
         (self._path / _MANIFEST).write(json.dumps(named).encode())
 
@@ -341,7 +342,7 @@ class CacheWriter:
 
 
 class CachedRecords(SourceConnector):
-    """Reads what a :class:`CacheSink` wrote: a split is a file. The program itself pickled what is in it."""
+    """Reads the files of a :class:`CacheSink`: a split is a file. Its contents were pickled by the program itself."""
 
     def __init__(self, path: Place, files: dict[str, str], produced_type: Any, cache: int) -> None:
         super().__init__(bounded=True, produced_type=produced_type)

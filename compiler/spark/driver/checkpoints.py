@@ -77,7 +77,7 @@ class CheckpointCoordinator:
         return {place: self._runs[name] for place in places if (name := subtask_name(*place)) in self._runs}
 
     def restore(self, *, exact: bool) -> None:
-        """Take over what the log holds; ``exact`` when the same plan wrote it, so that tasks go on where they were."""
+        """Take over the state in the log; ``exact`` if the same plan wrote it, so that tasks continue where they were."""
         epoch = self.log.epoch
         if epoch == 0:
             return
@@ -195,12 +195,12 @@ class CheckpointCoordinator:
         return None
 
     def compacted(self, compaction: Compaction, made: Sequence[DataFile]) -> None:
-        """Commit what a compaction made, unless somebody else rewrote the log. Raises StoreError."""
+        """Commit a finished compaction, unless another process rewrote the log. Raises StoreError."""
         compaction.commit(self.log, made, {"token": self.position.token, "runs": self._runs})
         self.settle()
 
     def settle(self) -> None:
-        """Count the files anew: only those that come from now on are a reason for the next compaction."""
+        """Count the files anew: only files added from now on lead to the next compaction."""
         files = self.log.files()
         self.files, self.bytes = len(files), sum(file.size for file in files)
         self._settled = self.files

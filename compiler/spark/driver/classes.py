@@ -22,7 +22,7 @@ from compat.compiler.spark.driver.java import class_archive, drop_old_archives
 from compat.state.delta.errors import StoreError
 
 SWITCH = "COMPAT_CLASS_ARCHIVE"
-"""The environment variable that, set to ``off``, has Spark start without an archive, and none be made unasked."""
+"""The environment variable that, set to ``off``, has Spark start without an archive, and no archive made unless asked for."""
 _KEPT = 4
 """The number of archives that are kept, those of the latest Java and Spark versions."""
 _PATIENCE = 600.0
@@ -39,7 +39,7 @@ class NoArchive(Exception):
 
 
 def archive_path() -> Path:
-    """The path of the archive for the present Java runtime and Spark, whether it exists or not."""
+    """The path of the archive for the present Java runtime and Spark, even if it does not exist yet."""
     from pyspark.find_spark_home import _find_spark_home
 
     home = os.environ.get("JAVA_HOME")
@@ -49,7 +49,7 @@ def archive_path() -> Path:
 
 
 def sharing() -> str:
-    """The JVM options for using the archive; an empty string if there is none, or none is wanted."""
+    """The JVM options for using the archive; an empty string if there is no archive, or it is switched off."""
     if _is_off():
         return ""
     try:
@@ -103,7 +103,7 @@ def make_later() -> bool:
 
 
 def make_archive() -> Path:
-    """Start Spark, run what is common to all jobs, and have the JVM write its classes when it ends. It takes ten seconds.
+    """Start Spark, run the common work of all jobs, and have the JVM write its classes when it ends. It takes ten seconds.
 
     Raises NoArchive, MissingJava.
     """
@@ -178,7 +178,7 @@ def _make_behind_all() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Make the archive, and say where it is."""
+    """Make the archive, and print its path."""
     try:
         if arguments == [_LATER]:
             _make_behind_all()

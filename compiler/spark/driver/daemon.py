@@ -1,4 +1,4 @@
-"""The process that Spark forks its Python workers from: it has loaded the modules that each needs, so that none has to."""
+"""The process that Spark forks its Python workers from: it loads the modules that all of them need, so that none has to."""
 
 from __future__ import annotations
 

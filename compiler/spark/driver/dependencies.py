@@ -40,7 +40,7 @@ class Ships(Protocol):
     """The dependencies sent with a job."""
 
     def ship(self, folder: Place) -> Shipped:
-        """Put it into a folder that all machines of the job see. Raises StoreError."""
+        """Copy them into a folder that all machines of the job see. Raises StoreError."""
 
 
 class Dependencies(Struct, frozen=True, kw_only=True):

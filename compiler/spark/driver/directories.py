@@ -11,7 +11,7 @@ SAVEPOINT_DIRECTORY = "execution.checkpointing.savepoint-dir"
 
 _OLDER = "state.savepoints.dir"
 CHECKPOINT_DIRECTORY = "execution.checkpointing.dir"
-"""Where checkpoints go. Flink: ``FileSystemCheckpointStorage``."""
+"""The option with the directory of checkpoints. Flink: ``FileSystemCheckpointStorage``."""
 _OLDER_CHECKPOINTS = "state.checkpoints.dir"
 DIRECTORIES = frozenset({SAVEPOINT_DIRECTORY, _OLDER, CHECKPOINT_DIRECTORY, _OLDER_CHECKPOINTS})
 """All names of options for directories."""
@@ -28,5 +28,5 @@ def checkpoint_directory(options: Mapping[str, str]) -> str:
 
 
 def without_checkpoint_directory(options: Mapping[str, str]) -> Mapping[str, str]:
-    """The options of a program without what it says of where checkpoints go."""
+    """The options of a program without those for the checkpoint directory."""
     return {name: value for name, value in options.items() if name not in (CHECKPOINT_DIRECTORY, _OLDER_CHECKPOINTS)}

@@ -1,4 +1,4 @@
-"""A job as its driver has it: what the parts of a driver share."""
+"""A job as its driver knows it: the data that the parts of a driver share."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TRIES, _A_MOMENT = 3, 0.5
 """The number of attempts, and the seconds between them, to store the end of a job."""
 _TIMEOUT = "execution.checkpointing.timeout"
 _STANDSTILL, _SHORTEST_STANDSTILL = 2.0, 10.0
-"""A job hangs whose thread does not move on for so many times the longest epoch, and for so many seconds at least."""
+"""A job hangs if its thread stands still for this many times the longest epoch, and at least this many seconds."""
 
 
 class Pulse:
@@ -37,11 +37,11 @@ class Pulse:
         self._moved = math.inf
 
     def move(self) -> None:
-        """The job's thread goes on to what is next."""
+        """Note that the job's thread goes on to its next step."""
         self._moved = time.monotonic()
 
     def hold(self) -> None:
-        """Until the next move the job waits for what has a time of its own."""
+        """Until the next move, the job waits for something with a time limit of its own."""
         self._moved = math.inf
 
     @property
@@ -99,7 +99,7 @@ class DrivenJob:
 
     @property
     def has_read_all(self) -> bool:
-        """True once the job has finished because its sources had."""
+        """True once the job has finished because its sources ended."""
         return self.status is JobStatus.FINISHED and all(source.done for source in self.coordinator.sources.values())
 
     def now(self) -> int:
@@ -107,7 +107,7 @@ class DrivenJob:
         return self.options.clock() if self.options.clock is not None else int(time.time() * 1000)
 
     def tell(self, event: str, **details: Any) -> None:
-        """Tell whoever listens what happens."""
+        """Tell the listener of the job what happens."""
         self.listener({"event": event, "job_id": self.job_id, **details})
 
     def committer(self, operator_id: str) -> Committer | None:
@@ -117,7 +117,7 @@ class DrivenJob:
 
 
 def insist(work: Callable[[], None]) -> None:
-    """Do what must not hide how the job ends: a few times where the store fails, and then not."""
+    """Try an action that must not hide how the job ends: a few times while the store fails, then give up."""
     for left in reversed(range(TRIES)):
         with suppress(StoreError, OSError):
             work()

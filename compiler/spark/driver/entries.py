@@ -19,7 +19,7 @@ from compat.state.serializers import codec_of, key_codec_of
 from compat.state.types import ListTypeInfo, MapTypeInfo, TypeInformation, from_json
 
 INTERNAL = frozenset({STATES, COMMITTABLES, FEEDBACK, WATERMARK, Kind.TASK})
-"""Names of states that the execution keeps for itself."""
+"""Names of the states that the execution itself keeps."""
 
 _OF_OPERATORS = (Kind.OPERATOR, Kind.TASK, Kind.JOB)
 _TIMERS = (Kind.EVENT_TIMER, Kind.PROCESSING_TIMER)
@@ -84,9 +84,9 @@ def _key_type(operator: SavedOperator) -> TypeInformation | None:
 
 
 def entries(log: SnapshotLog, states: Collection[StoredState], part: range | None = None) -> Iterator[Entry]:
-    """The entries of some states; those of one range of key groups, if ``part`` is given. Raises StoreError.
+    """The entries of some states; only those of one range of key groups, if ``part`` is given. Raises StoreError.
 
-    -1 is the key group of what belongs to no key. In memory is what one slice of the key groups holds.
+    -1 is the key group of entries without a key. One slice of the key groups at a time is in memory.
     """
     readers = {(each.operator.id, each.name, each.kind): _reader(each) for each in states}
     operators = {each.operator.id: each.operator for each in states}

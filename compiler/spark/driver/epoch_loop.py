@@ -1,4 +1,4 @@
-"""The epochs of a job: when the next one is due, what it is to do, and what is done once it has run.
+"""The epochs of a job: when the next one is due, its work, and the steps after it has run.
 
 Flink: ``CheckpointCoordinator``, as each epoch is a checkpoint.
 """
@@ -84,28 +84,28 @@ class EpochLoop:
         self.committed = 0
 
     def start(self, runner: EpochRunner) -> None:
-        """Run epochs with this from now on."""
+        """Run epochs with this runner from now on."""
         self._runner = runner
         runner.listen(self._life.hear)
 
     def close(self, replicas: str | None) -> None:
-        """Run no more; with the folder of the job's local state, which goes with it."""
+        """Stop running epochs, and remove the folder of the job's local state, if given."""
         if self._runner is not None:
             self._runner.close(replicas)
 
     def ask_timers(self) -> None:
-        """Run the first epoch, be there input or not: tasks know the timers of what was restored."""
+        """Run the first epoch even without input: only tasks know the timers of the restored state."""
         self._next_timer = MIN_TIMESTAMP
 
     def give_up_late(self) -> None:
-        """Give up an epoch that is no longer wanted, or that has taken too long."""
+        """Abort an epoch that is no longer wanted, or has taken too long."""
         job, since, now = self._job, self._since, time.monotonic()
         cancelled = job.cancelled is not None and now - job.cancelled > _PATIENCE
         if since is not None and self._runner is not None and (cancelled or now - since > job.pulse.timeout):
             self._runner.cancel()
 
     def wait_for_work(self) -> bool:
-        """Whether an epoch is due; else a moment has passed."""
+        """True if an epoch is due; otherwise a moment has passed."""
         if self._requests.drain:
             return True
         timer = self._next_timer is not None and self._next_timer <= self._job.now()
@@ -118,7 +118,7 @@ class EpochLoop:
         return False
 
     def run(self) -> None:
-        """Run the next epoch to its commit, and publish what it wrote. Raises StoreError, EpochLost or AttemptFailed."""
+        """Run the next epoch to its commit, and publish its output. Raises StoreError, EpochLost or AttemptFailed."""
         share = self._share()
         spec = self._spec(share)
         results, began = self._results(spec)

@@ -55,13 +55,13 @@ class Pace:
         return self.target * share * _OVERTIME
 
     def report(self, records: int) -> None:
-        """A subtask read so many."""
+        """Note how many records a subtask read."""
         self.most = max(self.most, records)
 
     def done(self, seconds: float, busy: float, share: float = 1.0) -> None:
-        """The epoch took so many seconds, of which tasks were ``busy`` with records.
+        """Note that the epoch took so many seconds, of which tasks were ``busy`` with records.
 
-        The next one has as many records as fit, beside what an epoch costs in any case: fewer at once, more by and by.
+        The next epoch gets as many records as fit beside its fixed costs: fewer at once, more by and by.
         """
         length = self.target * share
         room = max(length - max(seconds - busy, 0.0), length * _LEAST)
@@ -83,5 +83,5 @@ class Pace:
         self.limit = max(fits, 1)
 
     def lost(self) -> None:
-        """An epoch could not be done: the next ones are much smaller."""
+        """Note that an epoch could not be done: the next ones are much smaller."""
         self.ceiling, self.calm = max(self.given // 4, 1), 0

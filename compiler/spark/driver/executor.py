@@ -89,7 +89,7 @@ class RunningJob(JobClient):
 
     @property
     def ended(self) -> bool:
-        """True once nothing of it runs in this process."""
+        """True once no part of it runs in this process."""
         return not self._thread.is_alive()
 
     @property
@@ -106,7 +106,7 @@ class RunningJob(JobClient):
             self._records.put(_END)
 
     def wait(self) -> None:
-        """Wait for the end; raises what the job failed with, or JobCancelled. ``told`` is True from then on."""
+        """Wait for the end; raises the job's error, or JobCancelled. ``told`` is True from then on."""
         self._join()
         self.told = True
         if self.error is not None:
@@ -169,7 +169,7 @@ class RunningJob(JobClient):
             yield from records
 
     def collect(self) -> Iterator[Any]:
-        """The same; raises what the job failed with, and closing the iterator cancels the job."""
+        """The same records; raises the job's error, and closing the iterator cancels the job."""
         try:
             yield from self.records()
             self.wait()
@@ -209,7 +209,7 @@ class SparkExecutor:
         self._notes = Notes(listener)
 
     def submit(self, job: Job) -> RunningJob:
-        """Plan the job, restore what is to be restored, and start it."""
+        """Plan the job, restore its snapshot if it has one, and start it."""
         self.check()
         refuse_ignored(job)
         if self.options.flink is not None:
@@ -388,7 +388,7 @@ class SparkExecutor:
         self._listener({"event": "note", "job_id": before.job_id, "text": text})
 
     def check(self) -> None:
-        """Raise a StoreError or ProgramError if no job can run."""
+        """Raise a StoreError or ProgramError if no job can be run."""
         from compat.compiler.spark.driver.session import find_java
 
         find_java()
@@ -406,7 +406,7 @@ class SparkExecutor:
         return yarn_nodes() if self._master == YARN else None
 
     def workers_of_master(self, made: PhysicalPlan) -> Machines:
-        """The workers of a standalone master, which Spark knows once it is started."""
+        """The workers of a standalone master, which Spark knows once it has started."""
         workers: Machines = self.spark(made).workers()
         return workers
 
@@ -435,7 +435,7 @@ class SparkExecutor:
         return SparkWorkers(lambda: self.spark(made), job_id, setup=self._worker_setup())
 
     def spark(self, made: PhysicalPlan) -> Any:
-        """The one Spark, which starts when it is needed."""
+        """The one Spark, started when it is first needed."""
         from compat.compiler.spark.driver.session import Spark, ships
 
         if self._spark is None:
@@ -449,7 +449,7 @@ class SparkExecutor:
             client.master.abandon()
 
     def close(self) -> None:
-        """Stop Spark, and keep no cached streams unless a job goes on with them when the program is run again."""
+        """Stop Spark, and drop cached streams unless a job will need them when the program is run again."""
         masters = [client.master for client in self.clients]
         if masters and all(master.job.status in (JobStatus.FINISHED, JobStatus.CANCELED) for master in masters):
             sources = [source for master in masters for source in master.job.coordinator.sources.values()]
@@ -471,7 +471,7 @@ def _states(plan: dict[str, Any]) -> dict[str, Any]:
 
 
 class InProcessExecutor(SparkExecutor):
-    """The same without Spark: for tests."""
+    """The executor without Spark, for tests."""
 
     def check(self) -> None:
         """Nothing is needed."""

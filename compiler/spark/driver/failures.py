@@ -1,4 +1,4 @@
-"""The ends of jobs that do not finish, and of their attempts."""
+"""The errors that end jobs, or attempts of jobs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from compat.state.delta.errors import StoreError
 
 
 class JobFailed(Exception):
-    """The job failed, and its restart strategy gave up. ``failure`` has the record that the program failed on, if known."""
+    """The job failed, and its restart strategy gave up. ``failure`` has the record that made the program fail, if known."""
 
     def __init__(self, failure: TaskFailure) -> None:
         self.failure = failure
@@ -22,7 +22,7 @@ class JobFailed(Exception):
 
 
 class JobCancelled(Exception):
-    """Somebody cancelled the job. Flink: ``JobCancellationException``."""
+    """The job was cancelled. Flink: ``JobCancellationException``."""
 
     def __init__(self, job_id: str) -> None:
         self.job_id = job_id
@@ -38,7 +38,7 @@ class AttemptFailed(Exception):
 
 
 class Abandoned(Exception):
-    """The process ends, the job does not: it goes on when the program is run again."""
+    """The process ends, but the job does not: it continues when the program is run again."""
 
 
 def failure_of(error: Exception) -> TaskFailure:

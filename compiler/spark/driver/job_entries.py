@@ -14,14 +14,14 @@ from compat.state.stores.paths import Place
 
 
 class JobEntries(JobFolders):
-    """The entries of the jobs of a store. Raises StoreError for a root on no storage that we know."""
+    """The entries of the jobs of a store. Raises StoreError for a root on an unknown storage."""
 
     def __init__(self, root: str | Path) -> None:
         super().__init__(root)
         self._without_entry: list[Place] | None = None
 
     def entry(self, job_id: str) -> JobEntry | None:
-        """The entry of the job with exactly this id; None if there is none, or it is damaged."""
+        """The entry of the job with exactly this id; None if it is missing or damaged."""
         try:
             return read_entry(self.directory(job_id))
         except (ValueError, TypeError, AttributeError, OSError):
@@ -42,9 +42,9 @@ class JobEntries(JobFolders):
         self._put(self.directory(entry.job_id) / ENTRY, told_by(entry))
 
     def settled(self, entry: JobEntry) -> JobEntry:
-        """The state of a job without a driver, from its log: at its last checkpoint, and over if that says so.
+        """The state of a job without a driver, from its log: at its last checkpoint, and ended if the log says so.
 
-        Its entry may be behind: a driver died after the job's last commit, or one that was held to be dead wrote over it.
+        Its entry may be behind: a driver died after the job's last commit, or one that was taken for dead wrote over it.
         """
         if entry.over:
             return entry
@@ -58,7 +58,7 @@ class JobEntries(JobFolders):
             return entry
 
     def is_over(self, job_id: str) -> bool:
-        """True for a job that never goes on, or is not kept any more. Raises OSError if that is unknown."""
+        """True for a job that never continues, or is no longer kept. Raises OSError if that is unknown."""
         try:
             return self.settled(read_entry(self.directory(job_id))).over
         except (FileNotFoundError, NotADirectoryError):
@@ -76,7 +76,7 @@ class JobEntries(JobFolders):
         return self._entries()[0]
 
     def start_time(self, now: float) -> float:
-        """When a job starts that starts now: later than all that started before it, also where the clock was set back."""
+        """The start time of a job that starts now: later than all earlier ones, even if the clock was set back."""
         return max([now, *(math.nextafter(entry.started, math.inf) for entry in self.jobs())])
 
     def _entries(self) -> tuple[list[JobEntry], list[Place]]:

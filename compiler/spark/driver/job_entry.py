@@ -59,22 +59,22 @@ class JobEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def over(self) -> bool:
-        """True for a job that never goes on."""
+        """True for a job that never continues."""
         return self.status not in _TO_GO_ON
 
     def yields_to(self, other: JobEntry) -> bool:
-        """True if ``other``, which is there, is not to be replaced by this: a later driver wrote it, or the job is over."""
+        """True if ``other``, which exists, must not be replaced by this one: a later driver wrote it, or the job has ended."""
         return other.fence > self.fence or (other.fence == self.fence and other.over and other.status != self.status)
 
     def ended_as(self, ended: Ended, epoch: int) -> JobEntry:
-        """The same job, over as its log says it."""
+        """The same job, with the end that its log records."""
         return replace(
             self, status=ended.status, stopped_with=ended.savepoint, ended=self.ended or time.time(), epoch=epoch
         )
 
     @classmethod
     def read(cls, data: dict[str, Any]) -> JobEntry:
-        """The entry that was written, without what only later versions know. Raises TypeError for anything else."""
+        """The entry that was written, without fields that only later versions know. Raises TypeError for anything else."""
         vertices = [VertexStatus(**_known(VertexStatus, each)) for each in data.get("vertices", [])]
         return cls(**{**_known(cls, data), "vertices": vertices, "arguments": tuple(data.get("arguments", ()))})
 
@@ -88,7 +88,7 @@ class JobEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def failed_tasks(self) -> list[str]:
-        """The tasks that the present attempt failed in."""
+        """The tasks in which the present attempt failed."""
         failed = [vertex for vertex in self.vertices if ExecutionState.FAILED.value in vertex.tasks]
         return [vertex.failed_task for vertex in failed if vertex.failed_task is not None]
 
@@ -113,7 +113,7 @@ class ListedJob(JobEntry, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, entry: JobEntry, **known: Any) -> ListedJob:
-        """An entry, with what is known besides."""
+        """An entry, with the other facts about its job."""
         return cls(**{**asdict(entry), **known})
 
 

@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 _POINTER = "state.at"
 """The file that names the state table of a job where it lies on another storage than the job's directory."""
 RETAINED = "retained"
-"""The empty file that marks a job of which only a checkpoint was kept."""
+"""The empty file that marks a job that is reduced to its last checkpoint."""
 PUBLISHED = "published"
-"""The file with the number of the last checkpoint whose records a job has published, or begun to."""
+"""The file with the number of the last checkpoint whose records a job has published, or begun to publish."""
 CHECKPOINT = ("state", _POINTER, "plan.json", RETAINED, PUBLISHED)
-"""The form of a checkpoint in a job's directory."""
+"""The files and folders of a checkpoint in a job's directory."""
 
 
 def logs_of(store: str) -> Path:
-    """The folder of this machine for logs, of a store that may be elsewhere."""
+    """This machine's folder for the logs of a store, which may be elsewhere."""
     if not is_remote(store):
         return Path(without_scheme(store), "logs")
     from compat.compiler.spark.task.epochs import private_folder
@@ -38,12 +38,12 @@ def logs_of(store: str) -> Path:
 
 
 def log_of_spark(store: str) -> str:
-    """The file for what the Spark of this process says."""
+    """The file for the output of this process's Spark."""
     return str(logs_of(store) / f"spark-{os.getpid()}.log")
 
 
 def last_written(directory: Place) -> float:
-    """When something was last written below a folder, in seconds since 1970."""
+    """The time of the last write below a folder, in seconds since 1970."""
     files = [file.modified() for file in directory.walk()]
     return max([directory.modified(), *files] if directory.local else files, default=math.inf)
 
@@ -102,17 +102,17 @@ def _log_at(state: Place) -> SnapshotLog | None:
 
 
 def beside(state: Place) -> Place:
-    """The folder of a job's state table, where that really is."""
+    """The real folder that contains a job's state table."""
     return place_of(os.path.realpath(state)).parent if state.local else state.parent
 
 
 def caches_below(root: Place) -> Place:
-    """The folder with what jobs wrote of cached streams, in a folder of each job's own."""
+    """The folder of cached streams, with a folder for each job that wrote some."""
     return root / "caches"
 
 
 def prove_conditional(place: Place, what: str) -> None:
-    """Raise a StoreError unless a storage takes a file only where there is none: on that the exactness of jobs rests."""
+    """Raise a StoreError unless a storage can write a file only if it does not exist: the exactness of jobs rests on that."""
     if place.local:
         return
     probe = place / f".probe-{uuid.uuid4().hex}"
@@ -129,19 +129,19 @@ def prove_conditional(place: Place, what: str) -> None:
 
 
 class JobFolders:
-    """The folders of a store. Raises StoreError for a root on no storage that we know."""
+    """The folders of a store. Raises StoreError for a root on an unknown storage."""
 
     def __init__(self, root: str | Path) -> None:
         self.root = place_of(root, "The store").absolute()
 
     @property
     def logs(self) -> Path:
-        """The folder of this machine for what Spark says."""
+        """This machine's folder for Spark's output."""
         return logs_of(str(self.root))
 
     @property
     def caches(self) -> Place:
-        """The folder with what jobs wrote of cached streams."""
+        """The folder of the cached streams that jobs wrote."""
         return caches_below(self.root)
 
     def directory(self, job_id: str) -> Place:
@@ -156,14 +156,14 @@ class JobFolders:
             raise StoreError(f"The store {self.root} cannot be read: {error}.") from error
 
     def shipped(self, job_id: str) -> Place:
-        """The folder for what a job's functions need: where its machines see it, which is where they see its state.
+        """The folder for the dependencies of a job's functions: beside its state, which all of its machines see.
 
         Raises StoreError.
         """
         return beside(place_of(self.state(job_id))) / "shipped"
 
     def place_state(self, job_id: str, folder: str) -> None:
-        """Have a new job's state lie in ``folder``, in one of the job's own, as Flink lays checkpoints there.
+        """Put a new job's state into ``folder``, in a folder of the job's own, as Flink does with checkpoints.
 
         Raises StoreError.
         """
@@ -186,11 +186,11 @@ class JobFolders:
         return self.root / "savepoints" / f"savepoint-{job_id[:6]}-{uuid.uuid4().hex[:12]}"
 
     def log(self, job_id: str) -> SnapshotLog | None:
-        """The log of a job's state; None if there is none as yet. Raises StoreError."""
+        """The log of a job's state; None if there is none yet. Raises StoreError."""
         return _log_at(place_of(self.state(job_id)))
 
     def plan(self, job_id: str) -> dict[str, Any] | None:
-        """The plan of a job that was kept, or None."""
+        """The stored plan of a job, or None."""
         try:
             found: dict[str, Any] = json.loads((self.directory(job_id) / "plan.json").read())
         except (OSError, ValueError):
@@ -198,7 +198,7 @@ class JobFolders:
         return found
 
     def write_plan(self, job_id: str, plan: dict[str, Any]) -> None:
-        """Keep the plan of a job, for checks against its checkpoints; beside its state too, where that is elsewhere."""
+        """Store the plan of a job, for checks against its checkpoints; also beside its state, if that is elsewhere."""
         directory = self.directory(job_id)
         state = state_of(directory)
         for place in dict.fromkeys((directory, beside(state))):

@@ -51,7 +51,7 @@ _STILL: set[tuple[str, _Sign]] = set()
 
 
 class LeaseLost(Superseded):
-    """Somebody else has the lease: this process may not commit, publish or write anything of the job any more."""
+    """Another process has the lease: this one may not commit, publish or write anything of the job any more."""
 
 
 class Held(StoreError):
@@ -128,7 +128,7 @@ class Lease:
         self._thread.start()
 
     def prove(self) -> None:
-        """Raise LeaseLost if another process has the right by now, StoreUnsure if that is unknown."""
+        """Raise LeaseLost if another process now has the right, StoreUnsure if that is unknown."""
         if not self.lost:
             try:
                 self.lost = _highest(self._folder) != self.token
@@ -143,7 +143,7 @@ class Lease:
             )
 
     def close(self, gone: bool = False) -> None:
-        """Give it back; ``gone`` where the job is removed."""
+        """Give the lease back; ``gone`` if the job is removed."""
         if self._closed.is_set():
             return
         self._closed.set()
@@ -218,13 +218,13 @@ def is_held(directory: Place, patient: bool = False) -> bool:
 
 
 def was_left(directory: Place) -> bool:
-    """True if the last driver of the job of a directory is seen to have ended without giving its lease back."""
+    """True if the last driver of the job of a directory is known to have ended without giving its lease back."""
     seen = _seen(directory)
     return seen is not None and seen.over and not seen.released
 
 
 def driver(directory: Place) -> int | None:
-    """The process of this machine that drives the job of a directory; None for none."""
+    """The process of this machine that drives the job of a directory, or None."""
     seen = _seen(directory)
     return seen.pid if seen is not None and seen.is_here and not seen.over else None
 

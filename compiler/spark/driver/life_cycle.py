@@ -1,4 +1,4 @@
-"""The states that a job comes into, and its entry in the store, which says so. Flink: ``DefaultExecutionGraph``."""
+"""The states of a job's life, and their record in its store entry. Flink: ``DefaultExecutionGraph``."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CHANGES_SECONDS = 0.5
 
 
 class LifeCycle:
-    """Of one job; ``before`` is its entry by a driver that died."""
+    """The life cycle of one job; ``before`` is its entry by a driver that died."""
 
     def __init__(self, job: DrivenJob, output: Output, before: JobEntry | None) -> None:
         self._job, self._output = job, output
@@ -41,12 +41,12 @@ class LifeCycle:
         self._writing = threading.Lock()  # while an epoch runs, another thread writes the entry
 
     def to(self, status: JobStatus) -> None:
-        """Come into a state that is not the last one."""
+        """Enter a state that is not the last one."""
         self._job.status = next_job_status(self._job.status, status)
         self.write()
 
     def end(self, status: JobStatus, message: str = "", stopped_with: str | None = None) -> None:
-        """Come into the last state. Raises Superseded if another process has taken the job over."""
+        """Enter the last state. Raises Superseded if another process has taken the job over."""
         job = self._job
         self._output.note_remains()
         self._commit_end(status, stopped_with)
@@ -62,7 +62,7 @@ class LifeCycle:
         self.write(ended=time.time(), message=message, stopped_with=stopped_with)
 
     def end_as(self, before: JobEntry) -> None:
-        """End as the driver before ended the job, which died before it could say so."""
+        """End as the previous driver ended the job, which died before it could record that."""
         self._job.savepoint = before.stopped_with
         self.end(JobStatus(before.status), stopped_with=before.stopped_with)
         if before.status == JobStatus.FINISHED.value and before.stopped_with is None:
@@ -71,38 +71,38 @@ class LifeCycle:
             self.tell_stopped(before.stopped_with)
 
     def tell_finished(self) -> None:
-        """Tell that the job's input has ended."""
+        """Report that the job's input has ended."""
         self._job.tell("finished", records=self._job.records, **self._told_at_the_end())
 
     def tell_stopped(self, path: str | None) -> None:
-        """Tell that somebody ended the job, with a savepoint or without."""
+        """Report that the job was stopped, with a savepoint or without."""
         self._job.tell("stopped", path=path, **self._told_at_the_end())
 
     def _told_at_the_end(self) -> dict[str, Any]:
         return {"metrics": self._job.measured.all(), "replicas": dict(self._replicas)}
 
     def ran(self, reports: list[TaskReport]) -> Counter[str]:
-        """Count where the subtasks of an epoch found their local state: the numbers of this epoch."""
+        """Count where the subtasks of an epoch found their local state; the counts are for this epoch only."""
         found = Counter(report.replica for report in reports if report.replica is not None)
         self._replicas += found
         return found
 
     def hear(self, vertex: int, subtask: int, state: ExecutionState) -> None:
-        """A subtask came into a state."""
+        """Note that a subtask entered a state."""
         self._changes.append((vertex, subtask, state))
 
     def begin_epoch(self) -> None:
-        """From now on, what is heard of subtasks counts."""
+        """Accept messages about subtasks from now on."""
         self._epoch_runs = True
 
     def end_epoch(self) -> None:
-        """From now on, messages are from an attempt that is no longer wanted."""
+        """Ignore messages from now on: they are from an attempt that is no longer wanted."""
         with self._writing:
             self._epoch_runs = False
             self._changes.clear()
 
     def write_changes(self) -> None:
-        """Write down the states that tasks came into in the epoch that runs."""
+        """Write the task states that changed in the running epoch."""
         with self._writing:
             if not self._epoch_runs or not self._changes or time.monotonic() - self._written < _CHANGES_SECONDS:
                 return
@@ -112,12 +112,12 @@ class LifeCycle:
                 self.write()
 
     def write_in_time(self, *, news: bool) -> None:
-        """Write the entry where there is something new, or it is old."""
+        """Write the entry if it has changed, or is old."""
         if news or time.monotonic() - self._written > _ENTRY_SECONDS:
             self.write()
 
     def write(self, **changes: Any) -> None:
-        """Write the entry, with what is said of it. Raises Superseded if another process drives the job."""
+        """Write the entry, with these changes. Raises Superseded if another process drives the job."""
         job = self._job
         entry = self._entry()
         self._written = time.monotonic()

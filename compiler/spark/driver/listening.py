@@ -1,4 +1,4 @@
-"""The driver's end of what tasks tell it while an epoch runs."""
+"""The driver's end of the messages from tasks while an epoch runs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Listening:
         self._thread.start()
 
     def close(self) -> None:
-        """Hear nothing more."""
+        """Stop listening."""
         self._closed = True
         with suppress(OSError):  # so that it wakes
             socket.create_connection(self._own, _PATIENCE).close()

@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Places:
-    """The kept RDDs of a job, by their number of partitions; ``partition_function`` is the one of all its shuffles."""
+    """The kept RDDs of a job, by their number of partitions; ``partition_function`` is used by all of its shuffles."""
 
     def __init__(self, context: Any, partition_function: Callable[[int], int]) -> None:
         self._context, self._function = context, partition_function
@@ -40,7 +40,7 @@ class Places:
         return RDD(values, self._context, shuffled._jrdd_deserializer)
 
     def close(self) -> None:
-        """Keep nothing any longer."""
+        """Release all kept RDDs."""
         for anchor in self._anchors.values():
             with suppress(Exception):  # Spark may be gone
                 anchor.unpersist(False)

@@ -1,4 +1,4 @@
-"""The machines that a Spark master has for slots, as far as known before a job starts."""
+"""The machines that a Spark master has for slots, as far as they are known before a job starts."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SMALLEST_OVERHEAD = 384 * _MEBI
 
 
 def this_machine(advice: str = "run the job where there is more (--master)") -> Machines:
-    """This machine, as far as its control group lets this process have it."""
+    """This machine, within the limits of this process's control group."""
     memory = control_group.memory()
     machine = Machine(control_group.cores(), inf if memory is None else memory)
     return Machines(name="This machine", each=(machine,), advice=advice)
@@ -54,7 +54,7 @@ def executors(options: Mapping[str, str]) -> Machines | None:
 
 
 def yarn_nodes() -> Machines | None:
-    """The nodes of YARN, from a resource manager; None if none answers, or not without credentials.
+    """The nodes of YARN, from a resource manager; None if none answers, or if it needs credentials that are missing.
 
     Raises a ProgramError if there is no configuration of YARN.
     """
@@ -100,7 +100,7 @@ class _Told(msgspec.Struct, frozen=True):
 
 
 def refuse_lacking(groups: Sequence[GroupNeeds], machines: Machines | None) -> None:
-    """Raise a ProgramError for slots that machines cannot give, where it is known what they have."""
+    """Raise a ProgramError for slots that the machines are known to be unable to give."""
     problem = None if machines is None else lack(groups, machines)
     if problem is not None:
         raise ProgramError(problem)

@@ -24,7 +24,7 @@ class Mailbox:
         self._looked = -math.inf
 
     def ask(self, action: str, timeout: float = 300.0, **arguments: Any) -> dict[str, Any]:
-        """Send the driver a request and wait for its answer; ``error`` in it says why there is no result."""
+        """Send the driver a request and wait for its answer; its ``error`` says why there is no result."""
         number = uuid.uuid4().hex
         place = self._box / f"{number}.answer"
         send(self._box / f"{number}.request", {"action": action, **arguments})
@@ -54,5 +54,5 @@ class Mailbox:
 
 
 def send(place: Place, data: dict[str, Any]) -> None:
-    """Leave a message: a request, or the answer to one."""
+    """Leave a message: a request, or an answer."""
     place.write(json.dumps(data).encode())

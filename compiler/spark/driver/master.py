@@ -108,10 +108,10 @@ class JobMaster:
         )
 
     def prepare(self, alone: Callable[[], None] = lambda: None) -> None:
-        """Open the store and restore what there is. Raises RestoreRefused or StoreError before anything runs, as ``alone``
-        does where somebody else has begun the job.
+        """Open the store and restore the job's state. Raises RestoreRefused or StoreError before anything runs; so does
+        ``alone`` if another process has begun the job.
 
-        Of a job that does not begin nothing is left.
+        A job that does not begin leaves nothing behind.
         """
         job, begins = self.job, self._recovery.begins
         if job.options.plan_of is not None:
@@ -168,11 +168,11 @@ class JobMaster:
         self._requests.cancel()
 
     def abandon(self) -> None:
-        """Do nothing more: the process ends. The job counts as interrupted."""
+        """Stop working: the process ends. The job counts as interrupted."""
         self.job.abandoned = True
 
     def stop(self, drain: bool = False, path: str | None = None) -> Stop:
-        """End the job with a savepoint; gives what says whether that was refused."""
+        """End the job with a savepoint; the result says whether that was refused."""
         return self._requests.stop(drain, path)
 
     def take_savepoint(self, path: str | None = None) -> str:

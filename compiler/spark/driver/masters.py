@@ -36,13 +36,13 @@ _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
 
 
 def on_loopback(master: str) -> bool:
-    """True for a master that is reached by this machine's own address: its workers are on this machine, too."""
+    """True for a master at this machine's loopback address: its workers are on this machine, too."""
     hosts = re.fullmatch(r"spark://(.+)", master)
     return hosts is not None and all(place.rpartition(":")[0] in _LOOPBACK for place in hosts[1].split(","))
 
 
 def is_elsewhere(master: str | None) -> bool:
-    """True for a master whose tasks run on other machines than this one, with paths of their own."""
+    """True for a master whose tasks run on other machines, with paths of their own."""
     return master is not None and not master.startswith("local") and not on_loopback(master)
 
 
@@ -92,7 +92,7 @@ def refuse_incomplete(options: Mapping[str, str], master: str | None) -> None:
 
 
 def refuse_unreachable(master: str | None) -> None:
-    """Raise a ProgramError for a Spark master that there is not: Spark itself would try for long."""
+    """Raise a ProgramError for a Spark master that does not exist: Spark itself would keep trying for long."""
     if master is None or _LOCAL.fullmatch(master):
         return
     if master == YARN:
@@ -150,7 +150,7 @@ def yarn_configuration() -> tuple[Path, dict[str, str]]:
 
 
 def endings_of_managers(settings: Mapping[str, str]) -> list[str]:
-    """The suffixes of option names for the resource managers of YARN: each of several has its own."""
+    """The suffixes of option names for YARN's resource managers, if it has several."""
     names = [name.strip() for name in settings.get("yarn.resourcemanager.ha.rm-ids", "").split(",") if name.strip()]
     return [f".{name}" for name in names] or [""]
 

@@ -17,7 +17,7 @@ _ROWS = {"LIST": Kind.LIST, "MAP": Kind.MAP}
 
 
 class Unreadable(Exception):
-    """States of a snapshot that the program declares with a type that cannot read them; one line for each."""
+    """States of a snapshot that the types declared by the program cannot read; one line for each."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))

@@ -15,7 +15,7 @@ from compat.state.delta.savepoint import Migrations, Moved
 from compat.state.delta.state_changes import StateChange
 
 Place = tuple[str, str]
-"""An operator's id, and the name of a state of it."""
+"""An operator's id, and the name of one of its states."""
 
 
 class Moves(Struct, frozen=True, kw_only=True):
@@ -38,12 +38,12 @@ class Moves(Struct, frozen=True, kw_only=True):
 
     @property
     def none(self) -> bool:
-        """Whether all stays as it is."""
+        """True if nothing moves."""
         return not (self.states or self.changes or self.keys) and all(old == then for old, then in self.ids.items())
 
 
 def stays(saved: Mapping[str, SavedOperator], plan: dict[str, Any] | None) -> Moves:
-    """Nothing moves."""
+    """The moves of a restore in which nothing moves."""
     return Moves(saved=saved, plan=plan, ids={id: id for id in saved}, states={})
 
 
@@ -60,7 +60,7 @@ class Handed(Struct, frozen=True):
 
     @property
     def converted(self) -> list[tuple[str, str, str]]:
-        """The addresses of what is converted."""
+        """The addresses of the converted states."""
         return [*self.migrations, *((id, one.old.kind, name) for (id, name), one in self.moved.changes.items())]
 
 

@@ -12,7 +12,7 @@ from compat.compiler.streamgraph.graph import Task
 
 
 def is_due(coordinator: CheckpointCoordinator) -> bool:
-    """True when there is something to read, to send around a loop, or to end. Looks for new splits."""
+    """True when there is something to read, to send around a loop, or to end. Looks for new splits first."""
     sources = coordinator.sources.values()
     for source in sources:
         source.discover()

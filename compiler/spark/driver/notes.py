@@ -8,14 +8,14 @@ from compat.compiler.spark.driver.options import Listener
 
 
 class Notes:
-    """Tells ``listener`` of the jobs of one program; what it told of one of them, it does not tell of another."""
+    """Tells ``listener`` about the jobs of one program; the same note is told only once for all of them."""
 
     def __init__(self, listener: Listener) -> None:
         self._listener = listener
         self._told: set[str] = set()
 
     def tell(self, job: Job, job_id: str | None) -> None:
-        """Say what has no effect in a job, which has an id once it is begun."""
+        """Tell which settings of a job have no effect; the job has an id once it has begun."""
         for text in _without_effect(job):
             if text not in self._told:
                 self._told.add(text)

@@ -36,7 +36,7 @@ class Recipe(Protocol):
     def moves(
         self, saved: Mapping[str, SavedOperator], old_plan: dict[str, Any] | None, new_plan: dict[str, Any]
     ) -> Moves:
-        """What happens to operators that were saved, for the program of this plan."""
+        """The moves of the saved operators, for the program of this plan."""
 
 
 class Assigned(Struct, frozen=True):
@@ -99,7 +99,7 @@ _RECOVERY = "execution.state-recovery."
 
 
 def with_recovery(options: RunOptions, given: Mapping[str, str]) -> RunOptions:
-    """The options, with the snapshot that the program's own options name where the command line named none."""
+    """The options, with the snapshot of the program's own options if the command line names none."""
 
     def find(name: str, older: str) -> str | None:
         return given.get(_RECOVERY + name) or given.get(older)

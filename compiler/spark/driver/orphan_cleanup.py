@@ -1,4 +1,5 @@
-"""Late output of attempts whose job is over: unreachable workers may go on for a while after the job's last sweep.
+"""The removal of late output of attempts whose job is over: unreachable workers may go on for a while after the job's
+last sweep.
 
 A job that ends leaves a note of where its attempts write. Another job's start looks there, once they have come to their
 ends.
@@ -17,9 +18,9 @@ from compat.state.delta.log import SnapshotLog
 from compat.state.stores.paths import Place
 
 PATIENCE = 300.0
-"""The seconds after a job's end in which its last attempts end: they fail, as their results are not accepted."""
+"""The seconds after a job's end within which its last attempts end: they fail, as their results are not accepted."""
 FORGOTTEN = 7 * 86400.0
-"""Seconds after which the search ends: the folder is unreachable, or a failed job was left alone."""
+"""The seconds after which the search ends: the folder is unreachable, or a failed job was abandoned."""
 _FOLDER = "ended"
 
 
@@ -32,7 +33,7 @@ class Remains(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def note(store: JobStore, remains: Remains) -> None:
-    """Have a later job's start look there. To be left before the job is said to be over. Raises OSError."""
+    """Note the places for a later job's start. Is called before the job is reported as ended. Raises OSError."""
     (store.root / _FOLDER / f"{remains.job_id}.json").write(msgspec.json.encode(remains))
 
 

@@ -25,13 +25,13 @@ class Output:
         self._job, self._printer, self._collector = job, printer, collector
 
     def prove(self, reports: list[TaskReport]) -> None:
-        """Raise a StoreError unless what writers left is where it is published from: behind the commit it would be lost."""
+        """Raise a StoreError unless the writers' files are where they are published from: after the commit they are lost."""
         for each in (each for report in reports for each in report.published):
             if isinstance(each, Written) and (operator := self._job.specs[each.operator_id].operator) is not None:
                 prove_output(operator.function, each.committables)
 
     def hand_out(self, reports: list[TaskReport]) -> None:
-        """Give what was printed and collected to who waits for it."""
+        """Hand over the printed and collected records."""
         for report in reports:
             for each in report.published:
                 match each:
@@ -46,7 +46,7 @@ class Output:
                         assert_never(each)
 
     def publish(self) -> None:
-        """Publish what the last epoch's writers wrote; after a failure once more. Raises StoreError."""
+        """Publish the output of the last epoch's writers; after a failure, once more. Raises StoreError."""
         coordinator = self._job.coordinator
         for each in coordinator.pending:
             committer, name = self._job.committer(each.operator_id), self._job.specs[each.operator_id].name
@@ -83,7 +83,7 @@ class Output:
                     committer.sweep(job.job_id, job.coordinator.epoch, pending)
 
     def note_remains(self) -> None:
-        """Let a later job look for late output of this job's attempts. Unpublished output is left alone."""
+        """Leave a note for later jobs to look for late output of this job's attempts. Unpublished output stays."""
         job = self._job
         if job.coordinator.pending or job.lease.lost:
             return

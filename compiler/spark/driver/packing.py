@@ -27,9 +27,9 @@ from compat.compiler.spark.driver.java import cache_folder
 FOLDER = "environment"
 """The folder of tasks' working directories in which the archive is unpacked."""
 PYTHON = f"./{FOLDER}/bin/python"
-"""Its interpreter, as tasks call it."""
+"""The path of the archive's interpreter, for tasks."""
 FORGOTTEN_SECONDS = 30 * 24 * 3600
-"""Archives that were not used for this time are removed."""
+"""Archives unused for so many seconds are removed."""
 
 _OWN = "stream-compat"
 _EXTRAS = ("spark", "stores", "kafka", "remote")

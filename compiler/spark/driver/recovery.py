@@ -1,4 +1,4 @@
-"""How a job finds its earlier state: a savepoint, the work of a driver that died, its last commit after a failure.
+"""The search for a job's earlier state: a savepoint, the work of a driver that died, its last commit after a failure.
 
 Flink: ``ExecutionFailureHandler``, ``CheckpointCoordinator.restoreLatestCheckpointedStateToAll``.
 """
@@ -55,7 +55,7 @@ it is wanted to. Raises NotTheSame if the job cannot go on with them.
 
 
 class Recovery:
-    """Of one job; ``before`` is its entry by a driver that died.
+    """The recovery of one job; ``before`` is its entry by a driver that died.
 
     ``restored`` is what was restored of a savepoint. ``made_again`` is called for a cached stream whose records are damaged.
     """
@@ -80,11 +80,11 @@ class Recovery:
 
     @property
     def begins(self) -> bool:
-        """True for a job without any record."""
+        """True for a job without any entry."""
         return self._before is None and self._job.options.assigned is None
 
     def begin(self, restoration: Restoration | None, workers: Callable[[], Workers], pace: Callable[[], Pace]) -> None:
-        """Open the store, with what is restored in it. Raises StoreError or RestoreRefused."""
+        """Open the store, with the restored state in it. Raises StoreError or RestoreRefused."""
         job = self._job
         folder = checkpoint_directory(job.plan.options)
         if folder and self._before is None:
@@ -112,12 +112,12 @@ class Recovery:
             self._output.sweep()
 
     def committed(self) -> None:
-        """An epoch was committed: what failed before counts no more."""
+        """Note that an epoch was committed: earlier failures count no more."""
         self._losses = 0
         self._remade.clear()
 
     def give_up_claimed(self) -> None:
-        """Remove what the job has claimed: that it cannot be removed is no failure of the job."""
+        """Remove the snapshot that the job has claimed; the job does not fail if that is impossible."""
         claimed, self._claimed = self._claimed, None
         if claimed is None:
             return
@@ -127,9 +127,9 @@ class Recovery:
             self._job.tell("note", text=f"The claimed snapshot {claimed.directory} is not removed: {error}")
 
     def recover(self, failure: TaskFailure) -> None:
-        """Go on from the last commit, as often as the restart strategy says; raises JobFailed when it gives up.
+        """Continue from the last commit, as often as the restart strategy allows; raises JobFailed when it gives up.
 
-        Raises Superseded if it failed because somebody else drives the job by now.
+        Raises Superseded if the job failed because another process drives it by now.
         """
         job = self._job
         with suppress(StoreUnsure):
@@ -156,7 +156,7 @@ class Recovery:
             return
 
     def follow(self, log: SnapshotLog) -> None:
-        """Know what the log has of the job."""
+        """Take over the state of the job's log."""
         job = self._job
         coordinator = CheckpointCoordinator(job.plan, log, job.job_id)
         coordinator.restore(exact=True)

@@ -50,7 +50,7 @@ class Requests:
         self._cancels: list[Place] = []
 
     def hear(self) -> None:
-        """Take what other processes ask for; it is done by the job's own thread."""
+        """Accept requests of other processes; the job's own thread carries them out."""
         for answer, request in self._mailbox.requests():
             if request["action"] == "cancel":
                 self._cancels.append(answer)
@@ -63,13 +63,13 @@ class Requests:
         self._job.cancelled = self._job.cancelled or time.monotonic()
 
     def stop(self, drain: bool, path: str | None) -> Stop:
-        """End the job with a savepoint; gives what says whether that was refused."""
+        """End the job with a savepoint; the result says whether that was refused."""
         asked = Stop(drain, path)
         self._stopping.append(asked)
         return asked
 
     def answer(self) -> bool:
-        """Do what was asked for; True when the job is over by it."""
+        """Carry out the requests; True when the job has ended by one of them."""
         while self._asked:
             answer, request = self._asked.popleft()
             try:
@@ -85,7 +85,7 @@ class Requests:
         return self.stop_now(self._stopping)
 
     def end_input(self) -> None:
-        """End the job, whose tasks have all come to their end: with a savepoint where somebody waits for one."""
+        """End the job, whose tasks have all ended: with a savepoint if one is requested."""
         self._upkeep.finish_savepoints(self._job.coordinator)
         if self._stopping:
             self.stop_now(self._stopping)
@@ -94,7 +94,7 @@ class Requests:
         self._life.tell_finished()
 
     def end_cancelled(self) -> None:
-        """End the job, which somebody cancelled."""
+        """End the job as cancelled."""
         self._life.end(JobStatus.CANCELED)
         for answer in self._cancels:
             send(answer, {"status": self._job.status.value})
@@ -124,7 +124,7 @@ class Requests:
         return written
 
     def refuse_stops(self) -> None:
-        """Refuse to end with a savepoint while the job restarts, also where that was asked for before it failed.
+        """Refuse stops with a savepoint while the job restarts, even if they were requested before it failed.
 
         Flink: ``CheckpointFailureReason.NOT_ALL_REQUIRED_TASKS_RUNNING``. A savepoint alone is one of the last commit.
         """

@@ -11,7 +11,7 @@ from compat.compiler.configuration import RESTART_STRATEGIES, RESTART_STRATEGY, 
 
 
 def is_of_strategy(name: str) -> bool:
-    """True for an option that says something of restarts."""
+    """True for an option about restarts."""
     return name == RESTART_STRATEGY or name.startswith(f"{RESTART_STRATEGY}.")
 
 
@@ -39,7 +39,7 @@ class RestartStrategy:
     _waited: float = 0.0
 
     def next_delay(self, now: float | None = None) -> float | None:
-        """The job failed, ``now`` (in seconds of any clock)."""
+        """The delay after a failure at ``now`` (in seconds of any clock); None if the job has to end."""
         now = time.monotonic() if now is None else now
         stable = self.reset_after + 2 * self._waited  # the wait itself, and as much again
         if self.kind == "exponential-delay" and self.failures and now - self.failures[-1] >= stable:
@@ -68,7 +68,7 @@ class RestartStrategy:
 
     @classmethod
     def of(cls, options: Mapping[str, str], checkpointing: bool) -> RestartStrategy:
-        """The strategy of a job's options; without any, none, or with checkpoints one that never gives up.
+        """The strategy of a job's options; without any: none, or if it has checkpoints, one that never gives up.
 
         So it is from Flink 1.19 on; before, the delay did not grow.
         """

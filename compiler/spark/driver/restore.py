@@ -37,7 +37,7 @@ _METADATA_OF_FLINK = "_metadata"
 
 
 class RestoreRefused(Exception):
-    """A snapshot that does not fit the program. Change the program, or allow non-restored state where that is meant."""
+    """A snapshot that does not fit the program. Change the program, or allow non-restored state if that is intended."""
 
 
 _OF_TASKS = frozenset({Kind.TASK, Kind.JOB})
@@ -164,7 +164,7 @@ class Snapshot(Struct, frozen=True):
         return (self.directory / METADATA).exists()
 
     def open(self) -> SnapshotLog:
-        """Its table. Raises StoreError, also if the last checkpoint is asked for and gone."""
+        """The snapshot's table. Raises StoreError, also if the last checkpoint is wanted and missing."""
         log = SnapshotLog.open(self.table)
         if self.epoch is not None:
             return SnapshotLog.open(self.table, log.version_of_epoch(self.epoch))
@@ -173,7 +173,7 @@ class Snapshot(Struct, frozen=True):
         return log
 
     def plan(self) -> dict[str, Any] | None:
-        """The plan of the program that wrote it, where it was kept."""
+        """The plan of the program that wrote it, if it was stored."""
         try:
             found: dict[str, Any] = json.loads((self.directory / PLAN).read())
         except FileNotFoundError:
@@ -224,7 +224,7 @@ def open_snapshot(path: str) -> SnapshotLog:
 
 
 class Restoration(Struct, frozen=True):
-    """A restore that was found possible: the snapshot's table, what is taken over of it, and the plan to run."""
+    """A restore that was found possible: the snapshot's table, the state to take over, and the plan to run."""
 
     snapshot: Snapshot
     log: SnapshotLog
@@ -234,9 +234,9 @@ class Restoration(Struct, frozen=True):
     """The temporary path of the snapshot, if it was made for this object."""
 
     def into(self, target: SnapshotLog, workers: Workers = HERE) -> Restored:
-        """Take the state over into the empty table of a new job; gives what happened to it. Raises StoreError.
+        """Take the state over into the empty table of a new job; gives the result as counts. Raises StoreError.
 
-        Where it is much, ``workers`` do that.
+        ``workers`` do that if there is much state.
         """
         alone = self.folder is not None or self.handed.here
         if alone or not is_large(sum(file.size for file in self.log.files())):
@@ -287,7 +287,7 @@ def _check(options: RunOptions, old_plan: dict[str, Any] | None, new_plan: dict[
 
 
 def is_of_flink(path: str) -> bool:
-    """Whether a path names a savepoint or checkpoint that Flink wrote."""
+    """True if a path names a savepoint or checkpoint that Flink wrote."""
     if os.path.basename(path.rstrip("/")) == _METADATA_OF_FLINK:
         return True
     try:
@@ -387,7 +387,7 @@ def still_claimed(options: RunOptions) -> Snapshot | None:
 
 
 def give_up(snapshot: Snapshot) -> None:
-    """Remove a snapshot that a job claimed and needs no longer: its files, and nothing else. Raises StoreError, OSError."""
+    """Remove a snapshot that a job claimed and no longer needs: its files only. Raises StoreError, OSError."""
     if snapshot.is_savepoint:
         remove_savepoint(snapshot.directory)
     else:

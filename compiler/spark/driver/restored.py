@@ -25,7 +25,7 @@ _NOTES = (WATERMARK, COMMITTABLES, FEEDBACK, STATES)
 
 @dataclass(slots=True)
 class Amounts:
-    """How much state an operator has: distinct keys, entries, and entries by kind and name of the state."""
+    """The amount of an operator's state: distinct keys, entries, and entries by kind and name of the state."""
 
     keys: int = 0
     entries: int = 0
@@ -47,7 +47,7 @@ class Restored(Struct, frozen=True):
 
 
 def tally(table: pa.Table) -> dict[str, Amounts]:
-    """The entries of a slice of a snapshot by operator; those of tasks and the snapshot's own notes do not count."""
+    """The entries of a slice of a snapshot by operator, without those of tasks and the snapshot's own notes."""
     counts: dict[str, Amounts] = {}
     for (id, kind, state), number in counted(table.select(["operator_id", "kind", "state"])).items():
         if kind not in (Kind.TASK, Kind.JOB) and state not in _NOTES:
@@ -63,7 +63,7 @@ def tally(table: pa.Table) -> dict[str, Amounts]:
 
 
 def total(tallied: Iterable[Mapping[str, Amounts]]) -> dict[str, Amounts]:
-    """The same of all slices: a key is in one of them."""
+    """The totals of all slices: a key is in only one of them."""
     counts: dict[str, Amounts] = {}
     for each in tallied:
         for id, found in each.items():

@@ -11,7 +11,7 @@ from compat.state.assignment import Assignable
 
 
 class SavedOperator(Struct, frozen=True, kw_only=True):
-    """An operator in a snapshot: how it was configured, its states, and whether anything of it is there, or by key.
+    """An operator in a snapshot: its configuration, its states, and whether it has any state, or keyed state.
 
     ``replayed`` marks a source that Flink would read again after a restore, such as a collection. Here it goes on where it was.
     """
@@ -39,7 +39,7 @@ class SavedOperator(Struct, frozen=True, kw_only=True):
 
     @property
     def described(self) -> bytes:
-        """The description, as a snapshot has it."""
+        """The description, as it is written in a snapshot."""
         facts = {
             "name": self.name,
             "uid": self.uid,

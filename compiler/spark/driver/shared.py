@@ -1,4 +1,4 @@
-"""One Spark application for the jobs of many processes: who starts it keeps it, the others attach to it.
+"""One Spark application for the jobs of many processes: the one that starts it keeps it, the others attach to it.
 
 PySpark speaks to the JVM through a socket of the JVM's. Another process that knows the port and the secret speaks to the same
 JVM, and makes a SparkContext of the one that is there. So a job starts without Spark's own start.
@@ -60,7 +60,7 @@ class SharedSpark(Spark):
         self._accumulator: Any = None
 
     def gateway(self) -> Gateway:
-        """The address for other processes; starts it."""
+        """The address for other processes; starts the application."""
         context = self.context
         parameters = context._gateway.gateway_parameters
         # One for all jobs: the JVM keeps the connection of each for as long as it lives itself.
@@ -76,7 +76,7 @@ class SharedSpark(Spark):
         )
 
     def forget(self) -> None:
-        """Leave no files."""
+        """Remove its files."""
         self._accumulators.close()
 
     @property
@@ -116,14 +116,14 @@ class _SayYes(StreamRequestHandler):
 
 
 class SparkPlace:
-    """A folder in which the application of a cluster is found: held by its keeper, with the gateway in a private file."""
+    """The folder in which the application of a cluster is found: locked by its keeper, with the gateway in a private file."""
 
     def __init__(self, folder: str | Path) -> None:
         self._file = Path(folder) / "spark.json"
         self._held = Path(folder) / "spark.lock"
 
     def keep(self) -> Any:
-        """Become the keeper: a file that is held until this process ends; None if there is one."""
+        """Become the keeper: gives a file that is locked until this process ends; None if there is a keeper."""
         file = open(self._held, "a+")  # noqa: SIM115 - held on purpose
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -138,18 +138,18 @@ class SparkPlace:
 
     @staticmethod
     def beat(held: Any) -> None:
-        """Give a sign of life as the keeper: the time of the file that it holds."""
+        """Give a sign of life as the keeper, by the time of its locked file."""
         os.utime(held.fileno())
 
     def sign_of_life(self) -> float:
-        """When the keeper last gave one, in seconds since 1970; 0 if there was none."""
+        """The keeper's last sign of life, in seconds since 1970; 0 if there was none."""
         try:
             return os.stat(self._held).st_mtime
         except OSError:
             return 0.0
 
     def publish(self, gateway: Gateway) -> None:
-        """Let others find it. Only this user may read the file: it has the secret."""
+        """Write the gateway for other processes. Only this user may read the file: it contains the secret."""
         fresh = self._file.with_suffix(".new")
         fresh.unlink(missing_ok=True)
         with open(os.open(fresh, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
@@ -158,12 +158,12 @@ class SparkPlace:
 
     @property
     def kept(self) -> bool:
-        """True while a keeper lives, be Spark up or not yet."""
+        """True while a keeper lives, even if Spark is not up yet."""
         return self.keeper is not None
 
     @property
     def keeper(self) -> int | None:
-        """The process that keeps it; None for none."""
+        """The keeper's process, or None."""
         try:
             with open(self._held) as file:
                 try:
@@ -176,7 +176,7 @@ class SparkPlace:
         return None
 
     def find(self) -> Gateway | None:
-        """The gateway of the application that is up; None if there is none."""
+        """The gateway of the running application; None if there is none."""
         try:
             found = Gateway(**json.loads(self._file.read_text()))
         except (OSError, ValueError, TypeError):
@@ -185,7 +185,7 @@ class SparkPlace:
 
 
 class AttachedSpark(Spark):
-    """The application of a cluster as the process of a job uses it. When it is lost, the next one is waited for."""
+    """The application of a cluster, as the process of a job uses it. If it is lost, this waits for the next one."""
 
     def __init__(self, place: SparkPlace, pool: str) -> None:
         super().__init__(None, None, (), "")
@@ -194,13 +194,13 @@ class AttachedSpark(Spark):
         self.pool = pool
 
     def stop(self) -> None:
-        """Let go of it; the application goes on."""
+        """Detach from it; the application goes on."""
         context, self._context = self._context, None
         if context is not None:
             _detach(context)
 
     def interrupt(self) -> None:
-        """Stop waiting for it, as the job is no longer wanted."""
+        """Stop waiting for it: the job is no longer wanted."""
         self._interrupted.set()
 
     def _start(self) -> None:

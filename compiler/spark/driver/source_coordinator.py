@@ -25,7 +25,7 @@ class SourceFailure(Exception):
 
 
 class SourceCoordinator:
-    """Knows the splits of a source, who reads them, and how far they are."""
+    """Knows the splits of a source, their readers, and how far they have been read."""
 
     def __init__(self, task: TaskSpec, spec: OperatorSpec) -> None:
         self.task, self.spec = task, spec
@@ -42,13 +42,13 @@ class SourceCoordinator:
 
     @property
     def function(self) -> Any:
-        """What the program gave to read."""
+        """The source object of the program."""
         assert self.spec.operator is not None
         return self.spec.operator.function
 
     @property
     def splits(self) -> list[Split]:
-        """All splits that are known, as far as they are read."""
+        """All known splits, with their positions."""
         return [split for split, _ in self._splits.values()]
 
     def discover(self) -> None:
@@ -110,14 +110,14 @@ class SourceCoordinator:
         return rows
 
     def notify_checkpoint_complete(self) -> None:
-        """Tell the enumerator that the splits are committed as the last epoch left them. Raises SourceFailure."""
+        """Tell the enumerator that the splits' positions after the last epoch are committed. Raises SourceFailure."""
         if self._finished_before:
             return
         with self._failing():
             self._enumerator.notify_checkpoint_complete(self.splits)
 
     def restore(self, rows: dict[bytes, bytes]) -> None:
-        """Go on where a snapshot was."""
+        """Continue from a snapshot."""
         self._splits = {name.decode(): tuple(json.loads(value)) for name, value in rows.items()}
         self._changed.clear()
 

@@ -1,4 +1,4 @@
-"""The jobs of a store: who drives each, which is gone on with, and what stays of those that ended."""
+"""The jobs of a store: their drivers, those that are continued, and the remains of those that ended."""
 
 from __future__ import annotations
 
@@ -125,11 +125,11 @@ class JobStore(JobEntries):
         return None
 
     def alive(self, entry: JobEntry) -> bool:
-        """True while a driver of the job runs, on this host where the store is on its file system."""
+        """True while a driver of the job runs: on this host, if the store is on its file system."""
         return entry.status in NOT_ENDED and self._held(entry.job_id)
 
     def interrupted(self, entry: JobEntry) -> bool:
-        """True for a job whose driver ended before it did: it goes on when its program is run again."""
+        """True for a job whose driver ended before it did: it continues when its program is run again."""
         return entry.status in NOT_ENDED and not self._held(entry.job_id)
 
     def _held(self, job_id: str, patient: bool = False) -> bool:
@@ -137,7 +137,7 @@ class JobStore(JobEntries):
         return lease.is_held(self.directory(job_id), patient)
 
     def driver(self, job_id: str) -> int | None:
-        """The process of this machine that is the driver of a job, be it that the job has just ended; None for none."""
+        """The process of this machine that drives a job, even one that has just ended; None if there is none."""
         return lease.driver(self.directory(job_id))
 
     def sign_of_life(self, job_id: str) -> float:
@@ -163,7 +163,7 @@ class JobStore(JobEntries):
             return entry
 
     def fence_off(self, job_id: str) -> None:
-        """Have a driver of a job that sleeps commit nothing when it wakes. Raises StoreError, if a driver has it, too."""
+        """Keep a sleeping driver of a job from committing when it wakes. Raises StoreError, also if a driver has the job."""
         with closing(self.lock(job_id)) as held:
             self._fence(job_id, held)
 
@@ -201,11 +201,11 @@ class JobStore(JobEntries):
             driving.close(gone=True)
 
     def reduced(self, job_id: str) -> bool:
-        """True for a job of which only its last checkpoint was kept, or is just being kept. Raises OSError."""
+        """True for a job that was reduced to its last checkpoint, or is being reduced. Raises OSError."""
         return (self.directory(job_id) / RETAINED).exists()
 
     def clear(self, job_id: str) -> None:
-        """Remove all that there is of a job whose driver the caller is. Raises OSError."""
+        """Remove all files of a job that the caller drives. Raises OSError."""
         directory = self.directory(job_id)
         state = state_of(directory)
         if state.system != directory.system or (state.local and os.path.islink(state)):
@@ -216,10 +216,10 @@ class JobStore(JobEntries):
         directory.remove()
 
     def sweep(self, now: float) -> None:
-        """Remove what was left of jobs that failed before they began, because the store was away: nobody knows of them.
+        """Remove the remains of jobs that failed before they began, because the store was unreachable: they have no entry.
 
-        Looked into are directories only that had no entry when the jobs were last read, which is done as a job starts: kept
-        jobs cost no request. What is named as no job is, is somebody else's. Raises StoreError.
+        Only directories are examined that had no entry when the jobs were last read, at a job's start: kept jobs cost no
+        request. Directories whose names are not job ids are left alone. Raises StoreError.
         """
         if self._without_entry is None:
             self._entries()

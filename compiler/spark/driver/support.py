@@ -1,4 +1,4 @@
-"""The parts of a plan that cannot be run, told before anything runs, and where those that can write to."""
+"""The parts of a plan that cannot be run, reported before anything runs, and the paths that sinks write to."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WITHOUT_FUNCTION = (
 
 
 def refuse_unsupported(plan: PhysicalPlan) -> None:
-    """Raises a ProgramError that names every operator that cannot be run, if it is, and why."""
+    """Raises a ProgramError that names each operator that cannot be run, with the reason."""
     problems = [
         f"{spec.name!r}{f' ({spec.location})' if spec.location else ''}: {problem}."
         for task, spec in plan.operators()
@@ -52,10 +52,8 @@ def refuse_unsupported(plan: PhysicalPlan) -> None:
 
 
 def refuse_ignored(job: Job) -> None:
-    """Raises a ProgramError for options that would have the program told something else than it asks for.
-
-    A FlinkError for an amount of memory that is none.
-    """
+    """Raises a ProgramError for directories of savepoints or checkpoints that cannot be used, and a FlinkError for an invalid
+    amount of memory."""
     options = job.settings.options
     budget_of(options, 1)
     for what, option, folder in (
@@ -68,7 +66,7 @@ def refuse_ignored(job: Job) -> None:
 
 
 def with_placed_sinks(plan: PhysicalPlan) -> PhysicalPlan:
-    """The plan with absolute paths of sinks: relative ones are from the driver's folder, and tasks run in others."""
+    """The plan with absolute paths of sinks: relative ones start at the driver's folder, but tasks run in other folders."""
 
     def found(spec: OperatorSpec) -> OperatorSpec:
         operator = spec.operator

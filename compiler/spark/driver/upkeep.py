@@ -41,7 +41,7 @@ class Upkeep:
         self._unclean = False
 
     def compact(self, coordinator: CheckpointCoordinator) -> None:
-        """Rewrite the log where it has many files, and remove what the retained checkpoints do not need; or begin to.
+        """Rewrite the log if it has many files, and remove what the retained checkpoints do not need; or begin to.
 
         Raises StoreError.
         """
@@ -62,7 +62,7 @@ class Upkeep:
         return self._awaited(Errand(lambda: savepoint.write(workers), workers.give_up, "savepoint"))
 
     def begin(self, savepoint: Savepoint, done: Done) -> None:
-        """Write a savepoint, now or beside the epochs; ``done`` is called by this or by :meth:`settle`."""
+        """Write a savepoint, now or beside the epochs; ``done`` is called by this method or by :meth:`settle`."""
         if not is_large(savepoint.state.size):
             done(_result(savepoint.write))
             return
@@ -70,7 +70,7 @@ class Upkeep:
         self._savepoints.append((Errand(lambda: savepoint.write(workers), workers.give_up, "savepoint"), done))
 
     def settle(self, coordinator: CheckpointCoordinator) -> None:
-        """Commit and tell what has come to its end. Raises StoreError."""
+        """Commit the work that has finished, and report it. Raises StoreError."""
         for each in [each for each in self._savepoints if each[0].over]:
             self._savepoints.remove(each)
             errand, done = each
@@ -95,13 +95,13 @@ class Upkeep:
             time.sleep(_LOOKS)
 
     def give_up_compaction(self) -> None:
-        """Have nothing be written any more that a compaction would commit: its files are about to be swept."""
+        """Stop writing the files of a compaction: they are about to be swept."""
         if self._compacting is not None:
             (_, errand), self._compacting = self._compacting, None
             errand.give_up()
 
     def give_up(self) -> None:
-        """The job has ended."""
+        """Stop all work: the job has ended."""
         self.give_up_compaction()
         while self._savepoints:
             errand, done = self._savepoints.pop()

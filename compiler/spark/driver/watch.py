@@ -1,4 +1,4 @@
-"""Looking after a job while its driver waits for an epoch, or for the time of a restart."""
+"""The watch over a job while its driver waits for an epoch, or for the time of a restart."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ class Watch:
                 self._look()
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop watching."""
         self._closed.set()
         self._thread.join(5)

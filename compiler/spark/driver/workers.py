@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 
 def tag_of(job_id: str) -> str:
-    """The tag of all work on the state of a job: who takes the job over ends what the driver before it has left."""
+    """The tag of all work on the state of a job: the process that takes the job over ends work that the last driver left."""
     return f"state-of-{job_id}"
 
 
@@ -42,7 +42,7 @@ class SparkWorkers(Workers):
         self._given_up = False
 
     def beside(self) -> SparkWorkers:
-        """Others, who work beside epochs."""
+        """The workers that work beside epochs."""
         return SparkWorkers(self._spark, self._job_id, beside=True, setup=self._setup)
 
     def each(self, work: Callable[[P], R], parts: Sequence[P]) -> list[R]:
@@ -56,7 +56,7 @@ class SparkWorkers(Workers):
         return made
 
     def give_up(self) -> None:
-        """Do no more: :meth:`each` raises StoreError. May be called in any thread."""
+        """Stop working: :meth:`each` raises StoreError. May be called in any thread."""
         self._given_up = True
         spark = self._spark()
         with suppress(Exception):  # it may be lost, or not yet there

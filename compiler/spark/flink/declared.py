@@ -1,4 +1,4 @@
-"""The states of an operator by the types that the program declares: what PyFlink's bytes are read by."""
+"""The states of an operator by the types that the program declares, which decode PyFlink's bytes."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ LIST, MAP = "LIST", "MAP"
 
 
 class Declared(Struct, frozen=True):
-    """A state of a program: its kind as descriptors name it, and the type of the whole state."""
+    """A state of a program: its kind, as descriptors name it, and the type of the whole state."""
 
     kind: str
     type: TypeInformation
 
     @classmethod
     def of(cls, descriptor: StateDescriptor) -> Declared:
-        """A descriptor's."""
+        """The declaration of a descriptor."""
         return cls(descriptor.kind, descriptor.type_info)
 
 
 class Declarations(Struct, frozen=True):
-    """The states of an operator, by name. ``complete`` where the program asks for all that it has when it is opened."""
+    """The states of an operator, by name. ``complete`` if the program asks for all of its states when it is opened."""
 
     states: Mapping[str, Declared]
     complete: bool
 
     def get(self, name: str) -> Declared | None:
-        """The state of a name, None for one that nobody asks for. Raises Untranslatable if that is not known."""
+        """The state of a name, None for one that the program does not ask for. Raises Untranslatable if that is unknown."""
         found = self.states.get(name)
         if found is None and not self.complete and name != names.MERGING_WINDOWS:
             raise Untranslatable(

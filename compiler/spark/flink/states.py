@@ -36,18 +36,18 @@ Write = Callable[[StateEntry, Place], Iterator[Row]]
 
 
 def of_process_mode(state: StoredState) -> bool:
-    """Whether the state was written by PyFlink's process mode, which hands bytes to Flink."""
+    """True if the state was written by PyFlink's process mode, which hands bytes to Flink."""
     return state.name != state.declared_name
 
 
 def name_of(state: StoredState) -> str:
-    """The name of a state on Spark: that of a rolling aggregate has none of its own in PyFlink."""
+    """The name of a state on Spark: PyFlink gives the state of a rolling aggregate no name of its own."""
     name = state.declared_name
     return names.PYTHON_REDUCE if name.startswith(names.PYTHON_REDUCE) else name
 
 
 class KeyedStates:
-    """Translates the keyed states and timers of one operator, whose keys have a type and that many key groups."""
+    """Translates the keyed states and timers of one operator, with its key type and number of key groups."""
 
     def __init__(
         self, operator_id: str, key_type: TypeInformation | None, max_parallelism: int, declared: Declarations
@@ -85,7 +85,7 @@ class KeyedStates:
             ) from error
 
     def describe(self, state: StoredState) -> None:
-        """Note a state for the snapshot's description, with or without entries."""
+        """Add a state to the snapshot's description, with or without entries."""
         if not state.kind.timers:
             name = name_of(state)
             declared = self._declared.get(name) or _as_recorded(state)
@@ -250,7 +250,7 @@ class BroadcastStates:
         self.described: dict[str, dict[str, Any]] = {}
 
     def describe(self, state: StoredState) -> None:
-        """Note a state for the snapshot's description. Raises Untranslatable for one that the program does not have."""
+        """Add a state to the snapshot's description. Raises Untranslatable for a state that the program lacks."""
         declared = self._declared.get(state.declared_name)
         if declared is None:
             raise Untranslatable(f"broadcast state {state.declared_name!r} is none of the program's")

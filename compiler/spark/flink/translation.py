@@ -25,12 +25,12 @@ from compat.state.flink.state_entries import EntryKind, StateEntry, StoredState,
 from compat.state.stores.paths import Place
 
 _ROWS, _BYTES = 100_000, 64 * 1024 * 1024
-"""Rows that are written into one file, and bytes of them, at most."""
+"""The maximum number of rows, and of their bytes, in one file."""
 _EPOCH = 1
 
 
 class NotTranslated(Exception):
-    """A savepoint of which something cannot be taken over; one line for each."""
+    """A savepoint that cannot be taken over completely; one line for each reason."""
 
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))

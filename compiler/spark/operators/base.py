@@ -81,7 +81,7 @@ class OperatorContext:
 class Output:
     """The destinations of an operator's records: the main stream, and side outputs by tag.
 
-    Where it is not ``tagged``, pairs with a tag are records of the main stream.
+    If it is not ``tagged``, pairs with a tag are records of the main stream.
     """
 
     def __init__(self, *, tagged: bool = True) -> None:
@@ -104,7 +104,7 @@ class Output:
             consumer.keyed(keys, values, timestamps)
 
     def to_side(self, tag: str, values: Values, timestamps: Timestamps) -> None:
-        """Emit records under a tag; nothing happens where nobody reads it."""
+        """Emit records under a tag; does nothing if the tag has no reader."""
         if values and tag in self.side:
             _give(self.side[tag], values, timestamps)
 
@@ -156,26 +156,26 @@ class StreamOperator:
         self.watermark_now = context.watermark
 
     def initialize_state(self) -> None:
-        """Get at the state, before :meth:`open`."""
+        """Prepare the state, before :meth:`open`."""
 
     def open(self) -> None:
-        """Before the first record."""
+        """Prepare for the first record."""
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
-        """Records of an input."""
+        """Process records of an input."""
         raise NotImplementedError
 
     def process_keyed(self, input: int, keys: Values, values: Values, timestamps: Timestamps) -> None:
-        """Records of an input with their keys."""
+        """Process records of an input with their keys."""
         self.process(input, list(zip(keys, values, strict=True)), timestamps)
 
     def process_watermark(self, timestamp: int) -> None:
-        """The watermark over all inputs grew."""
+        """Handle the growth of the watermark over all inputs."""
         self.watermark_now = timestamp
         self.output.watermark(timestamp)
 
     def process_status(self, idle: bool) -> None:
-        """All inputs became idle, or one of them active."""
+        """Handle the change to idle of all inputs, or to active of one."""
         self.output.status(idle)
 
     def process_latency(self, marker: LatencyMarker) -> None:
@@ -186,14 +186,14 @@ class StreamOperator:
             self.context.metrics.distribution("latency").update(self.context.clock() - marker.marked)
 
     def advance_processing_time(self, now: int) -> None:
-        """Fire what is due by the clock."""
+        """Fire the timers that are due by the clock."""
 
     def next_timer(self) -> int | None:
-        """When :meth:`advance_processing_time` has something to do; None for never."""
+        """The time at which :meth:`advance_processing_time` is next needed; None for never."""
         return None
 
     def finish(self) -> None:
-        """All input has ended."""
+        """Handle the end of all input."""
 
     def snapshot_state(self, changes: Changes) -> Any:
         """Add changed state; what is returned is handed back as ``context.restored`` in the next epoch."""
@@ -204,10 +204,10 @@ class StreamOperator:
         return []
 
     def close(self) -> None:
-        """The task ends, or fails: after the last record of the last epoch."""
+        """Close the functions: the task ends or fails, after the last record of the last epoch."""
 
     def fail(self, record: Any, error: BaseException) -> NoReturn:
-        """Say which operator failed, and on what."""
+        """Raise an error with the operator that failed, and the record."""
         raise user_error(self.context.spec.name, record, error) from error
 
 
@@ -229,14 +229,14 @@ NO_RECORD = object()
 
 
 class TaskRuntimeContext(RuntimeContext):
-    """Flink: ``StreamingRuntimeContext``; keyed state comes from ``backend`` where there is one."""
+    """The runtime context of functions (Flink: ``StreamingRuntimeContext``); keyed state comes from ``backend``, if any."""
 
     def __init__(self, context: OperatorContext, backend: KeyedBackend | None) -> None:
         self._context = context
         self._backend = backend
 
     def move_to(self, context: OperatorContext) -> None:
-        """Tell from now on what holds in a later epoch."""
+        """Take over the values of a later epoch."""
         self._context = context
 
     def get_task_name(self) -> str:
@@ -315,9 +315,9 @@ class Emitter:
         self.times: list[int | None] = []
 
     def take(self, results: Iterable[Any] | None, timestamp: int | None) -> None:
-        """Emit the results of a call; a result (tag, value) goes to the side.
+        """Emit the results of a call; a result (tag, value) goes to the side output.
 
-        Where no side output of the operator is read at all, it is a record like any other, as PyFlink has it.
+        If no side output of the operator is read at all, it is a record like any other, as in PyFlink.
         """
         if results is None:
             return
@@ -341,7 +341,7 @@ class Emitter:
         times.append(timestamp)
 
     def flush(self) -> None:
-        """Send what was collected."""
+        """Send the collected records."""
         if self.values:
             values, times = self.values, self.times
             self.values, self.times = [], []

@@ -28,7 +28,7 @@ from compat.state.serializers import codec_of, key_codec_of
 
 
 class BroadcastCells(BroadcastState[Any, Any]):
-    """A broadcast state of a subtask: read whole when the task starts. Every subtask has it; the first one logs it."""
+    """A broadcast state of a subtask, read whole when the task starts. Every subtask has it; the first one logs it."""
 
     def __init__(self, operator_id: str, descriptor: MapStateDescriptor, memory: Memory) -> None:
         self.descriptor = descriptor
@@ -77,7 +77,7 @@ class BroadcastCells(BroadcastState[Any, Any]):
             self.remove(key)
 
     def snapshot(self, changes: Changes, logged: bool) -> None:
-        """Add what the epoch changed; to the log only if ``logged``."""
+        """Add the epoch's changes; to the log only if ``logged``."""
         for key in self._dirty:
             name = self._keys.encode(key)
             value = self._values.encode(self._map[key]) if key in self._map else None

@@ -1,4 +1,4 @@
-"""From the record of an operator to the class that runs it."""
+"""The classes that run operators, by the operators' records."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ Runnable = (
     | ops.RowsToRowData
     | ops.CacheWrite
 )
-"""The operators that :func:`build` knows how to run; sources are run by themselves."""
+"""The operators that :func:`build` can run; sources are run separately."""
 
 
 def _runner(context: OperatorContext, output: Output, operator: Runnable) -> StreamOperator:
@@ -163,7 +163,7 @@ class _InnerOutput(Output):
 
 
 def has_functions_to_keep(operator: Operator | None) -> bool:
-    """True for an operator with function objects of the program: they are opened once, and what they remember stays.
+    """True for an operator with function objects of the program: they are opened once, and keep what they remember.
 
     Plain functions remember nothing.
     """
@@ -178,7 +178,7 @@ def _is_plain(function: Any) -> bool:
 
 
 def link(operator: StreamOperator, input: int) -> _Link:
-    """A consumer in front of an operator's input."""
+    """The consumer in front of an operator's input."""
     return _Link(operator, input)
 
 

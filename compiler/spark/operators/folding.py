@@ -1,4 +1,4 @@
-"""Records as one value: what windows reduce or aggregate. Flink: ``ReduceApplyWindowFunction`` and its like."""
+"""Folds records into one value, as reduce and aggregate do in windows. Flink: ``ReduceApplyWindowFunction`` and its like."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Folding(Struct, frozen=True):
 
 
 def folded(descriptor: StateDescriptor, values: list[Any]) -> list[Any]:
-    """The values as the window function sees them behind an evictor: reduced or aggregated only now."""
+    """The values that the window function sees behind an evictor: reduced or aggregated only now."""
     if not values:
         return values
     if isinstance(descriptor, ReducingStateDescriptor):

@@ -96,7 +96,7 @@ class KeyedOperator(FunctionOperator[Keyed], Generic[Keyed]):
         raise NotImplementedError
 
     def on_timer(self, timestamp: int, key: Any, namespace: bytes, domain: TimeDomain) -> None:
-        """A timer is due; its key is set."""
+        """Handle a timer that is due; its key is set."""
 
     def process_watermark(self, timestamp: int) -> None:
         self.watermark_now = self.timers.watermark = timestamp
@@ -207,7 +207,8 @@ _OPERATIONS: dict[ops.Aggregate, Callable[[Any, Any], Any]] = {
 
 
 def accumulator(aggregation: ops.Aggregation, value_type: Any = None) -> Callable[[Any, Any], Any]:
-    """How two records become one: ``sum``, ``min``, ``max`` change a field of the first; ``…_by`` choose one of the two."""
+    """The function that combines two records: ``sum``, ``min``, ``max`` change a field of the first; ``…_by`` choose one
+    of the two."""
     how, field = aggregation.how, aggregation.field
     operation = _OPERATIONS.get(how)
     if (
@@ -290,7 +291,7 @@ class KeyedContext:
         return MIN_TIMESTAMP if self.time is None else self.time
 
     def time_domain(self) -> TimeDomain | None:
-        """Which clock the timer followed."""
+        """The clock of the timer."""
         return self.domain
 
     def get_current_key(self) -> Any:
@@ -298,7 +299,7 @@ class KeyedContext:
         return self._operator.backend.key
 
     def current_processing_time(self) -> int:
-        """The machine's clock."""
+        """The machine's time."""
         return self._timer_service.current_processing_time()
 
     def current_watermark(self) -> int:

@@ -43,7 +43,7 @@ class MergingWindowSet:
 
 
 class MergingWindows:
-    """The windows of an operator's keys that become one where they touch."""
+    """The windows of an operator's keys that merge when they touch."""
 
     def __init__(self, operator: WindowOperator) -> None:
         self._operator = operator
@@ -58,17 +58,17 @@ class MergingWindows:
         return self._windows
 
     def state_window(self, window: Any) -> Any:
-        """The window that the contents of one are under; None for one that is no more."""
+        """The window under which the contents of a window are stored; None for a window that no longer exists."""
         self._operator.backend.set_namespace(b"")
         return self.windows().get(window)
 
     def forget(self, window: Any) -> None:
-        """A window is gone."""
+        """Forget a window that is gone."""
         self._operator.backend.set_namespace(b"")
         self.windows().remove(window)
 
     def add(self, value: Any, time: int | None) -> None:
-        """Put a record into its windows, with which others may become one."""
+        """Put a record into its windows, which may merge with others."""
         operator, timestamp = self._operator, MIN_TIMESTAMP if time is None else time
         skipped = True
         operator.backend.set_namespace(b"")

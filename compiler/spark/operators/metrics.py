@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 RECORDS_IN = "numRecordsIn"
-"""The records that a chain read: a metric of its first operator."""
+"""The number of records that a chain read: a metric of its first operator."""
 RECORDS_OUT = "numRecordsOut"
-"""The records that left a chain for other tasks, each once: a metric of the operator that they left from."""
+"""The number of records that left a chain for other tasks, each counted once: a metric of the operator that they left from."""
 RECORD_COUNTS = frozenset({RECORDS_IN, RECORDS_OUT})
 """Built-in metrics, which override a program's metrics of these names."""
 
@@ -39,30 +39,30 @@ class Counter:
 
 
 class Meter:
-    """How often something happens (Flink: ``Meter``)."""
+    """The rate of events (Flink: ``Meter``)."""
 
     def __init__(self) -> None:
         self._count = 0
 
     def mark_event(self, value: int = 1) -> None:
-        """It happened ``value`` times."""
+        """Count ``value`` events."""
         self._count += value
 
     def get_count(self) -> int:
-        """How often it happened."""
+        """The number of events."""
         return self._count
 
     report = get_count
 
 
 class Distribution:
-    """Sum, count, least and greatest of some whole numbers (PyFlink: ``Distribution``)."""
+    """Sum, count, minimum and maximum of whole numbers (PyFlink: ``Distribution``)."""
 
     def __init__(self) -> None:
         self._values = {"sum": 0, "count": 0}
 
     def update(self, value: int) -> None:
-        """Note a number."""
+        """Add a number."""
         values = self._values
         values["sum"] += value
         values["count"] += 1
@@ -70,18 +70,18 @@ class Distribution:
         values["max"] = max(values.get("max", value), value)
 
     def report(self) -> dict[str, int]:
-        """The four numbers; without least and greatest where there were none."""
+        """The four numbers; without minimum and maximum if there are no numbers."""
         return self._values
 
 
 class Gauge:
-    """A value that a function gives (Flink: ``Gauge``); one that fails has none, and the job goes on."""
+    """The value of a function (Flink: ``Gauge``); if the function fails, there is no value, and the job continues."""
 
     def __init__(self, read: Callable[[], Any]) -> None:
         self._read = read
 
     def report(self) -> list[Any]:
-        """The value of this subtask, as the only one of a list: those of many subtasks are not added up."""
+        """The value of this subtask, as the only element of a list: those of many subtasks are not added up."""
         try:
             value = self._read()
         except Exception as error:
@@ -108,7 +108,7 @@ class Metrics:
         return self._by_name.setdefault(name, Distribution())  # type: ignore[no-any-return]
 
     def gauge(self, name: str, read: Callable[[], Any]) -> None:
-        """Let ``read`` be asked at the end of each epoch."""
+        """Register a gauge: ``read`` is called at the end of each epoch."""
         self._by_name[name] = Gauge(read)
 
     def report(self) -> dict[str, Any]:
@@ -131,7 +131,7 @@ class MetricGroup:
         return self._metrics.counter(self._full(name))
 
     def gauge(self, name: str, obj: Callable[[], int]) -> None:
-        """A number that a function gives."""
+        """A gauge: the number that a function gives."""
         self._metrics.gauge(self._full(name), obj)
 
     def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:

@@ -22,14 +22,14 @@ WindowsAt = Callable[[Any], list[tuple[int, int]]]
 
 
 class FoldedPanes(WindowPath):
-    """The windows of all keys, each with what its records make."""
+    """The windows of all keys, each with the folded value of its records."""
 
     def __init__(self, operator: WindowOperator, panes: Panes, folding: Folding, windows_at: WindowsAt) -> None:
         self._operator, self._panes, self._folding, self._windows_at = operator, panes, folding, windows_at
         self._regular = _regular(operator.assigner)
 
     def add(self, keys: Values, values: Values, timestamps: Timestamps) -> None:
-        """Put records into their windows; those that have ended are gone."""
+        """Put records into their windows, but for records of windows that have ended."""
         try:
             self._add(keys, values, timestamps)
         finally:

@@ -31,7 +31,7 @@ class FoldedSessions(WindowPath):
         self._operator, self._sessions, self._folding = operator, sessions, folding
 
     def add(self, keys: Values, values: Values, timestamps: Timestamps) -> None:
-        """Put records into the sessions of their keys; those that come behind the end of theirs are too late."""
+        """Add records to the sessions of their keys; records behind their session's end are too late."""
         operator = self._operator
         slots = operator.backend.slots.all_of(keys)
         late: Callable[[Any, int], None]
@@ -127,7 +127,7 @@ class HeldSessions(StateWindows):
         self._count = 0
 
     def add(self, keys: Values, values: Values, timestamps: Timestamps) -> None:
-        """Put records into the sessions of their keys."""
+        """Add records to the sessions of their keys."""
         operator, held, gap = self._operator, self._held, self._gap
         value: Any = NO_RECORD
         try:

@@ -21,7 +21,7 @@ from compat.state.delta.errors import StoreError
 
 
 class ReportingSink(StreamOperator):
-    """A sink whose ``published`` go to the driver with the report."""
+    """A sink whose ``published`` output goes to the driver with the report."""
 
     def __init__(self, context: OperatorContext, output: Output) -> None:
         super().__init__(context, output)
@@ -33,7 +33,7 @@ class ReportingSink(StreamOperator):
 
 
 class PrintSink(ReportingSink):
-    """Lines for the standard output, marked with the subtask where there are several."""
+    """Prints lines to the standard output, marked with the subtask if there are several."""
 
     def __init__(self, context: OperatorContext, output: Output, operator: ops.Print) -> None:
         super().__init__(context, output)
@@ -48,14 +48,14 @@ class PrintSink(ReportingSink):
 
 
 class CollectSink(ReportingSink):
-    """Records for the program."""
+    """Collects records for the program."""
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         self.published.append(Collected(list(values)))
 
 
 class IterationTail(ReportingSink):
-    """Records that go back to the head of a loop, in the next epoch."""
+    """Sends records back to the head of a loop, for the next epoch."""
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         assert self.context.spec.loop is not None
@@ -63,7 +63,7 @@ class IterationTail(ReportingSink):
 
 
 class WriterOperator(ReportingSink):
-    """Writes records; what is to be published goes on to the committer, or to the driver where there is none."""
+    """Writes records; the output to be published goes on to the committer, or to the driver if there is none."""
 
     def __init__(self, context: OperatorContext, output: Output, operator: ops.SinkWriter | ops.LegacySink) -> None:
         super().__init__(context, output)
@@ -96,7 +96,7 @@ class WriterOperator(ReportingSink):
 
 
 class CommitterOperator(ReportingSink):
-    """Hands what writers made to the driver, which publishes it after the commit."""
+    """Hands the writers' output to the driver, which publishes it after the commit."""
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         self.published.append(Written(self.context.spec.id, list(values)))

@@ -62,7 +62,7 @@ class SortedInput(StreamOperator):
             register(MAX_WATERMARK)
 
     def process_watermark(self, timestamp: int) -> None:
-        """The input has ended: there is no other watermark in a batch."""
+        """Handle the end of the input: a batch has no other watermark."""
         if timestamp < MAX_WATERMARK:
             return
         operator, backend, timers = self._operator, self._operator.backend, self._operator.timers

@@ -60,7 +60,7 @@ class SourceOperator(StreamOperator):
             self.output.watermark(self.context.floor)
 
     def run(self, work: SourceWork) -> None:
-        """Read what the driver assigned, for as long as the epoch has; at the end of the input the last watermark follows."""
+        """Read what the driver assigned for this epoch; at the end of the input, emit the last watermark."""
         began = time.monotonic()
         if int(self.context.options.get(LATENCY_INTERVAL, "0").split()[0]) > 0:
             self.output.latency(LatencyMarker(self.context.clock(), self.context.spec.id, self.context.subtask))
@@ -148,13 +148,13 @@ class SourceOperator(StreamOperator):
             self.split_watermark(self._valve.remove(id))
 
     def split_watermark(self, passed: int | None) -> None:
-        """The smallest watermark of the splits grew."""
+        """Handle the growth of the smallest watermark of the splits."""
         if passed is not None:
             self.watermark_now = passed
             self.output.watermark(passed)
 
     def split_status(self, id: str, idle: bool) -> None:
-        """A split became idle or active."""
+        """Handle the change of a split to idle or active."""
         changed, passed = self._valve.set_idle(id, idle)
         if changed is False:
             self.output.status(False)
@@ -163,7 +163,7 @@ class SourceOperator(StreamOperator):
             self.output.status(True)
 
     def advance(self, id: str, timestamp: int) -> None:
-        """The watermark of a split grew."""
+        """Handle the growth of a split's watermark."""
         self.split_watermark(self._valve.advance(id, timestamp))
 
     def next_timer(self) -> int | None:
@@ -193,10 +193,10 @@ class _OfSplit(Output):
 
 
 class IterationHead(StreamOperator):
-    """Gives the records of a loop back, in the epoch after the one in which they reached its tail."""
+    """Emits the records of a loop, in the epoch after the one in which they reached its tail."""
 
     def run(self, work: IterationWork) -> None:
-        """Emit what was sent back, and the last watermark where the loop ends with it."""
+        """Emit the records that were sent back, and the last watermark if the loop ends with them."""
         for values, timestamps in work.feedback:
             self.output.records(values, timestamps)
         if work.last:

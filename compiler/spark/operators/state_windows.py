@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class StateWindows(WindowPath):
-    """Any windows: one record after the other, each shown to the trigger."""
+    """The path for any windows: one record after the other, each given to the trigger."""
 
     def __init__(self, operator: WindowOperator) -> None:
         self._operator = operator

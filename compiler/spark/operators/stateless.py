@@ -76,7 +76,7 @@ class FunctionOperator(StreamOperator, Generic[Kind]):
 
 
 class MapOperator(FunctionOperator[ops.Map | ops.PrintMap | ops.PartitionCustomValues]):
-    """One record for each record."""
+    """Makes one record of each record."""
 
     method = "map"
 
@@ -90,7 +90,7 @@ class MapOperator(FunctionOperator[ops.Map | ops.PrintMap | ops.PartitionCustomV
 
 
 class FilterOperator(FunctionOperator[ops.Filter]):
-    """The records for which the function is true."""
+    """Passes the records for which the function is true."""
 
     method = "filter"
 
@@ -105,7 +105,7 @@ class FilterOperator(FunctionOperator[ops.Filter]):
 
 
 class FlatMapOperator(FunctionOperator[ops.FlatMap]):
-    """Any number of records for each record."""
+    """Makes any number of records of each record."""
 
     method = "flat_map"
 
@@ -122,7 +122,7 @@ class FlatMapOperator(FunctionOperator[ops.FlatMap]):
 
 
 class PlainTimers(TimerService):
-    """Time without timers, for functions on streams without keys. Flink refuses timers there, and so do we."""
+    """The time, without timers, for functions on streams without keys. Flink refuses timers there, and so do we."""
 
     def __init__(self, operator: StreamOperator) -> None:
         self._operator = operator
@@ -151,7 +151,7 @@ class PlainContext:
         self.time: int | None = None
 
     def timer_service(self) -> TimerService:
-        """Time."""
+        """The timer service, which gives the time."""
         return self._timers
 
     def timestamp(self) -> int:
@@ -159,7 +159,7 @@ class PlainContext:
         return MIN_TIMESTAMP if self.time is None else self.time
 
     def current_processing_time(self) -> int:
-        """The machine's clock."""
+        """The machine's time."""
         return self._timers.current_processing_time()
 
     def current_watermark(self) -> int:
@@ -212,7 +212,7 @@ class KeyByMap(FunctionOperator[ops.KeyByMap]):
 
 
 class PartitionCustomMap(FunctionOperator[ops.PartitionCustomMap]):
-    """Puts the subtask that a custom partitioner chooses before the record."""
+    """Pairs each record with the subtask that a custom partitioner chooses."""
 
     method = "partition"
 
@@ -232,7 +232,7 @@ class PartitionCustomMap(FunctionOperator[ops.PartitionCustomMap]):
 
 
 class ProjectOperator(FunctionOperator[ops.Project]):
-    """Some fields of a tuple."""
+    """Selects some fields of a tuple."""
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         fields = self.operator.positions
@@ -243,7 +243,7 @@ CoKind = ops.CoMap | ops.CoFlatMap | ops.CoProcess
 
 
 class CoOperator(FunctionOperator[CoKind]):
-    """Two connected streams without keys: map, flat map or process."""
+    """Runs a function on two connected streams without keys: map, flat map or process."""
 
     def __init__(self, context: OperatorContext, output: Output, operator: CoKind) -> None:
         super().__init__(context, output, operator)
@@ -291,7 +291,7 @@ class CoOperator(FunctionOperator[CoKind]):
 
 
 def one_unless_none(call: Callable[[Any], Any], emitter: Emitter) -> Handler:
-    """Emits what ``call`` makes of a record, unless that is None."""
+    """Emits the result of ``call`` for a record, unless that is None."""
 
     def handle(value: Any, time: int | None) -> None:
         result = call(value)
@@ -302,7 +302,7 @@ def one_unless_none(call: Callable[[Any], Any], emitter: Emitter) -> Handler:
 
 
 class MultipleInputOperator(FunctionOperator[ops.MultipleInput]):
-    """Any number of streams in one function; inputs are counted from 1."""
+    """Runs one function on any number of streams; inputs are counted from 1."""
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         emitter, context = Emitter(self.output), PlainContext(self)

@@ -1,4 +1,4 @@
-"""Watermarks of many channels as one. Flink: ``StatusWatermarkValve`` and ``CombinedWatermarkStatus``."""
+"""Combines the watermarks of many channels into one. Flink: ``StatusWatermarkValve`` and ``CombinedWatermarkStatus``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compat.compiler.spark.runtime_api.elements import MAX_WATERMARK, MIN_TIMEST
 class WatermarkValve:
     """The smallest watermark of the channels that are not idle; it never goes back.
 
-    Only channels that are idle, or do not stand where most do, are listed: hundreds of which nothing is heard cost nothing.
+    Only channels that are idle, or differ from most others, are listed: hundreds of silent channels cost nothing.
     """
 
     def __init__(self, channels: Collection[Hashable]) -> None:
@@ -28,14 +28,14 @@ class WatermarkValve:
         self.idle = False
 
     def advance(self, channel: Hashable, timestamp: int) -> int | None:
-        """A watermark came in a channel; gives the watermark to pass on, if it grew."""
+        """Take a channel's watermark; gives the watermark to pass on, if it grew."""
         if timestamp <= self._list(channel):
             return None
         self._put(channel, timestamp)
         return self._passed()
 
     def set_idle(self, channel: Hashable, idle: bool) -> tuple[bool | None, int | None]:
-        """A channel became idle or active; gives the status to pass on, and the watermark, if either changed."""
+        """Note that a channel became idle or active; gives the status to pass on, and the watermark, if either changed."""
         mark = self._list(channel)
         (self._idle.add if idle else self._idle.discard)(channel)
         self._put(channel, mark)
@@ -45,14 +45,14 @@ class WatermarkValve:
         return changed, self._passed()
 
     def add(self, channel: Hashable) -> None:
-        """A channel more, which has no watermark yet."""
+        """Add a channel, which has no watermark yet."""
         if channel not in self._listed and channel not in self._channels:
             self._put(channel, MIN_TIMESTAMP)
             self._count += 1
             self.idle = False
 
     def remove(self, channel: Hashable) -> int | None:
-        """A channel less, of those that were added; gives the watermark to pass on, if it grew."""
+        """Remove a channel that was added; gives the watermark to pass on, if it grew."""
         self._listed.pop(channel)
         self._count -= 1
         self._idle.discard(channel)
@@ -121,7 +121,7 @@ class WatermarkValve:
         self._listed = {each: mark for each, mark in self._listed.items() if mark != stands or each in idle}
 
     def restore(self, snapshot: Any) -> None:
-        """Go on where a valve of the same channels stood."""
+        """Continue from the state of a valve of the same channels."""
         self._listed, self._idle, self.watermark, self.idle, *most = snapshot
         self._most = most[0] if most else MIN_TIMESTAMP  # without it, all channels are listed
         self._count = len(self._channels) + sum(channel not in self._channels for channel in self._listed)

@@ -42,7 +42,7 @@ class ExtractTimestamp(StreamOperator):
 
 
 class RemoveTimestamp(StreamOperator):
-    """Takes the record out of (record, timestamp)."""
+    """Takes the record from (record, timestamp)."""
 
     def process(self, input: int, values: Values, timestamps: Timestamps) -> None:
         self.output.records([value for value, _ in values], timestamps)
@@ -74,7 +74,7 @@ class TimestampsAndWatermarks(StreamOperator):
             self.restore(self.context.restored)
 
     def restore(self, snapshot: Any) -> None:
-        """Go on where :meth:`snapshot_state` was."""
+        """Continue from the state of :meth:`snapshot_state`."""
         self._generator, self._last, self._idle, self._active_at = snapshot
 
     def open(self) -> None:
@@ -138,10 +138,10 @@ class TimestampsAndWatermarks(StreamOperator):
             self._emit(timestamp)
 
     def process_status(self, idle: bool) -> None:
-        """Idleness is decided here, not upstream."""
+        """Do nothing: idleness is decided here, not upstream."""
 
     def emit_periodically(self) -> None:
-        """The watermark interval is over, as it is at the end of every epoch."""
+        """Emit the watermark at the end of its interval, as of every epoch."""
         mark = self._generator.on_periodic_emit()
         if mark is not None and not self._idle:
             self._emit(mark)

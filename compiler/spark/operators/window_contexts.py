@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class AssignerContext(WindowAssigner.WindowAssignerContext):
-    """The context that assigners ask."""
+    """The context of assigners."""
 
     def __init__(self, operator: WindowOperator) -> None:
         self._clock = operator.context.clock
@@ -33,7 +33,7 @@ class AssignerContext(WindowAssigner.WindowAssignerContext):
 
 
 class TriggerContext(Trigger.OnMergeContext):
-    """The context that triggers ask; state and timers are those of the selected window."""
+    """The context of triggers; state and timers belong to the selected window."""
 
     def __init__(self, operator: WindowOperator) -> None:
         self._operator = operator
@@ -77,7 +77,7 @@ class TriggerContext(Trigger.OnMergeContext):
 
 
 class EvictorContext(Evictor.EvictorContext):
-    """The context that evictors ask."""
+    """The context of evictors."""
 
     def __init__(self, operator: WindowOperator) -> None:
         self._timers = operator.timers
@@ -100,7 +100,7 @@ class ProcessContext:
         return self._operator.window
 
     def current_processing_time(self) -> int:
-        """The machine's clock."""
+        """The machine's time."""
         return self._operator.timers.clock()
 
     def current_watermark(self) -> int:
@@ -108,11 +108,11 @@ class ProcessContext:
         return self._operator.timers.watermark
 
     def window_state(self) -> Any:
-        """State of this key and window."""
+        """The state of this key and window."""
         return _InNamespace(self._operator, window=True)
 
     def global_state(self) -> Any:
-        """State of this key over all its windows."""
+        """The state of this key over all its windows."""
         return _InNamespace(self._operator, window=False)
 
 
@@ -135,7 +135,7 @@ class _InNamespace:
 
 
 class WindowRuntimeContext(TaskRuntimeContext):
-    """The runtime context of window functions: the state that they ask it for is of the key, whatever window fires."""
+    """The runtime context of window functions: the state that they ask for belongs to the key, whatever window fires."""
 
     def get_state(self, state_descriptor: Any) -> Any:
         backend = self._state()

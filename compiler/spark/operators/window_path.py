@@ -1,4 +1,4 @@
-"""The one way of records through windows: into their contents, out when they fire. Faster forms of it are for what many use."""
+"""The path of records through windows: into their contents, and out when they fire. Common cases have faster paths."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class WindowPath(ABC):
         """Fire the windows that end with a watermark."""
 
     def settle(self) -> None:  # noqa: B027
-        """Have all records in the state, before the watermark grows or a snapshot is made."""
+        """Move all records into the state, before the watermark grows or a snapshot is made."""
 
     def snapshot(self, changes: Changes) -> None:  # noqa: B027
-        """Add what the epoch changed, where that is not in the state of keys."""
+        """Add the epoch's changes that are not in the state of keys."""

@@ -42,7 +42,7 @@ _KNOWN_WINDOWS = 10_000
 
 
 class WindowOperator(KeyedOperator[Window]):
-    """Windows of a key, in namespaces of the key's state."""
+    """Runs windows; a key's windows are namespaces of its state."""
 
     def __init__(self, context: OperatorContext, output: Output, operator: Window) -> None:
         super().__init__(context, output, operator)
@@ -118,7 +118,7 @@ class WindowOperator(KeyedOperator[Window]):
         return WindowRuntimeContext(self.context, self.backend)
 
     def encode_window(self, window: Any) -> bytes:
-        """A window as a namespace."""
+        """The namespace of a window."""
         place = (window.start, window.end) if type(window) is TimeWindow else window
         found = self._encoded.get(place)
         if found is None:
@@ -159,7 +159,7 @@ class WindowOperator(KeyedOperator[Window]):
         return lambda: None
 
     def select(self, window: Any) -> None:
-        """All further calls to the state are about this window of the present key."""
+        """Select this window of the present key for all further calls to the state."""
         self.window = window
         self.backend.set_namespace(self.encode_window(window))
 
@@ -186,7 +186,7 @@ class WindowOperator(KeyedOperator[Window]):
         self.contents.add(value if self._evictor is None else (value, time))
 
     def too_late(self, value: Any, timestamp: int, time: int | None) -> None:
-        """Drop a record that no window had, or give it to the side output for such."""
+        """Drop a record that is too late for every window, or give it to the side output for late records."""
         if not self._event_time or timestamp + self._lateness > self.timers.watermark:
             return
         if self._late_tag is None:
@@ -195,7 +195,7 @@ class WindowOperator(KeyedOperator[Window]):
             self.emitter.to_side(self._late_tag.tag_id, value, time)
 
     def is_late(self, window: Any) -> bool:
-        """True for a window that is gone."""
+        """True for a window that has ended."""
         return self._event_time and self._cleanup_time(window) <= self.timers.watermark
 
     def _cleanup_time(self, window: Any) -> int:
@@ -206,7 +206,7 @@ class WindowOperator(KeyedOperator[Window]):
         return cleanup if cleanup <= MAX_WATERMARK else MAX_WATERMARK
 
     def register_cleanup(self, window: Any) -> None:
-        """Have a window forgotten when its time is over."""
+        """Set the timer that removes a window when its time is over."""
         time = self._cleanup_time(window)
         if time == MAX_WATERMARK:
             return
@@ -296,7 +296,7 @@ class WindowOperator(KeyedOperator[Window]):
         return self.backend.slot
 
     def delete_cleanup(self, window: Any) -> None:
-        """Take that back."""
+        """Delete that timer."""
         time = self._cleanup_time(window)
         if time != MAX_WATERMARK:
             (self.timers.event if self._event_time else self.timers.processing).delete(time)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 from compat.state.serializers import dump
 
 MIN_TIMESTAMP = -(1 << 63)
-"""The timestamp of a record that has none, and the watermark before the first."""
+"""The timestamp of a record without one, and the watermark before the first."""
 MAX_WATERMARK = (1 << 63) - 1
 """The watermark after all input."""
 
@@ -25,7 +25,7 @@ Timestamps = list[int | None] | None
 
 
 class Records(NamedTuple):
-    """Records of one channel, in order."""
+    """The records of one channel, in order."""
 
     values: Values
     timestamps: Timestamps
@@ -46,7 +46,7 @@ class Watermark(NamedTuple):
 
 
 class WatermarkStatus(NamedTuple):
-    """Whether a channel is idle, so that nobody waits for its watermarks."""
+    """The status of a channel: an idle one is not waited for."""
 
     idle: bool
 
@@ -87,19 +87,19 @@ class Consumer(Protocol):
     """Takes the elements of a stream: an operator further down the chain, or a channel writer."""
 
     def records(self, values: Values, timestamps: Timestamps) -> None:
-        """Records in order; neither list may be changed."""
+        """Take records in order; neither list may be changed."""
 
     def keyed(self, keys: Values, values: Values, timestamps: Timestamps) -> None:
-        """The same with the key of each; who knows of no keys takes records for pairs (key, value)."""
+        """Take records with their keys; consumers without keys take them as pairs (key, value)."""
 
     def watermark(self, timestamp: int) -> None:
-        """A watermark."""
+        """Take a watermark."""
 
     def status(self, idle: bool) -> None:
-        """A change of the watermark status."""
+        """Take a change of the watermark status."""
 
     def latency(self, marker: LatencyMarker) -> None:
-        """A latency marker."""
+        """Take a latency marker."""
 
 
 def encode_elements(elements: list[Element]) -> bytes:

@@ -1,4 +1,4 @@
-"""The names of states that the execution keeps for itself, beside those of the program."""
+"""The names of the states that the execution itself keeps, beside those of the program."""
 
 COMMITTABLES = "committables"
 FEEDBACK = "feedback"

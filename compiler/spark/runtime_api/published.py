@@ -29,7 +29,7 @@ class SentBack(NamedTuple):
 
 
 class Written(NamedTuple):
-    """The output that an operator's writers wrote and its committer is to publish."""
+    """The output that an operator's writers wrote, for its committer to publish."""
 
     operator_id: str
     committables: list[Any]

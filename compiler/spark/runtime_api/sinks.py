@@ -18,7 +18,7 @@ from compat.state.delta.errors import StoreError, unwritable
 
 
 class WriterContext(Struct, frozen=True):
-    """The context that a writer is given. ``folder`` is the job's, for output that is not to be seen before it is published."""
+    """The context of a writer. ``folder`` is the job's, for output that must stay invisible until it is published."""
 
     operator_id: str
     subtask: int
@@ -29,7 +29,7 @@ class WriterContext(Struct, frozen=True):
 
     @property
     def mark(self) -> str:
-        """A part for names of files that are not published yet: whose they are, and of which epoch."""
+        """A part of the names of unpublished files, which tells their owner and epoch."""
         return f"{self.job_id}-{self.epoch}"
 
 
@@ -40,26 +40,26 @@ class SinkWriter(Protocol):
         """A record."""
 
     def prepare_commit(self) -> list[Any]:
-        """The epoch ends: what is to be published once it is committed."""
+        """The output to publish once the epoch, which ends now, is committed."""
 
 
 @runtime_checkable
 class ClosingWriter(Protocol):
-    """A writer that has something to let go of."""
+    """A writer with resources to release."""
 
     def close(self) -> None:
-        """Nothing more is written, and what the driver was not told of may go."""
+        """Release the resources: nothing more is written, and output that the driver was not told about may be removed."""
 
 
 class Committer(Protocol):
     """Publishes what writers wrote."""
 
     def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
-        """Publish; again with the same arguments changes nothing."""
+        """Publish; a second call with the same arguments changes nothing."""
 
 
 class ProvingCommitter(ABC):
-    """A committer whose writers left files, which have to be where it looks for them before the epoch counts."""
+    """A committer that checks before a commit that the writers' files are where it looks for them."""
 
     @abstractmethod
     def files(self, committables: list[Any]) -> Iterable[tuple[str, int]]:
@@ -67,7 +67,7 @@ class ProvingCommitter(ABC):
 
     @abstractmethod
     def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
-        """As of :class:`Committer`."""
+        """Publish, as :class:`Committer` does."""
 
     @abstractmethod
     def sweep(self, job_id: str, epoch: int, pending: Collection[str]) -> None:
@@ -77,5 +77,5 @@ class ProvingCommitter(ABC):
 
 
 def unwritable_sink(folder: object, error: OSError) -> StoreError:
-    """The error of a sink's folder that cannot be written to."""
+    """The error for a sink's folder that cannot be written to."""
     return unwritable("The sink's folder", folder, error, "give the sink another")

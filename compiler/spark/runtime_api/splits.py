@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 from msgspec import Struct
 
 Split = dict[str, Any]
-"""Plain data with an ``id``; the position inside it is part of it, so that a split is all that a checkpoint needs."""
+"""Plain data with an ``id``; it contains its position, so that a checkpoint needs only the split."""
 
 NOTHING_LEFT: Final[Split] = {"id": "read before"}
 """The split of a source that had finished where its snapshot is from: no other is looked for, as finished operators of Flink
@@ -54,7 +54,7 @@ class SplitEnumerator(ABC):
 
     @abstractmethod
     def discover(self, known: set[str]) -> list[Split]:
-        """Splits whose ids are not known yet."""
+        """The splits with ids that are not known yet."""
 
     def ready(self, split: Split) -> bool:
         """True when there may be something to read."""
@@ -69,20 +69,20 @@ class SplitEnumerator(ABC):
         return None
 
     def notify_checkpoint_complete(self, splits: Sequence[Split]) -> None:  # noqa: B027
-        """These are all splits, as far as the commit that was just made has read them."""
+        """Take all splits with their positions as of the commit that was just made."""
 
 
 class SourceReader(Protocol):
     """Reads splits, in a task."""
 
     def read(self, split: Split, limit: int) -> Read:
-        """At most ``limit`` records from where the split stands; none if there are none at the moment."""
+        """At most ``limit`` records from the split's position; none if there are none at the moment."""
 
 
 class SourceWork(Struct, frozen=True):
-    """The work of a source's subtask in an epoch; ``last`` when nothing follows for it.
+    """The work of a source's subtask in an epoch; ``last`` if it is the subtask's last.
 
-    After ``seconds`` it takes no more records, even where it has read some.
+    After ``seconds`` it takes no more records, even if it has read some.
     """
 
     splits: tuple[Split, ...]

@@ -11,7 +11,7 @@ from compat.compiler.spark.runtime_api.splits import SourceWork
 
 
 class IterationWork(Struct, frozen=True):
-    """The records that the tail of a loop sent back; ``last`` when the loop ends with them."""
+    """The records that the tail of a loop sent back; ``last`` if the loop ends with them."""
 
     feedback: tuple[Records, ...]
     last: bool
@@ -20,4 +20,4 @@ class IterationWork(Struct, frozen=True):
 Work = SourceWork | IterationWork
 
 WorkOfSubtask = Mapping[int, Work]
-"""The work of one subtask by node: a chain may have several that are given some."""
+"""The work of one subtask by node: several nodes of a chain may have work."""

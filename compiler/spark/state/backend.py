@@ -69,7 +69,7 @@ class KeyedBackend(KeyedStateStore):
         self._encoded: dict[Any, tuple[bytes, bytes]] = {}
 
     def begin(self, memory: Memory, clock: Callable[[], int]) -> None:
-        """An epoch begins; in another memory than the last one, what cells have of that is worth nothing."""
+        """Begin an epoch; if its memory is another than the last one, the contents of cells are dropped."""
         if getattr(self, "memory", memory) is not memory:
             self.memory = memory
             for cells in self._cells.values():
@@ -83,19 +83,19 @@ class KeyedBackend(KeyedStateStore):
         return self.clock()
 
     def set_key(self, key: Any) -> None:
-        """All further calls are about this key, in no namespace."""
+        """Select a key, in no namespace, for all further calls."""
         self.key = key
         self.namespace = VOID
         self.slot = self.slots.of(key)
 
     def set_slot(self, slot: Any) -> None:
-        """The same, of a key whose slot is known."""
+        """Select a key by its slot."""
         self.key = plain_key(slot)
         self.namespace = VOID
         self.slot = slot
 
     def set_namespace(self, namespace: bytes) -> None:
-        """All further calls are about this namespace (a window) of the present key."""
+        """Select a namespace (a window) of the present key for all further calls."""
         self.namespace = namespace
         key, _ = split_slot(self.slot)
         if namespace:
@@ -166,7 +166,7 @@ class KeyedBackend(KeyedStateStore):
         ]
 
     def snapshot(self, changes: Changes) -> None:
-        """Add what the epoch changed."""
+        """Add the epoch's changes."""
         for cells in self._cells.values():
             cells.snapshot(changes)
 

@@ -47,7 +47,7 @@ _Held = list[Any]
 
 
 class Cells(State):
-    """The base of the kinds of state. ``entry`` addresses a slot in the replica."""
+    """The base of the kinds of state. ``entry`` gives the address of a slot in the replica."""
 
     kind = Kind.VALUE
 
@@ -61,12 +61,12 @@ class Cells(State):
         backend.memory.hold(self)
 
     def entry(self, slot: Any) -> bytes:
-        """The key of a slot's entry in the replica, or what those of its entries begin with."""
+        """The key of a slot's entry in the replica, or the prefix of its entries' keys."""
         _, _, identity, namespace = self._backend.encoded(slot)
         return entry_key(self._prefix, identity, namespace)
 
     def snapshot(self, changes: Changes) -> None:
-        """Add what the epoch changed."""
+        """Add the epoch's changes."""
         self._write_all(list(self._dirty), changes)
         self._dirty.clear()
 
@@ -78,7 +78,7 @@ class Cells(State):
             self._write(slot, (group, encoded, namespace, entry_key(self._prefix, identity, namespace)), changes)
 
     def forget(self) -> None:
-        """What is in memory is worth nothing; there is another memory."""
+        """Drop the contents in memory: another memory has taken its place."""
         self._cache.clear()
         self._dirty.clear()
         self._backend.memory.hold(self)
@@ -87,18 +87,18 @@ class Cells(State):
         return 0
 
     def unsaved(self) -> Iterable[tuple[bytes, bytes | None]]:
-        """Nothing: the memory has it."""
+        """Give nothing: the memory has these entries."""
         return ()
 
     def saved(self) -> None:
-        """Nothing to do."""
+        """Do nothing: the memory keeps track of what is saved."""
 
     def size(self) -> int:
         """The bytes of the cells."""
         return sampled(self._cache)
 
     def shrink(self) -> None:
-        """Let go of all cells: an epoch has ended, and memory has what the replica has not."""
+        """Drop all cells: an epoch has ended, and the memory has what the replica lacks."""
         self._cache.clear()
 
     def _write(self, slot: Any, address: Address, changes: Changes) -> None:
@@ -400,7 +400,7 @@ class _OneValue(Cells):
 
 
 class ValueCells(_OneValue, ValueState[Any]):
-    """Flink: ``ValueState``."""
+    """The cells of a ``ValueState``."""
 
     def value(self) -> Any:
         return self.read()
@@ -410,7 +410,7 @@ class ValueCells(_OneValue, ValueState[Any]):
 
 
 class LastingValueCells(ValueCells):
-    """The same where no value expires. Its two methods are called for each record: they do without others.
+    """The cells of a ``ValueState`` without expiry. Its two methods are called for each record: they do without others.
 
     They are methods of the class, because Python finds those faster than functions that an instance has.
     """
@@ -432,12 +432,12 @@ class LastingValueCells(ValueCells):
 
 
 def value_cells(backend: KeyedBackend, descriptor: Any) -> ValueCells:
-    """The cells of values, which expire or do not."""
+    """The cells of values, with or without expiry."""
     return (LastingValueCells if descriptor.ttl_config is None else ValueCells)(backend, descriptor)
 
 
 class ReducingCells(_OneValue, ReducingState[Any]):
-    """Flink: ``ReducingState``."""
+    """The cells of a ``ReducingState``."""
 
     def __init__(self, backend: KeyedBackend, descriptor: Any) -> None:
         super().__init__(backend, descriptor)
@@ -457,7 +457,7 @@ class ReducingCells(_OneValue, ReducingState[Any]):
 
 
 class AggregatingCells(_OneValue, AggregatingState[Any, Any]):
-    """Flink: ``AggregatingState``."""
+    """The cells of an ``AggregatingState``."""
 
     def __init__(self, backend: KeyedBackend, descriptor: Any) -> None:
         super().__init__(backend, descriptor)
@@ -469,7 +469,7 @@ class AggregatingCells(_OneValue, AggregatingState[Any, Any]):
         return None if accumulator is None else self._function.get_result(accumulator)
 
     def add(self, value: Any) -> None:
-        """Add a value; None removes what there is."""
+        """Add a value; None removes the present one."""
         self.add_all([value])
 
     def add_all(self, values: list[Any]) -> None:
@@ -540,7 +540,7 @@ class _ListCell:
 
 
 class ListCells(_Kept, ListState[Any]):
-    """Flink: ``ListState``. The elements added in an epoch are one chunk, so that adding costs what is added."""
+    """The cells of a ``ListState``. The elements added in an epoch are one chunk, so that adding costs only what is added."""
 
     kind = Kind.LIST
 
@@ -681,7 +681,7 @@ class _MapCell:
 
 
 class MapCells(_Kept, MapState[Any, Any]):
-    """Flink: ``MapState``. Each entry is a row of its own."""
+    """The cells of a ``MapState``. Each entry is a row of its own."""
 
     kind = Kind.MAP
 

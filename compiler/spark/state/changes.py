@@ -1,4 +1,4 @@
-"""The changes of an epoch in a subtask: for the log as rows and as whole columns, for the memory as entries."""
+"""The changes of an epoch in a subtask: as rows and whole columns for the log, as entries for the memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Column(Struct, frozen=True):
     map_keys: pa.Scalar | pa.Array = NOTHING
 
     def rows(self) -> Iterator[Row]:
-        """The same row by row."""
+        """The changes as rows."""
         count = len(self.keys)
         common = (_of_each(each, count) for each in (self.namespace, self.map_keys, self.time))
         columns = [each.to_pylist() for each in (self.key_groups, self.keys, self.values, *common)]
@@ -39,7 +39,7 @@ class Column(Struct, frozen=True):
             yield Row(self.operator_id, self.kind, group, self.state, key, namespace, map_key, value, time)
 
     def table(self, epoch: int) -> pa.Table:
-        """The same as an Arrow table."""
+        """The changes as an Arrow table."""
         count = len(self.keys)
         columns = [
             one_value("operator_id", self.operator_id, count),
@@ -69,14 +69,14 @@ def _once(name: str, value: pa.Scalar | pa.Array, count: int) -> pa.Array:
 
 @dataclass(slots=True)
 class Changes:
-    """Rows and columns for the log, and as entries for the replica what no holder keeps: by place, the start of their keys."""
+    """Rows and columns for the log, and entries for the replica that no holder keeps: by place, the start of their keys."""
 
     rows: list[Row] = field(default_factory=list)
     columns: list[Column] = field(default_factory=list)
     entries: dict[bytes, dict[bytes, bytes | None]] = field(default_factory=dict)
 
     def put(self, place: bytes, key: bytes, value: bytes | None) -> None:
-        """An entry; None removes it."""
+        """Set an entry; None removes it."""
         self.entries.setdefault(place, {})[key] = value
 
     def __len__(self) -> int:

@@ -18,7 +18,7 @@ from compat.state.serializers import codec_of, exactness_of
 from compat.state.types import ExternalTypeInfo, TupleTypeInfo, TypeInformation
 
 Encoder = Callable[[list[Any]], "pa.Array | None"]
-"""Gives the values as a column, or None if one of them is not quite of its type."""
+"""Gives the values as a column, or None if one of them is not exactly of its type."""
 
 _NUMBERS = {
     "BYTE": (int, ">i1"),
@@ -42,8 +42,8 @@ class ValueColumns:
         return self._codec.decode(data)
 
     def logged(self, values: list[Any]) -> tuple[pa.Array, dict[int, Any]]:
-        """Values as the log has them, None for none; and those, by their place, that are from now on what their bytes say, as
-        they are not quite of their type, or may be changed."""
+        """The values as the log stores them, None for none; and those, by their place, that from now on are what their bytes
+        say, as they are not exactly of their type, or may be changed."""
         column = None if self._columns is None else self._columns(values)
         if column is not None:
             return column, {}
@@ -60,7 +60,7 @@ class ValueColumns:
         return pa.array(encoded, BYTES), read
 
     def stored(self, values: list[Any]) -> list[bytes | None]:
-        """Values as the replica has them, None for none."""
+        """The values as the replica stores them, None for none."""
         column = None if self._columns is None else self._columns(values)
         if column is None:
             return [None if value is None else b"\0" + self._codec.encode(value) for value in values]
@@ -69,7 +69,7 @@ class ValueColumns:
 
 
 def column_encoder(type_info: TypeInformation | None) -> Encoder | None:
-    """The encoder of a type; None for a type of which no columns are made."""
+    """The encoder of a type; None if its values cannot be made into columns."""
     if isinstance(type_info, ExternalTypeInfo):
         return column_encoder(type_info.type_info)
     if isinstance(type_info, TupleTypeInfo):

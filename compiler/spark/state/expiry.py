@@ -1,4 +1,4 @@
-"""When a state's values expire. Flink: ``TtlState`` and its factory."""
+"""The expiry of a state's values. Flink: ``TtlState`` and its factory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Expiry(Struct, frozen=True):
 
     @classmethod
     def of(cls, config: StateTtlConfig | None, clock: Callable[[], int]) -> Expiry | None:
-        """The expiry of a configuration; None for values that live for ever."""
+        """The expiry of a configuration; None for values that never expire."""
         if config is None:
             return None
         return cls(
@@ -31,5 +31,5 @@ class Expiry(Struct, frozen=True):
         )
 
     def expired(self, timestamp: int) -> bool:
-        """Whether a value last used at that time is too old."""
+        """True if a value last used at that time has expired."""
         return timestamp + self.lifetime <= self.now()

@@ -38,7 +38,7 @@ def key_groups_of(keys: list[Any], max_parallelism: int) -> list[int]:
 
 
 def key_group_array(keys: list[Any], max_parallelism: int) -> Any:
-    """The same as an array of numpy's, of many keys: so many at a time as the processor's cache has room for."""
+    """The key groups of many keys, as a numpy array: calculated in portions that fit into the processor's cache."""
     if len(keys) <= _AT_A_TIME:
         return (_murmur(_hashes(keys)) % np.uint32(max_parallelism)).astype(np.int32)
     parts = (keys[start : start + _AT_A_TIME] for start in range(0, len(keys), _AT_A_TIME))
@@ -132,7 +132,7 @@ def _murmur(code: Any) -> Any:
 
 
 class SubtaskOfKey:
-    """Which subtask holds a key; remembers the keys that it saw, whatever epoch they came in, unless there are too many."""
+    """The subtask of each key; remembers the keys that it saw, from all epochs, unless there are too many."""
 
     _made: ClassVar[dict[tuple[int, int], SubtaskOfKey]] = {}
 
@@ -143,14 +143,14 @@ class SubtaskOfKey:
 
     @classmethod
     def shared(cls, max_parallelism: int, parallelism: int) -> SubtaskOfKey:
-        """The one of this process."""
+        """The instance of this process."""
         place = (max_parallelism, parallelism)
         if place not in cls._made:
             cls._made[place] = cls(max_parallelism, parallelism)
         return cls._made[place]
 
     def all(self, keys: list[Any]) -> Any:
-        """The subtask of each key, as an array of numpy's."""
+        """The subtask of each key, as a numpy array."""
         if self._too_many:
             return self._subtasks(keys)
         known = self._known

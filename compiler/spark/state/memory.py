@@ -17,9 +17,9 @@ from compat.compiler.spark.state.changes import Changes
 from compat.state.delta.replica import MemoryReplica, Position, Replica
 
 SAVE_AFTER = 100_000
-"""A replica that is so many changes behind is written, if most of them are changes of the same entries."""
+"""The number of changes after which a replica is written, if most of them are changes of the same entries."""
 SAVE_AT_LAST = 5_000_000
-"""The number of changes after which it is written in any case, as a new process has to read them from the log, at 1 to
+"""The number of changes after which a replica is written in any case: a new process reads them from the log, at 1 to
 2 µs each.
 """
 MANAGED_MEMORY = "taskmanager.memory.managed.size"
@@ -27,31 +27,31 @@ SLOTS = "taskmanager.numberOfTaskSlots"
 _DEFAULT_BUDGET = 512 << 20
 _SAMPLE = 50
 PLACE = 120
-"""The bytes that an entry takes in a dict and a set, about."""
+"""The approximate bytes of an entry in a dict and a set."""
 _FOLDED = 16
 
 
 class Holder(Protocol):
-    """A part of the working state that keeps what it changed, rather than leaving it to the memory as entries."""
+    """A part of the working state that itself keeps its changes, instead of giving them to the memory as entries."""
 
     def __len__(self) -> int:
         """The number of entries that were changed since the replica was written."""
 
     def unsaved(self) -> Iterable[tuple[bytes, bytes | None]]:
-        """These entries, as the replica takes them."""
+        """The unsaved entries, in the replica's form."""
 
     def saved(self) -> None:
-        """The replica has them."""
+        """Note that the replica has the changes."""
 
     def size(self) -> int:
-        """The bytes that it takes in memory, about."""
+        """The approximate bytes that it takes in memory."""
 
     def shrink(self) -> None:
-        """Let go of what was not used lately; the replica has it."""
+        """Drop entries that were not used lately; the replica has them."""
 
 
 class Memory:
-    """The state of a subtask: a replica, and what changed since that was written. ``base`` is where it stood then."""
+    """The state of a subtask: a replica, and the changes since it was written. ``base`` is the replica's position then."""
 
     def __init__(self, replica: Replica, base: Position | None = None, budget: int = _DEFAULT_BUDGET) -> None:
         self.base = base
@@ -65,31 +65,31 @@ class Memory:
 
     @classmethod
     def empty(cls) -> Memory:
-        """One for tasks without state."""
+        """The memory of tasks without state."""
         return cls(MemoryReplica())
 
     def stands_on(self, replica: Replica) -> bool:
-        """True if a replica is as this memory left it: another attempt may have been at work."""
+        """True if a replica is in the state that this memory left: another attempt may have changed it."""
         return replica.position == self.base
 
     def begin(self, replica: Replica) -> None:
-        """An epoch begins, with the replica open."""
+        """Begin an epoch, with the replica open."""
         self._replica = replica
 
     def hold(self, holder: Holder) -> None:
-        """Have a part that keeps its changes itself."""
+        """Register a part that keeps its changes itself."""
         self._holders.append(holder)
 
     def value(self, key: bytes) -> bytes | None:
-        """The entry of a key as the replica has it: its holder knows what changed."""
+        """The replica's entry of a key: the key's holder knows the changes since."""
         return self._replica.get(key)
 
     def stored(self, prefix: bytes, start: bytes | None = None) -> Iterator[tuple[bytes, bytes]]:
-        """The entries with a prefix as the replica has them, in order."""
+        """The replica's entries with a prefix, in order."""
         return self._replica.scan(prefix, start)
 
     def find(self, place: bytes, key: bytes) -> bytes | None:
-        """One of the entries at a place, or None."""
+        """The entry of a key at a place, or None."""
         changed = self._entries.get(place)
         if changed is not None and key in changed:
             return changed[key]
@@ -105,7 +105,7 @@ class Memory:
         return merge(kept, own)
 
     def take(self, changes: Changes) -> None:
-        """Take over what an epoch changed."""
+        """Take over the changes of an epoch."""
         self._logged += len(changes)
         for place, entries in changes.entries.items():
             known = self._entries.setdefault(place, {})
@@ -115,7 +115,7 @@ class Memory:
         self._full = self.size() > self._budget
 
     def size(self) -> int:
-        """The bytes that it takes, about."""
+        """The approximate bytes that it takes."""
         return sum(holder.size() for holder in self._holders) + self._count * PLACE + sampled(self._entries)
 
     @property
@@ -126,7 +126,7 @@ class Memory:
         return self._full or folded or self._logged >= SAVE_AT_LAST
 
     def save(self, position: Position) -> None:
-        """Write all that changed into the replica, which stands at ``position`` then; let go of what is too much."""
+        """Write all changes into the replica, whose position is ``position`` then; drop entries beyond the limit."""
         entries: dict[bytes, bytes | None] = {}
         for each in self._entries.values():
             entries.update(each)
@@ -151,7 +151,7 @@ def budget_of(options: Mapping[str, str], sharers: int) -> int:
 
 
 def sampled(values: Mapping[Any, Any], measure: Callable[[Any], int] | None = None) -> int:
-    """The bytes of keys and values of a dict, by those of some."""
+    """The approximate bytes of keys and values of a dict, from a sample."""
     if not values:
         return 0
     some = list(islice(values.items(), _SAMPLE))
@@ -160,7 +160,7 @@ def sampled(values: Mapping[Any, Any], measure: Callable[[Any], int] | None = No
 
 
 def size_of(value: Any) -> int:
-    """The bytes of a value and of what it holds."""
+    """The bytes of a value and its contents."""
     size = sys.getsizeof(value)
     if isinstance(value, (tuple, list, set, frozenset)):
         return size + sum(map(size_of, value))

@@ -1,4 +1,4 @@
-"""The contents of windows of event time that are folded, each window with all its keys. Flink: the state of ``WindowOperator``.
+"""The folded contents of event-time windows, each window with all its keys. Flink: the state of ``WindowOperator``.
 
 In the log and in the replica they are what they always are: a value of a key and window, and a timer for its end. In memory a
 window is a dict, so that a record costs one look into it, and a window fires as a whole.
@@ -97,7 +97,7 @@ class Panes:
         self.memory.hold(self)
 
     def pane(self, start: int, end: int) -> Pane:
-        """The window of a start; a new one where there is none."""
+        """The window of a start; a new one if there is none."""
         found = self.by_start.get(start)
         if found is None:
             found = self.by_start[start] = Pane(start, end, self._window(start, end))
@@ -106,7 +106,7 @@ class Panes:
         return found
 
     def due(self, watermark: int) -> list[Pane]:
-        """The windows that end with a watermark, in order, taken out."""
+        """The windows that end with a watermark, in order; they are removed."""
         for start, end in list(self._left.items()):
             if end - 1 <= watermark:
                 self.pane(start, end)
@@ -120,7 +120,7 @@ class Panes:
         return ended
 
     def snapshot(self, changes: Changes) -> None:
-        """Add what the epoch changed."""
+        """Add the epoch's changes."""
         for pane in self._gone:
             pane.logged, pane.fresh, pane.again = {}, {}, set()
             for places in pane.in_log:
@@ -172,7 +172,7 @@ class Panes:
         return 2 * (live + sum(len(places.keys) for pane in self._gone_from_replica for places in pane.in_log))
 
     def unsaved(self) -> Iterator[tuple[bytes, bytes | None]]:
-        """The entries that the replica does not have as they are."""
+        """The entries that the replica lacks, or has in an older form."""
         for pane in self._gone_from_replica:
             for places in pane.in_log:
                 for entries in self._entries(pane, places.keys):
@@ -191,14 +191,14 @@ class Panes:
         return contents.to_pylist(), timer_column(self._timers, pane.end - 1, identities, namespaces).to_pylist()
 
     def saved(self) -> None:
-        """The replica has them."""
+        """Note that the replica has them."""
         self._gone_from_replica = []
         for pane in self.by_start.values():
             pane.is_saved = True
             self._replica_is_empty = self._replica_is_empty and not pane.logged
 
     def size(self) -> int:
-        """The bytes that they take in memory, about."""
+        """The approximate bytes that they take in memory."""
         return sum(
             len(pane.logged) * PLACE
             + sampled(pane.logged)
@@ -207,7 +207,7 @@ class Panes:
         )
 
     def shrink(self) -> None:
-        """Leave to the replica the windows that the last epoch did not touch; all of them, where those are not half."""
+        """Leave to the replica the windows that the last epoch did not touch; if those are less than half, all windows."""
         cold = [pane for pane in self.by_start.values() if pane.start not in self._touched]
         if 2 * sum(len(pane.logged) for pane in cold) < sum(len(pane.logged) for pane in self.by_start.values()):
             self.by_start.clear()

@@ -1,4 +1,4 @@
-"""A session in memory, when to look for its end, and the spans of time whose sessions are not there."""
+"""Sessions in memory, the times at which to look for their ends, and the spans of time whose sessions are not in memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BEGUN, QUIET, CHANGED, OVER = range(4)
 class Ends:
     """Sessions, by the time at which to look for their end.
 
-    It is where a span of time begins that the end is in, of which none may have come, or the end itself.
+    That time is the start of the span of time that contains the end, if none of the span may have come, or the end itself.
     """
 
     def __init__(self, gap: int) -> None:
@@ -47,7 +47,7 @@ class Ends:
         self._looked_up_to = limit
 
     def due(self) -> list[Session]:
-        """The sessions that have ended, taken out."""
+        """The sessions that have ended; they are removed."""
         ended: list[Session] = []
         while self._times and self._times[0] <= self._looked_up_to:
             for session in self._waiting.pop(heapq.heappop(self._times)):
@@ -64,7 +64,7 @@ class Ends:
         return [each for waiting in self._waiting.values() for each in waiting if each[STATE] != OVER]
 
     def clear(self) -> None:
-        """Forget them."""
+        """Drop all sessions."""
         self._times.clear()
         self._waiting.clear()
 
@@ -84,13 +84,13 @@ class LeftSpans:
         return len(self._spans)
 
     def leave(self, span: int, start: int) -> None:
-        """Sessions that end in a span are left, the earliest of which begins at ``start``."""
+        """Note that sessions which end in a span are left to the replica; the earliest of them begins at ``start``."""
         self._spans[span] = range(start // self._gap, span + 1)
         for each in self._spans[span]:
             self._covered.setdefault(each, []).append(span)
 
     def come_back(self, span: int) -> None:
-        """They are in memory again."""
+        """Note that the sessions are in memory again."""
         for each in self._spans.pop(span):
             self._covered[each].remove(span)
             if not self._covered[each]:

@@ -1,4 +1,4 @@
-"""Sessions as the log and the replica have them. Flink: ``MergingWindowSet``, and the state of ``WindowOperator``.
+"""Sessions in the form of the log and the replica. Flink: ``MergingWindowSet``, and the state of ``WindowOperator``.
 
 For each window of a key the one that its contents are under, these contents, and a timer for its end.
 """
@@ -96,7 +96,7 @@ class SessionEntries:
         return read
 
     def log_end(self, slots: list[Any], logged: list[Logged], changes: Changes) -> None:
-        """Log that sessions are no more."""
+        """Log the end of sessions."""
         if slots:
             addresses = self._addresses(slots)
             gone = pa.nulls(len(slots), BYTES)
@@ -145,7 +145,7 @@ class SessionEntries:
         yield from zip(self._timer_keys(identities, windows), timers, strict=True)
 
     def removed(self, slots: list[Any], logged: list[Logged]) -> Iterator[tuple[bytes, bytes | None]]:
-        """The entries of sessions that are no more, without any value."""
+        """The entries of ended sessions, without values."""
         identities = self._identities(slots)
         yield from zip(self._content_keys(identities, [each.contents for each in logged]), repeat(None), strict=False)
         yield from self.removed_windows(slots, [each.window for each in logged], identities)
@@ -153,7 +153,7 @@ class SessionEntries:
     def removed_windows(
         self, slots: list[Any], windows: list[Bounds], identities: pa.Array | None = None
     ) -> Iterator[tuple[bytes, bytes | None]]:
-        """The same of windows that sessions do not have any more, who have their contents still."""
+        """The entries of windows that sessions no longer have, but which still have their contents."""
         identities = self._identities(slots) if identities is None else identities
         for keys in (self._set_keys(identities, windows), self._timer_keys(identities, windows)):
             yield from zip(keys, repeat(None), strict=False)

@@ -1,4 +1,4 @@
-"""The changes to sessions that the log and the replica do not have yet."""
+"""The changes to sessions that the log and the replica lack."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compat.compiler.spark.state.session_entries import Logged, SessionEntries
 
 
 class SessionLog:
-    """Writes sessions into the log, and knows what the replica is behind it.
+    """Writes sessions into the log, and knows which changes the replica lacks.
 
     ``_gone`` are those that the log has and that are no more.
     """
@@ -25,16 +25,16 @@ class SessionLog:
         self.replica_is_empty = True
 
     def forget(self, session: Session) -> None:
-        """A session is no more; another has its place in the log."""
+        """Note that a session has ended, and another one has its place in the log."""
         self._unsaved.pop(id(session), None)
 
     def end(self, session: Session) -> None:
-        """A session is no more that the log has."""
+        """Note that a session in the log has ended."""
         self._unsaved.pop(id(session), None)
         self._gone.append((session[SLOT], session[LOGGED]))
 
     def log(self, changed: list[Session], changes: Changes) -> None:
-        """Log sessions as they are now, and that others are no more."""
+        """Log the present form of sessions, and the end of others."""
         before = [session[LOGGED] for session in changed]
         for session in changed:
             self._settle(session)
@@ -65,7 +65,7 @@ class SessionLog:
         return 3 * (len(self._unsaved) + gone)
 
     def unsaved(self) -> Iterator[tuple[bytes, bytes | None]]:
-        """The entries that the replica does not have as they are."""
+        """The entries that the replica lacks, or has in an older form."""
         gone, left = self._gone_from_replica, self._left_in_replica
         yield from self._entries.removed([slot for slot, _ in gone], [each for _, each in gone])
         yield from self._entries.removed_windows([slot for slot, _ in left], [each.window for _, each in left])
@@ -77,7 +77,7 @@ class SessionLog:
         )
 
     def saved(self) -> None:
-        """The replica has them."""
+        """Note that the replica has them."""
         self._gone_from_replica, self._left_in_replica = [], []
         self.replica_is_empty = self.replica_is_empty and not self._unsaved
         self._unsaved = {}

@@ -1,4 +1,4 @@
-"""Sessions of event time that are folded, by key. Flink: ``MergingWindowSet``, and the state of ``WindowOperator``.
+"""Folded event-time sessions, by key. Flink: ``MergingWindowSet``, and the state of ``WindowOperator``.
 
 In the log and in the replica they are what they always are (:mod:`compat.compiler.spark.state.session_entries`). In memory a
 session is one list, so that a record costs one look for the last session of its key; one that begins and ends within an epoch
@@ -39,7 +39,7 @@ _START, _END = itemgetter(START), itemgetter(END)
 
 
 class FoldFailed(Exception):
-    """The program's function failed on ``value``; why is the cause."""
+    """The program's function failed on ``value``; its error is the cause."""
 
     def __init__(self, value: Any) -> None:
         super().__init__(value)
@@ -136,7 +136,7 @@ class Sessions:
             raise FoldFailed(values[len(values) - length_hint(rest) - 1]) from error
 
     def due(self, watermark: int) -> list[Session]:
-        """The sessions that end with a watermark, in order, taken out."""
+        """The sessions that end with a watermark, in order; they are removed."""
         limit = watermark + 1
         for span in self._left.ending(limit):
             self._have_back(span)
@@ -243,7 +243,7 @@ class Sessions:
             self._ends.add(session)
 
     def snapshot(self, changes: Changes) -> None:
-        """Add what the epoch changed."""
+        """Add the epoch's changes."""
         for session in self._begun:
             self._keep(session)
         self._begun = []
@@ -256,15 +256,15 @@ class Sessions:
         return len(self._log)
 
     def unsaved(self) -> Iterator[tuple[bytes, bytes | None]]:
-        """The entries that the replica does not have as they are."""
+        """The entries that the replica lacks, or has in an older form."""
         return self._log.unsaved()
 
     def saved(self) -> None:
-        """The replica has them."""
+        """Note that the replica has them."""
         self._log.saved()
 
     def size(self) -> int:
-        """The bytes that they take in memory, about."""
+        """The approximate bytes that they take in memory."""
         return len(self.last) * PLACE + sampled(self.last, _size)
 
     def shrink(self) -> None:

@@ -1,4 +1,4 @@
-"""Slots: what a key is found by in memory. In Flink it is its bytes, which Python's equality does not always tell apart."""
+"""Slots: the forms of keys in memory. Flink finds keys by their bytes, which Python's equality does not always tell apart."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _REMEMBERED = 10_000
 
 
 VOID = b""
-"""The namespace of what is in none."""
+"""The namespace of entries without one."""
 
 
 class ByIdentity:
-    """Stands for a key that Python cannot hash, such as a list, or that may equal another one of Flink's, as 1.0 does 1."""
+    """A stand-in for a key that Python cannot hash, such as a list, or that may equal another one of Flink's, as 1.0 does 1."""
 
     __slots__ = ("identity", "key")
 
@@ -40,7 +40,7 @@ class ByIdentity:
 
 
 class InNamespace(tuple):  # type: ignore[type-arg]
-    """A key's slot in a namespace; a class of its own, so that it is no key that happens to be a tuple."""
+    """A key's slot in a namespace; a class of its own, to be distinct from keys that are tuples."""
 
     __slots__ = ()
 
@@ -54,7 +54,7 @@ class Slots:
         self._remembered = lru_cache(_REMEMBERED, typed=True)(self._by_identity)
 
     def of(self, key: Any) -> Any:
-        """The key to find an entry by."""
+        """The slot of a key."""
         kind = type(key)
         if kind in self._alone or (kind is tuple and self._alone.issuperset(map(type, key))):
             return key
@@ -66,11 +66,11 @@ class Slots:
         return ByIdentity(key, self._identify(key))
 
     def all_of(self, keys: list[Any]) -> list[Any]:
-        """The keys to find many entries by."""
+        """The slots of many keys."""
         return keys if self.are_keys(keys) else list(map(self.of, keys))
 
     def are_keys(self, keys: Sequence[Any]) -> bool:
-        """True for keys that are all found by themselves."""
+        """True for keys that are all their own slots."""
         kinds = set(map(type, keys))
         if kinds == {tuple}:
             kinds = set(map(type, chain.from_iterable(keys)))
@@ -83,11 +83,11 @@ def split_slot(slot: Any) -> tuple[Any, bytes]:
 
 
 def plain_key(slot: Any) -> Any:
-    """The key that a slot in no namespace is of."""
+    """The key of a slot in no namespace."""
     return slot.key if type(slot) is ByIdentity else slot
 
 
 def plain_keys(slots: Iterable[Any]) -> list[Any]:
-    """The keys of many such slots."""
+    """The keys of many slots in no namespace."""
     keys = list(slots)
     return list(map(plain_key, keys)) if ByIdentity in set(map(type, keys)) else keys

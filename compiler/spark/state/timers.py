@@ -50,7 +50,7 @@ class TimerQueue:
         self.forget()
 
     def forget(self) -> None:
-        """What is in memory is worth nothing; there is another memory."""
+        """Drop the timers in memory: another memory has taken its place."""
         for part in (self._times, self._live, self._added, self._removed, self._changed):
             part.clear()
         self._read_up_to = self.soonest = MIN_TIMESTAMP
@@ -59,7 +59,7 @@ class TimerQueue:
         self._memory.hold(self)
 
     def begin(self) -> None:
-        """An epoch begins."""
+        """Begin an epoch."""
         if self._memory is not self._backend.memory:
             self.forget()
         self.soonest, self.closed = MIN_TIMESTAMP, False
@@ -84,7 +84,7 @@ class TimerQueue:
             self._added.setdefault(timestamp, {})[slot] = None
 
     def delete(self, timestamp: int) -> None:
-        """Take a timer of the present key and namespace back."""
+        """Delete a timer of the present key and namespace."""
         slot = self._backend.slot
         live = self._live.get(timestamp)
         if live is not None:
@@ -142,7 +142,7 @@ class TimerQueue:
         del self._live[heapq.heappop(self._times)]
 
     def look(self) -> None:
-        """Find out which one is the next."""
+        """Find the next timer."""
         earliest = self.next()
         self.soonest = MAX_WATERMARK if earliest is None else earliest
 
@@ -157,7 +157,7 @@ class TimerQueue:
         return earliest
 
     def snapshot(self, changes: Changes) -> None:
-        """Add what the epoch changed."""
+        """Add the epoch's changes."""
         self._write(self._added, b"", changes)
         self._write(self._removed, None, changes)
         for time, slots in self._added.items():
@@ -179,7 +179,7 @@ class TimerQueue:
         return sum(map(len, self._changed.values()))
 
     def unsaved(self) -> Iterator[tuple[bytes, bytes | None]]:
-        """The entries that the replica does not have as they are."""
+        """The entries that the replica lacks, or has in an older form."""
         times, slots = _listed(self._changed)
         if not slots:
             return
@@ -191,7 +191,7 @@ class TimerQueue:
             yield entry, value if there else None
 
     def saved(self) -> None:
-        """The replica has them."""
+        """Note that the replica has them."""
         self._all_here = self._all_here and not len(self)
         self._changed.clear()
 
@@ -268,7 +268,7 @@ def _listed(timers: Mapping[int, Mapping[Any, Any]]) -> tuple[Any, list[Any]]:
 
 
 class InternalTimers:
-    """Both queues of an operator, and the time as its functions see it."""
+    """Both queues of an operator, and the time for its functions."""
 
     def __init__(self, backend: KeyedBackend, clock: Callable[[], int]) -> None:
         self.event = TimerQueue(backend, Kind.EVENT_TIMER)
@@ -276,22 +276,22 @@ class InternalTimers:
         self.begin(clock, MIN_TIMESTAMP)
 
     def begin(self, clock: Callable[[], int], watermark: int) -> None:
-        """An epoch begins."""
+        """Begin an epoch."""
         self.clock, self.watermark = clock, watermark
         self.event.begin()
         self.processing.begin()
 
     def begin_key(self) -> None:
-        """In a batch, the first record of a key comes."""
+        """Begin a key, in a batch, with its first record."""
         self.watermark = MIN_TIMESTAMP
         self.event.closed = self.processing.closed = False
 
     def end_key(self) -> None:
-        """In a batch, the last record of a key has come: all its timers are due, and what they set would be too late."""
+        """End a key, in a batch, after its last record: all its timers are due, and timers that they set would be too late."""
         self.watermark = MAX_WATERMARK
         self.event.closed = self.processing.closed = True
 
     def snapshot(self, changes: Changes) -> None:
-        """Add what the epoch changed."""
+        """Add the epoch's changes."""
         self.event.snapshot(changes)
         self.processing.snapshot(changes)

@@ -1,4 +1,4 @@
-"""Which subtask gets which record. Flink: ``RecordWriter`` and the channel selectors of ``StreamPartitioner``."""
+"""The choice of the subtask that gets a record. Flink: ``RecordWriter`` and the channel selectors of ``StreamPartitioner``."""
 
 from __future__ import annotations
 
@@ -120,14 +120,14 @@ class RecordWriter:
         self._everywhere(WatermarkStatus(idle))
 
     def latency(self, marker: LatencyMarker) -> None:
-        """Write a latency marker to one channel, another one each time."""
+        """Write a latency marker to one channel, a different one each time."""
         self._spread_rest()
         channel = self._channel(self.targets[marker.marked % len(self.targets)])
         channel.cut()
         channel.elements.append(marker)
 
     def flush(self) -> None:
-        """Send what is not sent yet."""
+        """Send the buffers that are not sent yet."""
         self._spread_rest()
         for target in tuple(self._channels):
             self._send(target)

@@ -60,17 +60,17 @@ from compat.state.key_groups import key_groups_of_subtask
 from compat.state.serializers import dump, key_codec_of
 
 INLINE_ROWS = 2000
-"""Up to so many changed rows of a subtask travel with its report; more are written to a file by the task."""
+"""The maximum number of a subtask's changed rows that travel with its report; more are written to a file by the task."""
 INLINE_BYTES = 1024 * 1024
-"""Up to so many bytes of them."""
+"""The maximum bytes of such rows."""
 
 
 TASKS_OF_A_CORE = 2
-"""Up to so many tasks of a level are made for a core: one more than runs, so that none waits long where they differ."""
+"""The maximum number of a level's tasks per core: one more than runs, so that none waits long if they differ in length."""
 
 
 class Share(NamedTuple):
-    """The facts of an epoch that only one subtask is told. Flink: ``TaskDeploymentDescriptor``."""
+    """The facts of an epoch that only one subtask gets. Flink: ``TaskDeploymentDescriptor``."""
 
     vertex: int
     subtask: int
@@ -82,7 +82,7 @@ class Share(NamedTuple):
 
 
 class EpochSpec(Struct, frozen=True, kw_only=True):
-    """The facts that tasks of an epoch are told. Keys of the mappings are (vertex, subtask) or operator ids.
+    """The facts of an epoch for its tasks. Keys of the mappings are (vertex, subtask) or operator ids.
 
     A task is told what is common to all, and the shares of its own subtasks. ``runs`` are the runs of subtasks that the
     committed epoch is made of, ``version`` is that of the log as of then.
@@ -182,7 +182,7 @@ class Outcome(NamedTuple):
 
 
 class Stop(NamedTuple):
-    """Tells a task that one of ``level``, the one before, failed: it may lack input."""
+    """Tells a task that one of ``level``, the level before, failed: it may lack input."""
 
     level: int
 
@@ -192,7 +192,7 @@ Parcel = Shipment | Orders | Outcome | Stop
 
 
 class EpochLost(Exception):
-    """An epoch that was not finished, because Spark or a worker was lost: it changed nothing and can run again."""
+    """An epoch that was not finished, because Spark or a worker was lost: it changed nothing and can be run again."""
 
 
 class PackedPlan(Struct, frozen=True, kw_only=True):
@@ -210,11 +210,11 @@ class PackedPlan(Struct, frozen=True, kw_only=True):
 
     @property
     def outline(self) -> PackedPlan:
-        """The plan without what is in it of the program's own."""
+        """The plan without the program's own objects."""
         return replace(self, tasks=tuple(replace(task, operators=(), gates={}) for task in self.tasks), payloads={})
 
     def partitions_after(self, level: int) -> int:
-        """The number of partitions of the next stage; the result of the last one is in one."""
+        """The number of partitions of the next stage; the result of the last stage is in one."""
         return self.stages[level + 1].partitions if level + 1 < len(self.stages) else 1
 
     def for_cores(self, cores: int | None) -> PackedPlan:
@@ -255,7 +255,7 @@ class PackedPlan(Struct, frozen=True, kw_only=True):
         return [(level, place) for level, stage in enumerate(self.stages) for place in range(stage.partitions)]
 
     def orders(self, spec: EpochSpec) -> list[list[Orders]]:
-        """The orders of an epoch, for all levels, by the partition of the first one that they are given to."""
+        """The orders of an epoch, for all levels, by the partition of the first level that gets them."""
         shares: dict[tuple[int, int], list[Share]] = {}
         for task in self.tasks:
             for subtask in range(task.parallelism):
@@ -268,7 +268,7 @@ class PackedPlan(Struct, frozen=True, kw_only=True):
 
 
 def sealed(spec: EpochSpec) -> EpochSpec:
-    """The epoch with work that can travel through processes in which there are no modules of the program's."""
+    """The epoch with its work pickled, to travel through processes that lack the program's modules."""
     from pyspark import cloudpickle
 
     dumps: Any = cloudpickle.dumps
@@ -276,21 +276,21 @@ def sealed(spec: EpochSpec) -> EpochSpec:
 
 
 def seal(report: TaskReport | TaskFailure) -> TaskReport | TaskFailure:
-    """The same for what leaves the job with a report."""
+    """The output that leaves the job with a report, sealed likewise."""
     if isinstance(report, TaskReport) and report.published:
         report.sealed, report.published = dump(report.published), []
     return report
 
 
 def opened(report: TaskReport | TaskFailure) -> TaskReport | TaskFailure:
-    """A report that was sealed, as the driver reads it."""
+    """A sealed report, as the driver reads it."""
     if isinstance(report, TaskReport) and report.sealed:
         report.sealed, report.published = b"", pickle.loads(report.sealed)
     return report
 
 
 def reports_of(plan: PackedPlan, outcomes: Iterable[Parcel]) -> list[TaskReport | TaskFailure]:
-    """The reports of an epoch, from what its last level gave. Raises EpochLost if these are not of one run of each task."""
+    """The reports of an epoch, from its last level's results. Raises EpochLost if they are not from one run of each task."""
     found = [each for each in outcomes if isinstance(each, Outcome)]
     reason = why_not_whole((each.account for each in found), plan.places())
     if reason is not None:
@@ -310,23 +310,23 @@ class EpochRunner(Protocol):
     """Runs epochs of one plan."""
 
     def prepare(self) -> None:
-        """Start what epochs run on, if it does not run. Raises EpochLost."""
+        """Start what epochs run on, unless it is running. Raises EpochLost."""
 
     def run(self, spec: EpochSpec) -> list[TaskReport | TaskFailure]:
         """All tasks' reports. Raises EpochLost."""
 
     def listen(self, changed: Callable[[int, int, ExecutionState], None]) -> None:
-        """Tell the states of subtasks as they change, as far as that is known: vertex, subtask, state. In any thread."""
+        """Report the states of subtasks as they change, as far as known: vertex, subtask, state. In any thread."""
 
     def cancel(self) -> None:
-        """Give the epoch up that runs, if one does: :meth:`run` raises EpochLost. May be called in any thread, and often."""
+        """Abort the running epoch, if there is one: :meth:`run` raises EpochLost. May be called in any thread, and often."""
 
     def close(self, folder: str | None) -> None:
         """Close the functions; remove the folder of replicas of a job that has ended, on each machine."""
 
 
 def pack(plan: PhysicalPlan) -> bytes:
-    """A plan as tasks need it."""
+    """A plan in the form that tasks need."""
     from pyspark import cloudpickle
 
     dumps: Any = cloudpickle.dumps
@@ -433,7 +433,7 @@ def run_levels(
     run: RunSubtask,
     at_once: int = 1,
 ) -> list[Parcel]:
-    """Run all levels from this process, one after the other; gives what the last one gives.
+    """Run all levels from this process, one after the other; gives the result of the last one.
 
     So many partitions of a level run ``at_once``, in threads if there are several.
     """
@@ -453,7 +453,7 @@ def run_levels(
 
 
 class Subtasks:
-    """Runs subtasks of a plan in this process, and keeps open what is to stay open. ``tell`` is called with their states."""
+    """Runs subtasks of a plan in this process, and keeps functions open between epochs. ``tell`` gets their states."""
 
     def __init__(self, plan: PackedPlan, cached: Mapping[str, str] | None = None) -> None:
         self._plan = plan
@@ -623,7 +623,7 @@ def _whole(data: bytes) -> bytes:
 
 
 def clock_from(now: int) -> Callable[[], int]:
-    """A clock that goes on from the driver's, in milliseconds: those of other machines may be wrong."""
+    """A clock that continues from the driver's, in milliseconds: those of other machines may be wrong."""
     began = time.monotonic()
     return lambda: now + int((time.monotonic() - began) * 1000)
 
@@ -650,7 +650,7 @@ def default_replicas() -> str:
 
 
 def private_folder(what: str, within: str | None = None) -> str:
-    """A folder of this user's on this host. Raises PermissionError if others can write to it: what is in it is trusted."""
+    """A folder of this user's on this host. Raises PermissionError if others can write to it: its contents are trusted."""
     path = os.path.join(within or tempfile.gettempdir(), f"compat-{what}-{os.getuid()}")
     os.makedirs(path, mode=0o700, exist_ok=True)
     status = os.lstat(path)
@@ -660,7 +660,7 @@ def private_folder(what: str, within: str | None = None) -> str:
 
 
 class InProcessRunner:
-    """The same without Spark: levels one after the other, in this process, records through the same buffers."""
+    """The runner without Spark: levels one after the other, in this process, records through the same buffers."""
 
     def __init__(self, plan: PhysicalPlan) -> None:
         self._plan: PackedPlan = pickle.loads(pack(plan))
@@ -673,14 +673,14 @@ class InProcessRunner:
         return reports_of(self._plan, run_levels(self._plan, spec.common, self._plan.orders(spec), self.run_subtask))
 
     def run_subtask(self, spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
-        """Run one, in this process."""
+        """Run a subtask, in this process."""
         return self._subtasks.run(spec, vertex, subtask, buffers)
 
     def listen(self, changed: Callable[[int, int, ExecutionState], None]) -> None:
         self._subtasks.tell = lambda spec, vertex, subtask, state: changed(vertex, subtask, state)
 
     def cancel(self) -> None:
-        """Nothing: what runs in this process cannot be interrupted."""
+        """Do nothing: work in this process cannot be interrupted."""
 
     def close(self, folder: str | None) -> None:
         self._subtasks.close()

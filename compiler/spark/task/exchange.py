@@ -22,7 +22,7 @@ _MARKS = 1 << 64
 
 
 class Shipment(NamedTuple):
-    """The buffers that a subtask has for a group of slots in a later level. ``mark`` tells it from all others, of any run."""
+    """The buffers of a subtask for a group of slots in a later level. ``mark`` is unique to it among all runs."""
 
     level: int
     group: int
@@ -46,14 +46,14 @@ class Account:
     marks_taken: int = 0
 
     def ships(self, level: int, group: int, buffers: list[Buffer]) -> Shipment:
-        """A shipment of this run's."""
+        """Count a shipment that this run sends."""
         mark = _mark(self.run, self.sent)
         self.sent += 1
         self.marks_sent = (self.marks_sent + mark) % _MARKS
         return Shipment(level, group, mark, buffers)
 
     def takes(self, shipment: Shipment) -> list[Buffer]:
-        """The buffers of a shipment that arrived."""
+        """The buffers of a shipment that arrived, which is counted."""
         self.taken += 1
         self.marks_taken = (self.marks_taken + shipment.mark) % _MARKS
         return shipment.buffers

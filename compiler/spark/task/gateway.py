@@ -24,14 +24,14 @@ _PATIENCE = 5.0
 
 
 class Failed(msgspec.Struct, frozen=True, tag=True):
-    """A subtask that failed, in the epoch that has the token."""
+    """The failure of a subtask, in the epoch that has the token."""
 
     token: str
     failure: TaskFailure
 
 
 class Changed(msgspec.Struct, frozen=True, tag=True):
-    """A subtask that came into a state, in the epoch that has the token."""
+    """The new state of a subtask, in the epoch that has the token."""
 
     token: str
     vertex: int
@@ -52,12 +52,12 @@ class Gateway(NamedTuple):
     secret: bytes
 
     def changed(self, spec: EpochSpec, vertex: int, subtask: int, state: ExecutionState) -> None:
-        """Tell the state of a subtask."""
+        """Report the state of a subtask."""
         if (self.host, self.port) not in _unreached:
             self.tell(Changed(spec.token, vertex, subtask, state))
 
     def tell(self, message: Message) -> None:
-        """Send a message; one that is too long, or that the driver does not take, is dropped."""
+        """Send a message; if it is too long, or the driver does not take it, it is dropped."""
         try:
             body = msgspec.msgpack.encode(message)
         except UnicodeEncodeError:  # an error may quote what is no text
@@ -72,7 +72,7 @@ class Gateway(NamedTuple):
 
 
 def heard(secret: bytes, data: bytes) -> Message | None:
-    """The message that somebody sent; None unless it was signed with the secret."""
+    """The message that arrived; None unless it was signed with the secret."""
     signature, body = data[:_SIGNATURE], data[_SIGNATURE:]
     if not hmac.compare_digest(signature, _signature(secret, body)):
         return None

@@ -47,10 +47,10 @@ from compat.compiler.spark.task.epochs import (
 from compat.compiler.spark.task.gateway import Gateway
 
 FORGOTTEN_SECONDS = 7 * 24 * 3600
-"""Replicas that were not used for so long are removed: if their job goes on, they are made again."""
+"""The seconds after which unused replicas are removed: if their job goes on, they are made again."""
 
 IDLE_SECONDS = 3600
-"""A host that was not asked for so long ends: if its job goes on, functions are opened anew."""
+"""The seconds after which an unused host ends: if its job goes on, functions are opened anew."""
 
 CLOSING_SECONDS = 60
 """The time limit for functions to close."""
@@ -74,7 +74,7 @@ _forked: list[int] = []
 
 
 class HostLost(Exception):
-    """The process that a subtask's functions were open in has ended."""
+    """The process with a subtask's open functions has ended."""
 
 
 class HostLoad(NamedTuple):
@@ -97,7 +97,7 @@ class HostLoad(NamedTuple):
 
     @property
     def all_hosted(self) -> bool:
-        """True if workers run none of the program's functions themselves."""
+        """True if workers themselves run none of the program's functions."""
         return self.apart or self.here or self.shipped is not None
 
     @classmethod
@@ -132,7 +132,7 @@ class Host:
         self._plan_id, self._slot, self._load, self._folder = plan_id, slot, load, folder
 
     def run(self, spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
-        """Run a subtask there. Raises HostLost, and whatever of the host's own failed."""
+        """Run a subtask in the host. Raises HostLost, and any error of the host itself."""
         request = pickle.dumps(_Request(spec, vertex, subtask, buffers), 5)
         try:
             connection = self._asked(request) or self._asked(request)
@@ -278,7 +278,7 @@ class HostedRunner(InProcessRunner):
         self._load = HostLoad.of(plan, setup)
 
     def run_subtask(self, spec: EpochSpec, vertex: int, subtask: int, buffers: list[Buffer]) -> Ran:
-        """Run one in the host of its slot."""
+        """Run a subtask in the host of its slot."""
         slot = self._plan.tasks[vertex].slots[subtask]
         return Host(self._id, slot, self._load, spec.folder).run(spec, vertex, subtask, buffers)
 
@@ -287,7 +287,7 @@ class HostedRunner(InProcessRunner):
 
 
 def clear_away(plan_id: str, folder: str | None) -> None:
-    """Leave none of a plan's hosts on this machine, and no replicas in the folder, nor such as were forgotten beside it."""
+    """Remove a plan's hosts from this machine, its replicas in the folder, and forgotten replicas beside it."""
     close_hosts(plan_id)
     if folder is not None:
         shutil.rmtree(folder, ignore_errors=True)
@@ -295,7 +295,7 @@ def clear_away(plan_id: str, folder: str | None) -> None:
 
 
 def remove_forgotten(replicas: str) -> None:
-    """Remove the replicas of jobs that nobody has used for long: a machine that was lost for a while has them still."""
+    """Remove the replicas of jobs that have not been used for long: a machine that was lost for a while still has them."""
     for job in Path(replicas).glob("*"):
         marks = [mark.stat().st_mtime for mark in job.glob("*/*.in-use")]
         if is_job_id(job.name) and marks and time.time() - max(marks) > FORGOTTEN_SECONDS:
@@ -303,7 +303,7 @@ def remove_forgotten(replicas: str) -> None:
 
 
 def close_hosts(plan_id: str) -> None:
-    """Have all hosts of a plan on this machine close their functions and end, and remove what hosts left that were killed."""
+    """Have all hosts of a plan on this machine close their functions and end, and remove what killed hosts left."""
     start = _name(plan_id) + "-"
     for name in os.listdir(_folder()):
         path = os.path.join(_folder(), name)
@@ -319,7 +319,7 @@ def close_hosts(plan_id: str) -> None:
 
 
 def kill_hosts(plan_id: str) -> None:
-    """End all hosts of a plan on this machine, whose job's driver died: nobody waits for what they do."""
+    """End all hosts of a plan on this machine, whose job's driver died: their work is no longer wanted."""
     start = _name(plan_id) + "-"
     for name in os.listdir(_folder()):
         if name.startswith(start) and not name.endswith(_PID):
@@ -393,7 +393,7 @@ def _name(plan_id: str) -> str:
 
 
 class Guard:
-    """Ends this process where it works on although nobody waits for the result: it may hang in a record."""
+    """Ends this process if it works on although its result is no longer wanted: it may hang in a record."""
 
     def __init__(self, orphaned: Callable[[], bool]) -> None:
         self._orphaned = orphaned
@@ -402,7 +402,7 @@ class Guard:
 
     @contextmanager
     def working_for(self, asker: Connection) -> Iterator[None]:
-        """Work for who asks at a connection, within the block."""
+        """Work for the process at a connection, within the block."""
         self._asker = asker
         try:
             yield
@@ -506,7 +506,7 @@ def _lives(process: int) -> bool:
 
 
 def main(arguments: Iterable[str]) -> None:
-    """A host. Its arguments are the socket that it listens at, and the process that it does not outlive."""
+    """The main function of a host. Its arguments are its socket, and the process that it does not outlive."""
     number, parent = arguments
     load: HostLoad = pickle.load(sys.stdin.buffer)
     with socket.socket(fileno=int(number)) as listening:

@@ -18,19 +18,19 @@ from zlib import crc32
 from compat.compiler.spark.runtime_api.elements import Buffer, Stowed
 
 TRAVELS = 64 * 1024
-"""Up to so many bytes of a subtask's buffers travel with Spark."""
+"""The maximum bytes of a subtask's buffers that travel with Spark."""
 
 _FOLDER = "stowage"
 
 
 class BuffersLost(Exception):
-    """The buffers of an epoch are not where they were stowed: what made them has to run again."""
+    """Stowed buffers of an epoch are missing: the task that made them has to run again."""
 
 
 def stow(folder: str, buffers: list[Buffer]) -> list[Buffer]:
     """The buffers with their payloads in a file in ``folder``.
 
-    As they are if they are small, and where there is no folder, or it takes no file: Spark carries them then.
+    Small ones stay as they are, as do all if there is no folder, or it takes no file: Spark carries them then.
     """
     if not folder or sum(len(buffer.payload) for buffer in buffers if isinstance(buffer.payload, bytes)) <= TRAVELS:
         return buffers
@@ -94,7 +94,7 @@ def folder_for_buffers(within: str) -> Iterator[str]:
 
 
 def remove_left_buffers(within: str) -> None:
-    """Remove what drivers left that were killed."""
+    """Remove the folders of drivers that were killed."""
     for folder in Path(within, _FOLDER).glob("*-*"):
         process = folder.name.partition("-")[0]
         with suppress(ValueError, PermissionError):

@@ -65,7 +65,7 @@ class OpenTask:
 
 @dataclass(slots=True, kw_only=True)
 class TaskEnvironment:
-    """The input of a subtask for an epoch. ``runtime`` is what it reported after the one before, None for a new one."""
+    """The input of a subtask for an epoch. ``runtime`` is its report after the last epoch, None for a new subtask."""
 
     subtask: int
     epoch: int
@@ -142,7 +142,7 @@ class StreamTask:
         self.ended = False
 
     def build(self, levels: Mapping[int, int]) -> None:
-        """Make the chain. ``levels`` are those of the vertices."""
+        """Build the chain. ``levels`` are those of the vertices."""
         operators = self._open_task.operators
         outputs: dict[int, Output] = {}
         restored = (self._environment.runtime or {}).get("operators", {})
@@ -180,7 +180,7 @@ class StreamTask:
         )
 
     def initialize_state(self) -> None:
-        """Take up where the last epoch ended, or at the watermarks that a restored snapshot is known to have reached."""
+        """Continue where the last epoch ended, or from the watermarks of a restored snapshot."""
         runtime = self._environment.runtime
         if runtime is not None:
             for input, snapshot in runtime["valves"].items():
@@ -193,7 +193,7 @@ class StreamTask:
             operator.initialize_state()
 
     def open(self) -> None:
-        """Open operators from the end of the chain to its head, as Flink does. What an earlier epoch opened is open still."""
+        """Open operators from the end of the chain to its head, as Flink does. Functions of an earlier epoch are still open."""
         if self.ended:
             return
         self._open_task.running = self._in_order
@@ -247,7 +247,7 @@ class StreamTask:
                 operator.advance_processing_time(now)
 
     def snapshot_state(self, changes: Changes) -> bytes:
-        """Write what changed; gives what the task goes on with in the next epoch."""
+        """Write the changed state; gives the state from which the task continues in the next epoch."""
         operators: dict[str, Any] = {}
         for spec in self.spec.operators:
             snapshots = [operator.snapshot_state(changes) for operator in self._nodes[spec.node]]
@@ -371,5 +371,5 @@ class StreamTask:
 
 
 def load_runtime(data: bytes | None) -> Any:
-    """The runtime state that :meth:`StreamTask.snapshot_state` gave."""
+    """The runtime state, as :meth:`StreamTask.snapshot_state` gave it."""
     return None if data is None else load(data)

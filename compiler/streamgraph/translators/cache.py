@@ -9,7 +9,7 @@ from compat.compiler.transformations.operators import CacheWrite, ChainingStrate
 
 
 def translate_cache(cache: CacheTransformation, context: Context) -> tuple[int, ...]:
-    """Put a node that writes the cache beside the stream's readers, who go on reading the stream itself.
+    """Put a node that writes the cache beside the stream's readers, which still read the stream itself.
 
     In streaming mode nothing is written: the readers find the stream, and no cache.
     """

@@ -1,4 +1,4 @@
-"""The side of a generation that its translators see."""
+"""The part of a generation that its translators see."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Context(Struct, frozen=True):
     iteration_ids: Callable[[], tuple[int, int]]
 
     def slot_sharing_group(self, chosen: str | None, inputs: Iterable[int]) -> str:
-        """The group that was set, else the one that all inputs share, else the default one."""
+        """The group of the transformation, else the common group of all inputs, else the default one."""
         if chosen is not None:
             return chosen
         shared: str | None = None
@@ -93,7 +93,7 @@ class Context(Struct, frozen=True):
         keyed_inputs: int = 0,
         key_type: object = None,
     ) -> StreamNode:
-        """The node of a transformation, with the job's settings where it has none of its own."""
+        """The node of a transformation, with the job's settings in place of missing ones."""
         settings = self.settings
         return StreamNode(
             id=transformation.id,
@@ -121,7 +121,7 @@ class Context(Struct, frozen=True):
         )
 
     def type_of(self, id: int) -> Any:
-        """The type of the records that a transformation gives; one that makes no operator gives what it is given."""
+        """The type of a transformation's records; without an operator, that of its input."""
         transformation = self.pipeline[id]
         while not transformation.physical and transformation.output_type is None and transformation.inputs:
             if isinstance(transformation, SideOutput):
@@ -130,16 +130,16 @@ class Context(Struct, frozen=True):
         return transformation.output_type
 
     def max_parallelism(self, transformation: Transformation) -> int:
-        """The transformation's own, else the job's; -1 when neither is set."""
+        """The transformation's max parallelism, else the job's; -1 if neither is set."""
         own = transformation.max_parallelism
         return own if own > 0 or self.settings.max_parallelism <= 0 else self.settings.max_parallelism
 
     @property
     def default_buffer_timeout(self) -> int:
-        """The job's; batch jobs have none."""
+        """The job's buffer timeout; batch jobs have none."""
         return -1 if self.builder.batch else self.settings.buffer_timeout
 
     def batch_keyed(self, chaining: ChainingStrategy, keyed: bool) -> ChainingStrategy:
-        """The strategy of an operator; in batch mode a keyed one must head its chain, as its input is sorted."""
+        """The chaining strategy of an operator; in batch mode a keyed one must head its chain, as its input is sorted."""
         follows = chaining in (ChainingStrategy.ALWAYS, ChainingStrategy.HEAD_WITH_SOURCES)
         return ChainingStrategy.HEAD if self.builder.batch and keyed and follows else chaining

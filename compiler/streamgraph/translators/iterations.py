@@ -12,12 +12,12 @@ from compat.compiler.transformations.kinds import CoFeedback, Feedback
 
 
 def translate_feedback(iteration: Feedback, context: Context) -> tuple[int, ...]:
-    """The nodes that feed the iteration, and its head."""
+    """The ids of the nodes that feed the iteration, and of its head."""
     return _translate(iteration, context.node_ids(iteration.input), context)
 
 
 def translate_co_feedback(iteration: CoFeedback, context: Context) -> tuple[int, ...]:
-    """The head of the feedback input of a connected iteration."""
+    """The id of the head for the feedback input of a connected iteration."""
     return _translate(iteration, (), context)
 
 

@@ -20,7 +20,7 @@ from compat.compiler.transformations.operators import ChainingStrategy
 
 
 def translate_one_input(operator: OneInputTransformation, context: Context) -> tuple[int, ...]:
-    """An operator with one input, keyed or not."""
+    """Translate an operator with one input, keyed or not."""
     return context.add_operator(
         operator,
         Task.ONE_INPUT,
@@ -31,7 +31,7 @@ def translate_one_input(operator: OneInputTransformation, context: Context) -> t
 
 
 def translate_reduce(operator: ReduceTransformation, context: Context) -> tuple[int, ...]:
-    """A rolling reduce; its input is keyed always."""
+    """Translate a rolling reduce; its input is always keyed."""
     return context.add_operator(
         operator,
         Task.ONE_INPUT,
@@ -42,7 +42,7 @@ def translate_reduce(operator: ReduceTransformation, context: Context) -> tuple[
 
 
 def translate_timestamps(operator: TimestampsAndWatermarks, context: Context) -> tuple[int, ...]:
-    """An assigner of timestamps and watermarks; it never uses a key."""
+    """Translate an assigner of timestamps and watermarks; it never uses a key."""
     if context.settings.legacy:
         plain = replace(operator.operator, factory="SimpleOperatorFactory")
         operator = replace(operator, operator=plain)
@@ -50,7 +50,7 @@ def translate_timestamps(operator: TimestampsAndWatermarks, context: Context) ->
 
 
 def translate_two_input(operator: TwoInputTransformation, context: Context) -> tuple[int, ...]:
-    """An operator with two inputs, of which none, one or both are keyed."""
+    """Translate an operator with two inputs, of which none, one or both are keyed."""
     keyed = operator.keyed1 + operator.keyed2
     return context.add_operator(
         operator,
@@ -62,7 +62,7 @@ def translate_two_input(operator: TwoInputTransformation, context: Context) -> t
 
 
 def translate_multiple_input(operator: MultipleInputTransformation, context: Context) -> tuple[int, ...]:
-    """An operator with any number of inputs."""
+    """Translate an operator with any number of inputs."""
     keyed = isinstance(operator, KeyedMultipleInputTransformation)
     return context.add_operator(
         operator,
@@ -74,7 +74,7 @@ def translate_multiple_input(operator: MultipleInputTransformation, context: Con
 
 
 def translate_broadcast_state(operator: BroadcastStateTransformation, context: Context) -> tuple[int, ...]:
-    """A stream connected with a broadcast one. The strategy set on it is ignored, as Flink makes the operator late."""
+    """Translate a stream connected with a broadcast one. Its chaining strategy is ignored, as Flink makes the operator late."""
     keyed = isinstance(operator, KeyedBroadcastStateTransformation)
     default = ChainingStrategy.HEAD if context.settings.legacy else ChainingStrategy.ALWAYS
     return context.add_operator(

@@ -21,7 +21,7 @@ from compat.compiler.transformations.partitioners import FORWARD, GLOBAL, Exchan
 
 COMMITTER_UID = "Sink Committer: {}"
 GLOBAL_COMMITTER_UID = "Sink {} Global Committer"
-"""The uids of a sink's committers, made of the sink's own, which its writer has."""
+"""The uids of a sink's committers, made from the sink's own uid, which its writer has."""
 
 
 class GlobalCommitter(PhysicalTransformation, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class GlobalCommitter(PhysicalTransformation, frozen=True, kw_only=True):
 
 
 def translate_legacy_sink(sink: LegacySink, context: Context) -> tuple[int, ...]:
-    """A ``SinkFunction``. Nothing can read it, so no id stands for it."""
+    """Translate a ``SinkFunction``. It has no output, so no id stands for it."""
     context.builder.sinks.append(sink.id)
     context.add_operator(
         sink,
@@ -49,7 +49,7 @@ def translate_legacy_sink(sink: LegacySink, context: Context) -> tuple[int, ...]
 
 
 def translate_sink(sink: Sink, context: Context) -> tuple[int, ...]:
-    """Make all parts of the sink and the partitionings between them, in order, then have them translated."""
+    """Make all parts of the sink and the partitionings between them, in order, for translation."""
     expansion = _Expansion(sink, context)
     topology = sink.topology
     for step in topology.pre_write:

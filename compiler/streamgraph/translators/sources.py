@@ -8,12 +8,12 @@ from compat.compiler.transformations.kinds import LegacySource, Source
 
 
 def translate_source(source: Source, context: Context) -> tuple[int, ...]:
-    """A source with an enumerator on the coordinator."""
+    """Translate a source with an enumerator on the coordinator."""
     context.builder.sources.append(source.id)
     return context.add_operator(source, Task.SOURCE, name=f"Source: {source.name}")
 
 
 def translate_legacy_source(source: LegacySource, context: Context) -> tuple[int, ...]:
-    """A ``SourceFunction``."""
+    """Translate a ``SourceFunction``."""
     context.builder.sources.append(source.id)
     return context.add_operator(source, Task.LEGACY_SOURCE, name=f"Source: {source.name}")

@@ -9,12 +9,12 @@ from compat.compiler.transformations.partitioners import ExchangeMode
 
 
 def translate_union(union: Union, context: Context) -> tuple[int, ...]:
-    """All that feeds the union, in order."""
+    """The ids of the union's inputs, in order."""
     return tuple(id for ids in context.inputs_of(union) for id in ids)
 
 
 def translate_partition(partition: Partition, context: Context) -> tuple[int, ...]:
-    """A virtual node, with an id of its own, for each node that feeds the partitioning."""
+    """Translate a partitioning: a virtual node, with an id of its own, for each of its inputs."""
     batch_only = partition.exchange_mode is ExchangeMode.BATCH and not context.builder.batch
     mode = ExchangeMode.UNDEFINED if batch_only else partition.exchange_mode
     made = []
@@ -26,7 +26,7 @@ def translate_partition(partition: Partition, context: Context) -> tuple[int, ..
 
 
 def translate_side_output(side_output: SideOutput, context: Context) -> tuple[int, ...]:
-    """A virtual node, with an id of its own, for each node that feeds the side output."""
+    """Translate a side output: a virtual node, with an id of its own, for each of its inputs."""
     made = []
     for origin in context.node_ids(side_output.input):
         id = context.pipeline.new_id()

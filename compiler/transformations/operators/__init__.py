@@ -1,4 +1,4 @@
-"""The kinds of operator, as far as the graphs and the runtime need to know them: one record a kind.
+"""The kinds of operator, with what the graphs and the runtime need to know of them: one record a kind.
 
 :mod:`python` has those that PyFlink runs in Python, :mod:`flink` those that Flink runs in Java, :mod:`described` those of
 which only the call is known.

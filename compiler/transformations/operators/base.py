@@ -10,7 +10,7 @@ from msgspec import Struct
 
 
 class ChainingStrategy(Enum):
-    """When an operator may share a thread with its neighbours (Flink: ``ChainingStrategy``)."""
+    """The rules by which an operator may share a thread with its neighbours (Flink: ``ChainingStrategy``)."""
 
     ALWAYS = "ALWAYS"
     NEVER = "NEVER"
@@ -19,7 +19,7 @@ class ChainingStrategy(Enum):
 
 
 class PythonOperator(Enum):
-    """Which of PyFlink's operator classes runs the function: decides what may be merged with what."""
+    """PyFlink's operator class that runs the function; it decides which operators may be merged."""
 
     PROCESS = "PythonProcessOperator"
     KEYED_PROCESS = "PythonKeyedProcessOperator"
@@ -31,7 +31,7 @@ class PythonOperator(Enum):
 
 
 class Operator(Struct, frozen=True, kw_only=True):
-    """An operator: what it does, by which function, and the traits that Flink's graphs depend on.
+    """An operator: its work, its function, and the traits that Flink's graphs depend on.
 
     Each kind of operator is a record of its own, with the other arguments of the call that made it as fields.
     ``function`` is the user's function object, or the connector or collection of a source or sink; no graph layer looks
@@ -47,7 +47,7 @@ class Operator(Struct, frozen=True, kw_only=True):
 
     @property
     def kind(self) -> str:
-        """The word for this kind of operator in plans and savepoints, which users keep: it must not change."""
+        """The name of this kind of operator in plans and savepoints, which users keep: it must not change."""
         raise NotImplementedError
 
     @property
@@ -68,7 +68,7 @@ class Operator(Struct, frozen=True, kw_only=True):
 
     @property
     def compared(self) -> tuple[object, ...]:
-        """The traits that two operators of a kind are equal by: neither functions nor other arguments count."""
+        """The traits that decide whether two operators of a kind are equal, without functions and other arguments."""
         return self.factory, self.yielding, self.output_at_end, self.coordinated, self.chained
 
     def __eq__(self, other: object) -> bool:

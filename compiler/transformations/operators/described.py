@@ -1,4 +1,4 @@
-"""The operators of a topology: described by what the program calls, without its functions."""
+"""The operators of a topology: described by the program's calls, without its functions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compat.compiler.transformations.operators.base import Operator
 
 
 class Call(Enum):
-    """The calls of Flink's Java API that make an operator; the value is the word of plans."""
+    """Flink's Java API calls that make an operator; the value is the name in plans."""
 
     SOURCE = "source"
     LEGACY_SOURCE = "legacy_source"
@@ -40,7 +40,7 @@ class Call(Enum):
 
 
 class Contents(Enum):
-    """The contents that Flink stores for a window: the value is the plans' word for such functions."""
+    """The contents that Flink stores for a window: the value is the name of such functions in plans."""
 
     REDUCED = "reduce"
     AGGREGATED = "aggregate"
@@ -60,7 +60,7 @@ class Windowing(Struct, frozen=True, kw_only=True):
 
 
 class Described(Operator, frozen=True, kw_only=True):
-    """An operator of which the call is known; ``states`` are those that the topology declares, None if it says nothing.
+    """An operator with a known call; ``states`` are those that the topology declares, None if it does not say.
 
     Window operators have how their windows are cut, and what they keep of their records. ``timers`` is whether a function can
     set timers: then its operator keeps a queue of them, be it empty.

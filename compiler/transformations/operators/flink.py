@@ -1,4 +1,4 @@
-"""The operators that Flink runs in Java: sources, sinks, and what stands between them without a function in Python."""
+"""The operators that Flink runs in Java: sources, sinks, and those between them without a function in Python."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class InputFormat(Operator, frozen=True, kw_only=True):
 
 
 class FileMonitor(Operator, frozen=True, kw_only=True):
-    """Finds the files that an input format shall read, and what of them is new; the input format is its function."""
+    """Finds the files for an input format, and the new parts of them; the input format is its function."""
 
     kind = "file_monitor"
 
 
 class FileSplitReader(Operator, frozen=True, kw_only=True):
-    """Reads the parts of files that a file monitor found; the input format is its function."""
+    """Reads the file parts that a file monitor found; the input format is its function."""
 
     factory: str = "ContinuousFileReaderOperatorFactory"
     yielding: bool = True
@@ -81,7 +81,7 @@ class TimestampsAndWatermarks(Operator, frozen=True, kw_only=True):
 
 
 class RemoveTimestamp(Operator, frozen=True, kw_only=True):
-    """Takes off the timestamp that an operator in Python put beside the record."""
+    """Removes the timestamp that an operator in Python put beside the record."""
 
     kind = "remove_timestamp"
 
@@ -113,7 +113,7 @@ class KeyedMultipleInput(Operator, frozen=True, kw_only=True):
 
 
 class RowsToRowData(Operator, frozen=True, kw_only=True):
-    """Makes rows of the Table API of rows; the type of the rows is its function."""
+    """Converts rows to the Table API's rows; the type of the rows is its function."""
 
     kind = "rows_to_row_data"
 
@@ -136,7 +136,7 @@ class LegacySink(Operator, frozen=True, kw_only=True):
 
 
 class Print(Operator, frozen=True, kw_only=True):
-    """Writes lines to the standard output, behind ``identifier`` where there is one."""
+    """Writes lines to the standard output, after ``identifier``, if there is one."""
 
     identifier: str | None = None
     type: Any = None
@@ -163,7 +163,7 @@ class SinkWriter(Operator, frozen=True, kw_only=True):
 
 
 class SinkCommitter(Operator, frozen=True, kw_only=True):
-    """The part of a sink that publishes, after a checkpoint, what was written."""
+    """The part of a sink that publishes the written output after a checkpoint."""
 
     factory: str = "CommitterOperatorFactory"
 
@@ -179,12 +179,12 @@ class SinkGlobalCommitter(Operator, frozen=True, kw_only=True):
 
 
 class FileCompactorCoordinator(Operator, frozen=True, kw_only=True):
-    """The part of a file sink that decides which files become one."""
+    """The part of a file sink that decides which files are compacted into one."""
 
     kind = "file_sink_compactor_coordinator"
 
 
 class FileCompactor(Operator, frozen=True, kw_only=True):
-    """The part of a file sink that makes one file of several."""
+    """The part of a file sink that compacts several files into one."""
 
     kind = "file_sink_compactor"

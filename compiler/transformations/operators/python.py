@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class PythonFunction(Operator, frozen=True, kw_only=True):
-    """An operator that PyFlink runs in Python; ``thread_mode`` when inside the task's thread, not in a process beside it."""
+    """An operator that PyFlink runs in Python; ``thread_mode`` if it runs in the task's thread, not in a separate process."""
 
     factory: str = "SimpleOperatorFactory"
     thread_mode: bool = False
@@ -42,7 +42,7 @@ class Map(PythonFunction, frozen=True, kw_only=True):
 
 
 class PrintMap(PythonFunction, frozen=True, kw_only=True):
-    """Makes text of the records that are to be printed."""
+    """Makes text of the records to be printed."""
 
     kind = "print_map"
 
@@ -94,7 +94,7 @@ class PartitionCustomMap(PythonFunction, frozen=True, kw_only=True):
 
 
 class PartitionCustomValues(PythonFunction, frozen=True, kw_only=True):
-    """Takes the subtask off again."""
+    """Removes the subtask again."""
 
     kind = "partition_custom_values"
 
@@ -124,7 +124,7 @@ class AsyncWait(PythonFunction, frozen=True, kw_only=True):
 
 
 class CoFunction(PythonFunction, frozen=True, kw_only=True):
-    """A function of two streams of which at least one has no key."""
+    """A function of two streams, at least one of which has no key."""
 
     key_selector1: Any = None
     key_selector2: Any = None
@@ -180,13 +180,13 @@ class KeyedFilter(KeyedFunction, frozen=True, kw_only=True):
 
 
 class KeyedValues(KeyedFunction, frozen=True, kw_only=True):
-    """Takes the key off the records."""
+    """Removes the key from the records."""
 
     kind = "keyed_values"
 
 
 class Aggregate(Enum):
-    """The built-in ways to combine two records; the value is what plans call them."""
+    """The built-in ways to combine two records; the value is their name in plans."""
 
     MIN = "min"
     MAX = "max"
@@ -196,14 +196,14 @@ class Aggregate(Enum):
 
 
 class Aggregation(Struct, frozen=True, kw_only=True):
-    """A built-in way to combine two records, and the number or name of the field that it looks at."""
+    """A built-in way to combine two records, and the number or name of its field."""
 
     how: Aggregate
     field: int | str
 
 
 class KeyedReduce(KeyedFunction, frozen=True, kw_only=True):
-    """A rolling reduce: by the function, or by an ``aggregation`` where there is none.
+    """A rolling reduce: by the function, or if there is none, by an ``aggregation``.
 
     ``value_type`` is the type of what is kept: the output type no longer tells it once others are merged behind.
     """
@@ -221,7 +221,7 @@ class KeyedProcess(KeyedFunction, frozen=True, kw_only=True):
 
 
 class WindowCall(Enum):
-    """How a window's records become its result: combined as they come, or all seen by a function when it fires."""
+    """The way from a window's records to its result: combined as they come, or all given to a function when it fires."""
 
     REDUCE = "reduce"
     AGGREGATE = "aggregate"
@@ -235,7 +235,7 @@ class WindowCall(Enum):
 
 
 class Window(KeyedFunction, frozen=True, kw_only=True):
-    """Windows of a key: ``combine`` is the reduce or aggregate function, ``function`` sees what is there when one fires.
+    """Windows of a key: ``combine`` is the reduce or aggregate function, ``function`` gets the contents when one fires.
 
     ``for_all`` marks windows over a whole stream, which PyFlink runs under one key.
     """

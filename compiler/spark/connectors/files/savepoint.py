@@ -1,8 +1,7 @@
 """The positions of a file source in a savepoint, as the files with which the source on Spark continues.
 
 A split of Flink's is a file, or a part of one, and how many records of it were read. On Spark the position is a place
-that the
-format understands, often a byte: the file is read up to the record that comes next.
+that the format understands, often a byte: the file is read up to the record that comes next.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _AT_ONCE = 10_000
 
 
 def stored_positions(source: Any, operator: OperatorState, splits: Iterable[ByteReader]) -> list[Position]:
-    """The files of a source, by what its readers and its enumerator left. Raises Untranslatable, SavepointError."""
+    """The files of a source, from the state of its readers and its enumerator. Raises Untranslatable, SavepointError."""
     pending = enumerator_of(operator)
     if pending is None:
         raise Untranslatable(
@@ -39,8 +38,8 @@ def stored_positions(source: Any, operator: OperatorState, splits: Iterable[Byte
 def positions(source: Any, reading: Iterable[FileSplit], pending: Pending) -> Iterator[Position]:
     """The files of a source as splits, with whether each is read to its end. Raises Untranslatable.
 
-    A file that the source has now and that no split is of was read, or came when nobody looked for more: a source that looks
-    once does not read it. One that looks for more reads what it had not found.
+    A file that the source has now and that has no split was read, or came after the last look for files: a source that looks
+    once does not read it. A source that looks for more reads what it had not found.
     """
     looks = source.settings.get("discovery_interval") is not None
     read = reader_of_format(source.format)

@@ -102,7 +102,7 @@ class FileWriter:
         return done
 
     def close(self) -> None:
-        """Remove the files that are open, or closed and not given to anybody."""
+        """Remove the files that are open, or closed but not handed over."""
         for part in self._open.values():
             part.remove()
         for path, *_ in self._done:
@@ -218,10 +218,10 @@ class FileCommitter(ProvingCommitter):
         return ((hidden, size) for hidden, _, size in committables)
 
     def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
-        """Rename each file that still has its hidden name; where there are no renames, it is copied, and goes.
+        """Rename each file that still has its hidden name; storage without renames gets a copy, and the original is removed.
 
-        The driver saw them all before the epoch was committed: one that has lost it was published before, also where a
-        reader has moved it away since.
+        The driver saw all files before the epoch was committed: a missing one was published before, even if a reader has
+        moved it away since.
         """
         for hidden, final, _ in committables:
             with suppress(FileNotFoundError):

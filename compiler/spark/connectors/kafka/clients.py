@@ -60,9 +60,9 @@ class KafkaUnavailable(StoreError):
 
 
 def client_settings(properties: Mapping[str, str]) -> dict[str, str]:
-    """The settings of a client of librdkafka that mean what these properties of a Java client mean.
+    """The settings of a librdkafka client that mean the same as these properties of a Java client.
 
-    Raises ValueError for what has no counterpart; names that neither knows are refused by librdkafka itself.
+    Raises ValueError for properties without a counterpart; librdkafka itself refuses names that neither knows.
     """
     settings = dict(_COMMON)
     if "client.id.prefix" in properties:
@@ -123,7 +123,7 @@ def producer_settings(properties: Mapping[str, str]) -> dict[str, Any]:
 
 
 def problem_of(properties: Mapping[str, str], *, reads: bool) -> str | None:
-    """Why no client can be made of these properties; None if one can. Connects to nobody."""
+    """The reason why no client can be made of these properties; None if one can. Connects to nothing."""
     try:
         from confluent_kafka import Consumer, KafkaException, Producer
     except ModuleNotFoundError:
@@ -141,10 +141,9 @@ def problem_of(properties: Mapping[str, str], *, reads: bool) -> str | None:
 
 
 class Pool:
-    """Clients of one kind that nobody uses at the moment.
+    """Idle clients of one kind.
 
-    Workers come back epoch after epoch: a connection that is there need not be made again. A client that met an error is
-    not given back.
+    Workers come back epoch after epoch and use the same connection again. A client that met an error is not given back.
     """
 
     _free: ClassVar[dict[tuple[Any, ...], list[Any]]] = {}
@@ -160,7 +159,7 @@ class Pool:
         return free.pop() if free else self._make(dict(self._settings))
 
     def give_back(self, client: Any) -> None:
-        """It can be used again."""
+        """Give a client back, to be used again."""
         self._free.setdefault((os.getpid(), *self._key), []).append(client)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""The questions that the driver asks Kafka's brokers: partitions, offsets, where a group stands."""
+"""The questions that the driver asks Kafka's brokers: partitions, offsets, and the committed offsets of a group."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SETTLES = 3.0
 
 
 class KafkaCluster:
-    """The brokers that a program names. Every method raises KafkaUnavailable when they do not have an answer."""
+    """The brokers that a program names. Every method raises KafkaUnavailable if they give no answer."""
 
     def __init__(self, properties: Mapping[str, str]) -> None:
         self._properties = properties
@@ -56,13 +56,13 @@ class KafkaCluster:
         return self._offsets(partitions, OffsetSpec.earliest())
 
     def latest(self, partitions: Sequence[Partition]) -> dict[Partition, int]:
-        """The offset that each partition's next record gets; without those of topics that are gone."""
+        """The offset that each partition's next record gets; partitions of deleted topics are left out."""
         from confluent_kafka.admin import OffsetSpec
 
         return self._offsets(partitions, OffsetSpec.latest())
 
     def at_time(self, partitions: Sequence[Partition], timestamp: int) -> dict[Partition, int]:
-        """The first offset of a record not before a time; without the partitions that have none."""
+        """The first offset of a record not before a time; partitions without one are left out."""
         from confluent_kafka.admin import OffsetSpec
 
         found = self._offsets(partitions, OffsetSpec.for_timestamp(timestamp))
@@ -77,7 +77,7 @@ class KafkaCluster:
             return {(each.topic, each.partition): each.offset for each in answers if each.offset >= 0}
 
     def commit(self, offsets: Mapping[Partition, int]) -> None:
-        """Say where the group stands, without waiting; nothing depends on it."""
+        """Commit the group's offsets, without waiting; nothing depends on it."""
         from confluent_kafka import TopicPartition
 
         places = [TopicPartition(*partition, offset) for partition, offset in offsets.items()]

@@ -19,8 +19,8 @@ _NO_END = -(1 << 63)
 def positions(source: Any, splits: Iterable[ByteReader]) -> list[Position]:
     """The partitions at their offsets.
 
-    One that stands at its beginning, as an empty one does for good, is left out: it is found anew, and what is found beside
-    partitions that are known is read from its beginning. Raises Untranslatable, SavepointError.
+    A partition at its beginning, such as one that stays empty, is left out: it is discovered again, and partitions that are
+    discovered beside known ones are read from their beginning. Raises Untranslatable, SavepointError.
     """
     found: list[Position] = []
     unread = []

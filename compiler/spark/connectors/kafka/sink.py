@@ -65,7 +65,7 @@ class Publication(Struct, frozen=True, kw_only=True):
         )
 
     def message(self, record: Any, timestamp: int | None) -> tuple[str, bytes | None, bytes | None, int | None]:
-        """Topic, key, value and time of a record; no time where the brokers are to give it theirs."""
+        """Topic, key, value and time of a record; no time if the brokers set it."""
         topic = self.topic
         if topic is None:
             topic, record = record
@@ -146,7 +146,7 @@ def _produce(producer: Any, topic: str, key: Any, data: Any, at: int | None, not
 
 
 class PendingWriter:
-    """Writes what is to be produced into a file beside the job's state."""
+    """Writes the records to be produced into a file beside the job's state."""
 
     def __init__(self, wanted: Publication, context: WriterContext) -> None:
         self._message = wanted.message
@@ -214,7 +214,7 @@ class TransactionCommitter(ProvingCommitter):
         return ((path, size) for path, _, size in committables)
 
     def commit(self, committables: list[Any], transaction: tuple[str, int]) -> None:
-        """One transaction for all files of the epoch; they are removed behind it. Raises ConnectionError."""
+        """One transaction for all files of the epoch; the files are removed afterwards. Raises ConnectionError."""
         from confluent_kafka import Consumer, KafkaException, TopicPartition
 
         job, epoch = transaction

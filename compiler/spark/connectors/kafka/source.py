@@ -165,7 +165,7 @@ class KafkaEnumerator(SplitEnumerator):
         return int((start + split["partition"]) % parallelism)
 
     def ready(self, split: Split) -> bool:
-        """True when there are records, or when none is wanted any more."""
+        """True when there are records, or when no more are wanted."""
         return bool(split["next"] >= split.get("end", _NO_END) or self._end_of(split) > split["next"])
 
     def fill(self, split: Split, limit: int) -> Split:
@@ -175,7 +175,7 @@ class KafkaEnumerator(SplitEnumerator):
         return {**split, "to": min(self._end_of(split), split.get("end", _NO_END), split["next"] + limit)}
 
     def notify_checkpoint_complete(self, splits: Sequence[Split]) -> None:
-        """Tell the group, if the program wants that, how far it is: for others to see, nothing here depends on it."""
+        """Commit the group's offsets, if the program wants that: others can see them, nothing here depends on them."""
         if not self._wanted.commits:
             return
         offsets = {(split["topic"], split["partition"]): split["next"] for split in splits}
@@ -244,7 +244,7 @@ def _named(partition: Partition) -> str:
 
 
 class KafkaReader:
-    """Reads the offsets that came with a split; a record without a value is passed over."""
+    """Reads the offsets that came with a split; a record without a value is skipped."""
 
     def __init__(self, source: Any) -> None:
         from confluent_kafka import Consumer

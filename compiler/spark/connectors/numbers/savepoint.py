@@ -12,7 +12,7 @@ from compat.state.flink.savepoint import OperatorState
 
 
 def positions(operator: OperatorState, splits: Iterable[ByteReader]) -> list[Position]:
-    """The ranges that readers have, and those that no reader has yet. Raises SavepointError."""
+    """The ranges of the readers, and those that are not assigned yet. Raises SavepointError."""
     ranges = [*map(_range, splits), *_unassigned(operator)]
     found = [(split, split["next"] > split["end"]) for split in ranges]
     return found or [(NOTHING_LEFT, True)]

@@ -34,12 +34,12 @@ class SocketEnumerator(SplitEnumerator):
         return [] if known else [{"id": "0", "next": 0}]
 
     def ready(self, split: Split) -> bool:
-        """True when there are lines, or none will follow."""
+        """True when there are lines, or when no more will come."""
         with self._lock:
             return self._closed.is_set() or self._after(split) < len(self._lines)
 
     def fill(self, split: Split, limit: int) -> Split:
-        """The split with the lines that came; those before its position are committed and forgotten."""
+        """The split with the lines that arrived; those before its position are committed and dropped."""
         with self._lock:
             if self._error is not None:
                 raise ConnectionError(f"The socket {self._address[0]}:{self._address[1]} cannot be read: {self._error}")
