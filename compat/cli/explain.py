@@ -18,6 +18,7 @@ from compat.cli.running import access_options, job_of_cluster
 from compat.cli.spelled import job_number
 from compat.escaping import visible
 from compat.loader.inputs import InputError, InputKind, LoadOptions, load, opened
+from compat.loader.jvm.warm import WarmJvms
 from compat.plan.facts import Program, facts_of
 from compat.savepoint.load import read_names, read_old
 from compat.state.model.job import Refused
@@ -52,12 +53,13 @@ def explain(old: str, new: str, operator: str, **options: Any) -> None:
         of_old, of_new = (
             arguments_for(new, both if options[name] is None else options[name]) for name in ("old_args", "new_args")
         )
-        after = _program(new, of_new, settings, options["job"])
-        running = job_of_cluster(old, options)
-        if running is None:
-            before = _program(old, of_old, settings_old, options["job"], options["names"], after)
-        else:
-            before = running.savepoint.program(old, after)
+        with WarmJvms() as jvms:
+            after = _program(new, of_new, settings, options["job"], jvms)
+            running = job_of_cluster(old, options)
+            if running is None:
+                before = _program(old, of_old, settings_old, options["job"], jvms, options["names"], after)
+            else:
+                before = running.savepoint.program(old, after)
     except InputError as error:
         click.echo(error.told, err=True)
         sys.exit(2)
@@ -92,16 +94,17 @@ def _program(
     arguments: tuple[str, ...],
     settings: LoadOptions,
     job: int | None,
+    jvms: WarmJvms,
     names: str | None = None,
     new: Program | None = None,
 ) -> Program:
     """The job behind an argument. A savepoint is allowed only as OLD; its names come from ``new`` and ``names``."""
     with opened(argument, arguments) as given:
         if given.kind is InputKind.SAVEPOINT and new is not None:
-            told = read_names(names, settings, job, arguments)
+            told = read_names(names, settings, job, arguments, jvms=jvms)
             program = read_old(given, told).program(argument, new)
             return program if told.program is None else _called_as_by(told.program, program)
-        plans = load(given, settings)
+        plans = load(given, settings, jvms=jvms)
     if names is not None:
         raise click.UsageError("--names names the operators of a savepoint, and OLD is not one.")
     if job is None and len(plans) > 1:

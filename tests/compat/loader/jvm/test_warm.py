@@ -227,3 +227,11 @@ def test_the_jvm_that_tells_the_names_of_a_savepoint_builds_new(check, started):
     pair = SAVED / "q_agg_added"
     check(str(pair / "savepoint"), str(pair / "new.sql"), "--names", str(pair / "old.sql"))
     assert [jvm.builds for jvm in started] == [2]
+
+
+def test_both_versions_of_an_operator_are_explained_from_one_jvm(flink, java, started):
+    versions = [str(EXAMPLES / "revenue" / f"{name}.sql") for name in ("v1", "v2")]
+    asked = ["explain", *versions, "GroupAggregate", "--classpath", os.pathsep.join(flink.classpath)]
+    result = CliRunner().invoke(main, asked)
+    assert result.exit_code == 0, result.output
+    assert [jvm.builds for jvm in started] == [2]
