@@ -27,6 +27,7 @@ from compat.cli.rewritten import REFUSED, refusals, rewriting_options, say, say_
 
 if TYPE_CHECKING:
     from compat.comparison import Comparison
+    from compat.loader.inputs import LoadOptions
     from compat.loader.jvm.warm import WarmJvms
     from compat.migration.migrating import Migrated, Migration
     from compat.state.flink.header_parts import StateKey
@@ -109,7 +110,7 @@ def _migration(savepoint: str, new: str, out: str, options: dict[str, Any], jvms
         draft=read_draft(read_savepoint(savepoint)),
         recipe=recipe,
         names=read_names(options["names"], replace(load, jars=old_flink.over(load.jars)), options["job"], jvms=jvms),
-        check=_check(out, new, options),
+        check=_check(out, new, options, load),
         old=_program(options["names"]),
         old_flink=old_flink,
         copy=options["copy"] or is_remote(savepoint),
@@ -126,7 +127,7 @@ def _program(names: str | None) -> str | None:
     return None if names is None or names.endswith(TABLES) else names
 
 
-def _check(out: str, new: str, options: dict[str, Any]) -> Comparison:
+def _check(out: str, new: str, options: dict[str, Any], load: LoadOptions) -> Comparison:
     """The check of OUT and NEW; if Flink builds NEW, with a rehearsal."""
     from compat.comparison import Comparison
     from compat.loader.inputs import opened
@@ -136,7 +137,7 @@ def _check(out: str, new: str, options: dict[str, Any]) -> Comparison:
     return Comparison(
         old=out,
         new=new,
-        load=load_options(options, new),
+        load=load,
         new_arguments=arguments_for(new, options["args"]),
         job=options["job"],
         ignored=project_settings(new).ignore,
