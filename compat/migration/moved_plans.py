@@ -39,7 +39,7 @@ from compat.savepoint.operators import RequestError, new_id
 from compat.state.delta.conversion import CODING
 from compat.state.delta.items import Stored, of_coders
 from compat.state.delta.rekeying import Rekeying
-from compat.state.delta.state_changes import StateChange
+from compat.state.delta.state_changes import Place, StateChange
 from compat.state.flink import NewId
 from compat.state.flink.forms import Unconvertible
 from compat.state.flink.key_choosing import KeysChosen, KeysEqual
@@ -55,9 +55,6 @@ from compat.state.types.spelling import parse_type
 
 _DONE = RenameOperator | DropOperator | RenameState | MoveState | DropState | ConvertState | ConvertKey | DropKeys
 _ID = re.compile(r'"([0-9a-f]{32})"')
-
-Place = tuple[str, str]
-"""An operator's id, and the name of one of its states."""
 
 
 def resolved(
@@ -204,8 +201,8 @@ class Resolved:
             self._key_type_now(id) or old,
             operator.max_parallelism,
             change,
-            {state["name"]: _stored(state, timed=False) for state in operator.states},
-            frozenset(name for (owner, name), then in self.states.items() if owner == id and then is None),
+            {state["name"]: _stored(state) for state in operator.states},
+            frozenset(state["name"] for state in operator.states if self._becomes((id, state["name"])) is None),
             repr(operator.uid or operator.name),
             self._now,
         )
@@ -312,7 +309,7 @@ class Resolved:
     def _conversion(
         self, place: Place, state: Mapping[str, Any], declared: Mapping[str, Any], step: ConvertState
     ) -> Converted:
-        old = _stored(state, timed=False)
+        old = _stored(state)
         new = Stored(
             _declaration(declared["kind"], parse_type(declared["type"])), old.broadcast, declared["ttl"] is not None
         )
@@ -353,7 +350,7 @@ class Resolved:
 
     def _merge(self, step: ConvertKey, id: str, state: str, how: str) -> Merge:
         _, found = self._place(step.operator, state)
-        return python_merge(state, _stored(found, timed=False).declared, how, self._functions)
+        return python_merge(state, _stored(found).declared, how, self._functions)
 
     def _drop_keys(self, step: DropKeys) -> None:
         id, old, change = self._keyed(step)
@@ -449,9 +446,9 @@ class Resolved:
         yield from ((id, state["name"]) for id, state in self._each())
 
 
-def _stored(state: Mapping[str, Any], *, timed: bool) -> Stored:
-    """How a snapshot keeps a state that it describes."""
-    return Stored(_declaration(state["kind"], from_json(state["type"])), state.get("scope") == "broadcast", timed)
+def _stored(state: Mapping[str, Any]) -> Stored:
+    """The form of a state that a snapshot describes."""
+    return Stored(_declaration(state["kind"], from_json(state["type"])), state.get("scope") == "broadcast")
 
 
 def _declaration(kind: str, type: TypeInformation | None) -> Declared:

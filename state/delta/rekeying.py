@@ -29,21 +29,17 @@ from compat.state.flink.python_states import Item, arrays_of, value_of
 from compat.state.flink.python_values import as_declared, decoded
 from compat.state.flink.rekeying import KeyChange
 from compat.state.flink.snapshot_writing import key_snapshot, state_form
-from compat.state.flink.snapshots import SerializerSnapshot, read_versioned
+from compat.state.flink.snapshots import SerializerSnapshot, out_of_header, read_versioned
 from compat.state.flink.transcoding import Held
 from compat.state.flink.value_writing import as_stored, writer_of
 from compat.state.key_groups import key_group_of_key
 from compat.state.serializers import key_codec_of
 from compat.state.serializers.codecs import join, split
-from compat.state.serializers.pickles import dump, load
+from compat.state.serializers.pickles import RAISED_BY_PICKLES, dump, load
 from compat.state.types import TypeInformation
 
 _KEYED = (Kind.VALUE, Kind.LIST, Kind.MAP, Kind.EVENT_TIMER, Kind.PROCESSING_TIMER)
 _TIMERS = (Kind.EVENT_TIMER, Kind.PROCESSING_TIMER)
-_FORM = 4
-"""The bytes before a snapshot in a header."""
-_RAISED_BY_PICKLES = (Exception,)
-"""Whatever the classes of a program raise when their objects are made anew."""
 
 
 class Rekeying(Struct, frozen=True):
@@ -119,7 +115,7 @@ class Rekeying(Struct, frozen=True):
 def _merger(merge: Merge, name: str, held: Held) -> Callable[[list[list[bytes]]], list[bytes]]:
     form = state_form(held.kind, timed=held.timed).serializer
     assert form is not None
-    values = read_versioned(ByteReader(form[_FORM:], "a state"), 0)
+    values = read_versioned(ByteReader(out_of_header(form), "a state"), 0)
     return merge.merger(StateMeta(name, "KEY_VALUE", ((KIND, held.kind),), ((VALUES, values),)))
 
 
@@ -141,7 +137,7 @@ class _Keys:
             value = self._keys.decode(key)
             data = self._write([self._stored(value)])
             same = self._keys.identify(self._value(data)) == self._keys.identify(value)
-        except _RAISED_BY_PICKLES as error:
+        except RAISED_BY_PICKLES as error:
             raise Unconvertible(f"a key cannot be made anew: {type(error).__name__}: {error}") from None
         if not same:
             raise Unconvertible(f"Flink does not keep the key {value!r} as it is")
@@ -152,7 +148,7 @@ class _Keys:
         try:
             value = self._value(data)
             return key_group_of_key(value, max_parallelism), self._keys.encode(value)
-        except _RAISED_BY_PICKLES as error:
+        except RAISED_BY_PICKLES as error:
             raise Unconvertible(f"a key cannot be made anew: {type(error).__name__}: {error}") from None
 
     def _value(self, data: bytes) -> Any:
@@ -184,7 +180,8 @@ class Rekey(Struct, frozen=True):
             return Rekeyed([], 0)
         table, rows, dropped = read_slice(one), [], 0
         for operator, rekeying in self.keys.items():
-            there = latest(table.filter(of_keys(table, [operator])), _apart({operator: rekeying.old}))
+            pickled = frozenset[str]() if key_codec_of(rekeying.old).canonical else frozenset({operator})
+            there = latest(table.filter(of_keys(table, [operator])), pickled)
             kept = pc.invert(
                 pc.or_(there["tombstone"], pc.is_in(there["state"], pa.array(sorted(rekeying.gone), pa.string())))
             )
@@ -226,11 +223,6 @@ def _with_origin(rekeying: Rekeying, rows: Sequence[Row]) -> Iterator[Row]:
 def _without_origin(row: Row) -> tuple[bytes, Row]:
     origin, map_key = split(row.map_key)
     return origin or b"", row._replace(map_key=map_key or b"")
-
-
-def _apart(types: Mapping[str, TypeInformation]) -> frozenset[str]:
-    """The operators whose keys have bytes besides what tells them apart."""
-    return frozenset(id for id, type in types.items() if not key_codec_of(type).canonical)
 
 
 def _told(

@@ -20,6 +20,9 @@ _SERVED = {"pyflink.datastream": "compiler.datastream", "pyflink.common": "compi
 """Where the modules of PyFlink are ours, by whose names jobs write the classes of programs."""
 _MAY_BE_FORMER = re.compile(rb"(?<!%b\.)(?:compiler|state)\.|pyflink\." % _PACKAGE.encode())
 
+RAISED_BY_PICKLES = (Exception,)
+"""The exceptions that a program's classes may raise when their objects are unpickled."""
+
 
 def dump(value: Any) -> bytes:
     """A pickled value; by value if its class cannot be imported by name, like those of a main module."""

@@ -12,10 +12,7 @@ from compat.compiler.spark.runtime_api.internal_states import STATES
 from compat.state.delta.rekeying import Rekeying
 from compat.state.delta.rows import NO_KEY_GROUP, Kind, Row
 from compat.state.delta.savepoint import Migrations, Moved
-from compat.state.delta.state_changes import StateChange
-
-Place = tuple[str, str]
-"""An operator's id, and the name of one of its states."""
+from compat.state.delta.state_changes import Place, StateChange
 
 
 class Moves(Struct, frozen=True, kw_only=True):

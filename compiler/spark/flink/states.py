@@ -22,14 +22,13 @@ from compat.state.flink.values import Undecodable
 from compat.state.key_groups import key_group_of_key
 from compat.state.rows import Row as RowValue
 from compat.state.serializers import KeyCodec, codec_of, key_codec_of, load
+from compat.state.serializers.pickles import RAISED_BY_PICKLES
 from compat.state.types import ListTypeInfo, MapTypeInfo, PrimitiveArrayTypeInfo, TypeInformation, Types
 
 _NONE, _SOME = b"\0", b"\1"
 _CHUNK = (0).to_bytes(8, "big")
 _RAW = PrimitiveArrayTypeInfo(Types.BYTE())
 _MERGING_WINDOWS = MapTypeInfo(Types.PICKLED_BYTE_ARRAY(), Types.PICKLED_BYTE_ARRAY())
-_RAISED_BY_PICKLES = (Exception,)
-"""The exceptions that a program's classes may raise when their objects are unpickled."""
 
 Place = tuple[int, bytes, bytes]
 Write = Callable[[StateEntry, Place], Iterator[Row]]
@@ -79,7 +78,7 @@ class KeyedStates:
             raise Untranslatable(f"state {state.declared_name!r}: {told}{f' ({why})' if why else ''}") from None
         except Untranslatable:
             raise
-        except _RAISED_BY_PICKLES as error:
+        except RAISED_BY_PICKLES as error:
             raise Untranslatable(
                 f"state {state.declared_name!r}: a value cannot be made anew: {type(error).__name__}: {error}"
             ) from error
@@ -273,7 +272,7 @@ class BroadcastStates:
             else:
                 key = as_declared(type.key_type, load)(entry.map_key)
                 value = as_declared(type.value_type, load)(entry.value)
-        except _RAISED_BY_PICKLES as error:
+        except RAISED_BY_PICKLES as error:
             raise Untranslatable(f"broadcast state {name!r}: {error}") from error
         map_key = key_codec_of(type.key_type).encode(key)
         yield Row(
