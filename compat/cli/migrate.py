@@ -21,6 +21,7 @@ from compat.cli.options import (
     paths,
     project_settings,
     where_flink_of_old_is,
+    written_options,
 )
 from compat.cli.rehearsal import limit_of
 from compat.cli.rewritten import REFUSED, refusals, rewriting_options, say, say_files
@@ -253,16 +254,28 @@ def _operators(done: Migrated) -> Iterator[str]:
 
 
 def _say_report(done: Migrated, color: str) -> None:
+    """Print the report on OUT. OUT may not be kept: the command to run next is this one, with what the report asks for."""
     from compat.report import ReportContext, render
+    from compat.report.context import Typed
 
-    outcomes = done.outcomes
-    context = ReportContext(sources=outcomes.sources, color=colored(color))
+    called = click.get_current_context()
+    given = [shlex.quote(called.params[name]) for name in ("savepoint", "new", "out")]
+    options = written_options(called, {str(one.name) for one in called.command.params} - {"color"})
+    outcomes, typed = done.outcomes, Typed(check=" ".join(["compat migrate", *given, *options]))
+    context = ReportContext(sources=outcomes.sources, color=colored(color), typed=typed)
     click.echo(render("text", list(outcomes.outcomes), context), nl=False, color=True)
 
 
 def _say_why_not(done: Migrated, color: str) -> None:
+    from compat.check.findings import Fate
+
     _say_report(done, color)
-    for account in done.open:
+    lost = [account for account in done.open if account.fate is not Fate.UNKNOWN]
+    for account in lost:
         state = "further states" if account.state is None else f"state {account.state.name!r}"
         say(f"The recipe has no step for the {state} of {account.old.name!r}: {account.fate.value}.")
-    say("Nothing was written. Change the recipe, or NEW.")
+    undecided = done.open and not lost
+    say(f"Nothing was written. {_SETTLE if undecided else 'Change the recipe, or NEW.'}")
+
+
+_SETTLE = "Settle what is unknown, or keep OUT nevertheless with --allow-unknown."

@@ -533,6 +533,20 @@ def test_state_in_the_format_of_one_backend_becomes_canonical_for_another(
     assert values(tmp_path / "out") == values(saved / folder)
 
 
+def test_what_is_unknown_of_it_is_settled_by_the_same_command(tmp_path: Path) -> None:
+    """Not by a check of what was not written; and it is no recipe that lacks steps."""
+    saved = GOLDEN / "savepoints" / "all_states_rocksdb_native"
+    program, out = tmp_path / "job.py", tmp_path / "out"
+    program.write_text(json.loads(saved.with_suffix(".json").read_text())["program"])
+    result = run("migrate", saved, program, out, "--canonical", "-D", "state.backend.type=hashmap")
+    assert (result.exit_code, out.exists()) == (2, False)
+    given = f"compat migrate {saved} {program} {out} --canonical -D state.backend.type=hashmap"
+    assert f'Next: {given} --names "$OLD_PROGRAM"' in result.stdout.splitlines()
+    assert "recipe" not in result.stdout
+    assert result.stdout.endswith("keep OUT nevertheless with --allow-unknown.\n")
+    assert run(*shlex.split(given)[1:], "--names", program).exit_code == 0
+
+
 def test_without_a_recipe_the_options_are_told(tmp_path: Path) -> None:
     result = run("migrate", SAVED / "state_renamed", PROGRAMS / "state_renamed" / "new.py", tmp_path / "out")
     assert result.exit_code == 2
