@@ -540,7 +540,9 @@ def test_what_is_unknown_of_it_is_settled_by_the_same_command(tmp_path: Path) ->
     program.write_text(json.loads(saved.with_suffix(".json").read_text())["program"])
     result = run("migrate", saved, program, out, "--canonical", "-D", "state.backend.type=hashmap")
     assert (result.exit_code, out.exists()) == (2, False)
-    given = f"compat migrate {saved} {program} {out} --canonical -D state.backend.type=hashmap"
+    given = shlex.join(
+        ["compat", "migrate", *map(str, (saved, program, out)), "--canonical", "-D", "state.backend.type=hashmap"]
+    )
     assert f'Next: {given} --names "$OLD_PROGRAM"' in result.stdout.splitlines()
     assert "recipe" not in result.stdout
     assert result.stdout.endswith("keep OUT nevertheless with --allow-unknown.\n")
