@@ -23,6 +23,7 @@ from compat.cli.options import (
     where_flink_of_old_is,
     written_options,
 )
+from compat.cli.progress import shown
 from compat.cli.rehearsal import limit_of
 from compat.cli.rewritten import REFUSED, refusals, rewriting_options, say, say_files
 
@@ -64,6 +65,11 @@ if TYPE_CHECKING:
     metavar="SIZE",
     help="For jars and SQL: how much of OUT's state is restored into NEW, here (default 256MB).",
 )
+@click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    help="How many processes write state at once, where there is much of it (default: the number of cores).",
+)
 @color_option
 @loading
 @where_flink_of_old_is
@@ -85,7 +91,7 @@ def migrate(savepoint: str, new: str, out: str, **options: Any) -> None:
 
     with refusals(), WarmJvms() as jvms:
         migration = _migration(savepoint, new, out, options, jvms)
-        done = migrated(migration, jvms)
+        done = migrated(migration, jvms, shown)
     _show(savepoint, migration, done, options)
     if done.passed and options["write_back"] is not None:
         _write_back(options["write_back"], migration)
@@ -94,6 +100,7 @@ def migrate(savepoint: str, new: str, out: str, **options: Any) -> None:
 
 def _migration(savepoint: str, new: str, out: str, options: dict[str, Any], jvms: WarmJvms) -> Migration:
     """The migration that the command line asks for. Raises RequestError, InputError and SavepointError."""
+    from compat.compiler.control_group import cores
     from compat.migration.migrating import Migration
     from compat.migration.recipe import Recipe, read_recipe
     from compat.savepoint.load import read_names
@@ -118,6 +125,7 @@ def _migration(savepoint: str, new: str, out: str, options: dict[str, Any], jvms
         canonical=options["canonical"],
         keep=not options["dry_run"],
         allow_unknown=options["allow_unknown"],
+        processes=options["processes"] or max(1, int(cores())),
     )
 
 

@@ -11,6 +11,8 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from functools import partial
+from multiprocessing import parent_process
+from multiprocessing.util import Finalize
 
 from msgspec import DecodeError, msgpack
 
@@ -51,16 +53,24 @@ def _told(process: _Process, named: str, items: Sequence[Item]) -> list[list[Ite
 
 
 class _Process:
-    """The process of a function; it is there from the first question on. All raise Unconvertible."""
+    """The process of a function; it is there from the first question on. All raise Unconvertible.
+
+    A process that writes a share of the state has one of its own, which ends with it.
+    """
 
     def __init__(self, begin: Begin, load: LoadOptions) -> None:
         self._begin, self._load = begin, load
         self._process: subprocess.Popen[bytes] | None = None
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self._begin, self._load)
+
     def asked(self, items: list[Item]) -> list[list[Item]]:
         """What happens to some items."""
         if self._process is None:
             self._process = self._started()
+            if parent_process() is not None:
+                Finalize(None, self.end, exitpriority=0)
             self._answer(self._process, self._begin, "to begin")
         return self._answer(self._process, items, f"for {len(items):,} values").items
 

@@ -30,7 +30,8 @@ from compat.state.flink.header_parts import Field, StateKey
 from compat.state.flink.remapping import Remapped
 from compat.state.flink.remote import unfinished_at
 from compat.state.flink.tally import Tally
-from compat.state.flink.transfer import Transfer, Transferred, count_entries, write_states
+from compat.state.flink.transfer import Transfer, Transferred
+from compat.state.flink.transferring import Watch, count_entries, unwatched, write_states
 
 
 class Migration(Struct, frozen=True, kw_only=True):
@@ -39,7 +40,8 @@ class Migration(Struct, frozen=True, kw_only=True):
     ``old`` is the program that wrote it, whose classes may be needed to read it, and ``old_flink`` the location of its
     Flink. ``check`` compares OUT and NEW, and gets the names after the migration. With ``copy`` all state files are
     copied, with ``canonical`` no keyed state stays in a backend's own format; ``keep`` is false for a dry run. An unknown
-    verdict is accepted if ``check`` allows open questions: ``allow_unknown``.
+    verdict is accepted if ``check`` allows open questions: ``allow_unknown``. ``processes`` is how many may write state at
+    once.
     """
 
     draft: Draft
@@ -52,6 +54,7 @@ class Migration(Struct, frozen=True, kw_only=True):
     canonical: bool = False
     keep: bool = True
     allow_unknown: bool = False
+    processes: int = 1
 
 
 class Migrated(Struct, frozen=True):
@@ -76,11 +79,11 @@ class Migrated(Struct, frozen=True):
         return self.tally.written
 
 
-def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
+def migrate(migration: Migration, jvms: WarmJvms | None = None, watch: Watch = unwatched) -> Migrated:
     """Write a savepoint by a recipe, and keep it if its program restores all of it.
 
-    ``jvms`` are for callers that have several. Raises RequestError for a recipe that does not fit, and a `SavepointError` for
-    what cannot be read or written; the savepoint itself is never touched.
+    ``jvms`` are for callers that have several, ``watch`` shows how far it is. Raises RequestError for a recipe that does not
+    fit, and a `SavepointError` for what cannot be read or written; the savepoint itself is never touched.
     """
     savepoint, recipe = migration.draft.savepoint, migration.recipe
     with ExitStack() as stack:
@@ -92,13 +95,15 @@ def migrate(migration: Migration, jvms: WarmJvms | None = None) -> Migrated:
         resolved = replace(resolved, transfer=replace(resolved.transfer, canonical=migration.canonical))
         making = stack.enter_context(unfinished_at(migration.check.old))
         draft = migration.draft if new is None else told_apart(migration.draft, resolved.transfer, new.program.flink)
-        written = write_states(draft.savepoint, resolved.transfer, making.folder)
+        # Values that need NEW's classes go through its one JVM.
+        processes = migration.processes if new is None or new.classes is None else 1
+        written = write_states(draft.savepoint, resolved.transfer, making.folder, processes, watch)
         _require_all_met(resolved.transfer, written)
         changes = written.changes
         made = self_contained(draft, changes) if migration.copy else with_references(draft, changes)
         making.take(made)
         savepoint_made = read_metadata(making.metadata)
-        _require_counted(resolved.transfer, written, savepoint_made)
+        _require_counted(resolved.transfer, written, savepoint_made, migration.processes, watch)
         names = told_after(migration.names, resolved.transfer, None if new is None else new.program)
         check = replace(migration.check, rewritten=rewritten(resolved.transfer), moving=None)
         outcomes = compare(_of(check, making.metadata, names), jvms=jvms)
@@ -127,14 +132,14 @@ def _require_all_met(transfer: Transfer, written: Transferred) -> None:
             raise RequestError(f"No serializer in the savepoint names the {what}; compat inspect shows what is there.")
 
 
-def _require_counted(transfer: Transfer, written: Transferred, made: Savepoint) -> None:
+def _require_counted(transfer: Transfer, written: Transferred, made: Savepoint, processes: int, watch: Watch) -> None:
     """Raise RequestError unless what was written is there when it is read back, entry by entry."""
     expected: Counter[StateKey] = Counter()
     for key, entries in written.entries.items():
         became = transfer.becomes(key)
         assert became is not None
         expected[became] += entries
-    found = count_entries(made, {key.operator for key in expected})
+    found = count_entries(made, {key.operator for key in expected}, processes, watch)
     wrong = [key for key in expected if found[key] != expected[key]]
     if wrong:
         raise RequestError(

@@ -45,7 +45,7 @@ from compat.state.flink.forms import Unconvertible
 from compat.state.flink.key_choosing import KeysChosen, KeysEqual
 from compat.state.flink.merging import Merge
 from compat.state.flink.python_functions import OfChoice, OfValues
-from compat.state.flink.python_rules import Declared, by_rules
+from compat.state.flink.python_rules import ByRules, Declared
 from compat.state.flink.python_states import Apply
 from compat.state.flink.rekeying import KeyChange
 from compat.state.flink.snapshot_writing import key_snapshot
@@ -325,7 +325,7 @@ class Resolved:
 
     def _apply(self, old: Declared, new: Declared, step: ConvertState) -> Apply:
         if step.function is None:
-            return by_rules(old, new, fields_of(step), step.entry, CODING)
+            return ByRules(old, new, fields_of(step), step.entry, CODING)
         return of_coders(self._functions.applying(step.function, OfValues(old, new, step.drops)), old, new)
 
     def _convert_key(self, step: ConvertKey) -> None:

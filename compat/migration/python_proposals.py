@@ -7,7 +7,7 @@ from compat.migration.recipe import ConvertKey, ConvertState
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.forms import Form, Unconvertible, form_of
 from compat.state.flink.python_forms import form_of_type
-from compat.state.flink.python_rules import by_rules
+from compat.state.flink.python_rules import ByRules
 from compat.state.flink.snapshot_writing import snapshot_of
 from compat.state.flink.snapshots import read_versioned
 from compat.state.flink.transcoding import Fields, transcoder
@@ -31,7 +31,7 @@ def conversions(operator: str, old: State, new: State) -> tuple[ConvertState, ..
     if before == after and (old.ttl is None) is (new.ttl is None):
         return (through,)
     try:
-        by_rules(before, after, Fields())
+        ByRules(before, after, Fields())
     except Unconvertible:
         records = all(_is_record(form_of_type(one.parsed)) for one in (before, after))
         return (step, through) if records else (through,)

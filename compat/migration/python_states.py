@@ -9,8 +9,8 @@ from compat.state.flink.forms import Unconvertible
 from compat.state.flink.header_parts import StateForm
 from compat.state.flink.merging import Merge, MergeByFunction, MergeByRule, Rule
 from compat.state.flink.python_functions import OfKeys, OfMerge, OfValues
-from compat.state.flink.python_rules import Declared, by_rules
-from compat.state.flink.python_states import PythonConversion
+from compat.state.flink.python_rules import ByRules, Declared
+from compat.state.flink.python_states import Apply, PythonConversion
 from compat.state.flink.rekeying import KeyConversion
 from compat.state.flink.snapshot_writing import key_snapshot, state_form
 from compat.state.flink.state_entries import EntryKind, StoredState
@@ -45,7 +45,7 @@ def conversion_of(
         raise Unconvertible("to Flink it is bytes: name the program that wrote it, with its types (--names OLD.py)")
     _require_kind(stored, old)
     if step.function is None:
-        apply = by_rules(old, new, fields, step.entry)
+        apply: Apply = ByRules(old, new, fields, step.entry)
     else:
         apply = functions.applying(step.function, OfValues(old, new, step.drops))
     if after.scope is not StateScope.KEYED:

@@ -20,6 +20,8 @@ Nothing else leaves `compat.state.flink`, whatever the bytes are.
 
 from __future__ import annotations
 
+from functools import partial
+
 
 class SavepointError(Exception):
     """A savepoint could not be read.
@@ -37,6 +39,10 @@ class SavepointError(Exception):
         self.why = why
         self.advice = advice or type(self).advice
         super().__init__(str(self))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        again = partial(type(self), self.what, path=self.path, offset=self.offset, why=self.why, advice=self.advice)
+        return again, ()
 
     def __str__(self) -> str:
         where = self.path if self.offset is None else f"{self.path}, byte {self.offset}"

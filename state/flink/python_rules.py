@@ -10,7 +10,7 @@ from msgspec import Struct
 from compat.state.flink.binary import ByteReader
 from compat.state.flink.forms import Transcode, Unconvertible
 from compat.state.flink.python_forms import form_of_type
-from compat.state.flink.python_states import Apply, Array, Item
+from compat.state.flink.python_states import Array, Item
 from compat.state.flink.transcoding import Constant, Fields, transcoder
 from compat.state.flink.value_writing import writer_of
 from compat.state.model.states import StateKind
@@ -52,17 +52,30 @@ class Coding(NamedTuple):
     map_key: Callable[[TypeInformation, Constant], bytes]
 
 
-def by_rules(
-    old: Declared, new: Declared, fields: Fields, entry: Constant = None, coding: Coding | None = None
-) -> Apply:
+class ByRules:
     """What the types of both versions say. ``entry`` is the key in a map of what was a single value. Raises Unconvertible.
 
-    Values are as PyFlink's coders write them, if there is no other ``coding``.
+    Values are as PyFlink's coders write them, if there is no other ``coding``. It can be pickled.
     """
-    coding = coding or _OF_PYFLINK
+
+    def __init__(
+        self, old: Declared, new: Declared, fields: Fields, entry: Constant = None, coding: Coding | None = None
+    ) -> None:
+        self._given = (old, new, fields, entry, coding)
+        self._change = _change(old, new, fields, entry, coding or _OF_PYFLINK)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), self._given
+
+    def __call__(self, items: Sequence[Item]) -> list[list[Item]]:
+        """The items, each changed."""
+        return [[self._change(item)] for item in items]
+
+
+def _change(old: Declared, new: Declared, fields: Fields, entry: Constant, coding: Coding) -> Callable[[Item], Item]:
     before, after = old.of_map(), new.of_map()
     if before is not None and after is not None:
-        return _each(_in_maps(before, after, fields, coding))
+        return _in_maps(before, after, fields, coding)
     if before is not None or (after is not None and entry is None):
         raise Unconvertible(
             "entries of a map become no single value, and a value no entry, unless `entry` is its key, or a function says how"
@@ -71,11 +84,7 @@ def by_rules(
     array = coding.array(old.parsed, new.parsed if after is None else after.value_type, fields)
     convert = _values(array, several=several)
     key = None if after is None else coding.map_key(after.key_type, entry)
-    return _each(lambda item: Item(key, convert(item.arrays)))
-
-
-def _each(change: Callable[[Item], Item]) -> Apply:
-    return lambda items: [[change(item)] for item in items]
+    return lambda item: Item(key, convert(item.arrays))
 
 
 def _in_maps(before: MapTypeInfo, after: MapTypeInfo, fields: Fields, coding: Coding) -> Callable[[Item], Item]:

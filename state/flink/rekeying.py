@@ -103,21 +103,25 @@ class KeyChange(Struct, frozen=True):
     merges: Mapping[str, Merge] = {}
 
 
-def regrouped(sources: Sequence[KeyedSource], change: KeyChange, folder: str, tally: Tally) -> KeyedSource:
-    """The keyed state of an operator under other keys, in files of a folder that is there; counts entries that go, and those
-    that were merged into others.
+def spill(source: KeyedSource, change: KeyChange, folder: str, tally: Tally) -> None:
+    """Write the entries of a subtask into files of a folder that is there, one for each of their new key groups; counts those
+    that go.
 
-    Raises NotWritten for keys that do not become others, and for two of which one would become the other.
+    Raises NotWritten for keys that do not become others.
     """
-    first = sources[0]
-    groups = _Spilled(folder, first, change.merges, tally.merged)
+    spilling = _Spilling(folder)
     try:
-        for source in sources:
-            _Rekeying(source, change, tally.dropped).into(groups)
+        _Rekeying(source, change, tally.dropped).into(spilling)
     except Unconvertible as error:
-        raise _refused(first, str(error)) from None
-    groups.flush()
-    return replace(first, groups=groups)
+        raise _refused(source, str(error)) from None
+    spilling.flush()
+
+
+def regrouped(sources: Sequence[KeyedSource], change: KeyChange, folders: Sequence[str], tally: Tally) -> KeyedSource:
+    """The keyed state of an operator under other keys, from the folders of its subtasks; counts entries that are merged into
+    others, as they are read.
+    """
+    return replace(sources[0], groups=_Spilled(folders, sources[0], change.merges, tally.merged))
 
 
 def _refused(source: KeyedSource, why: str) -> NotWritten:
@@ -145,7 +149,7 @@ class _Rekeying:
         self._windowed = [] if change.windows is None else of_windows(header.states)
         self._ambiguous = [variable and one.variable and not one.queue for one in self._layouts]
 
-    def into(self, groups: _Spilled) -> None:
+    def into(self, groups: _Spilling) -> None:
         """Put all entries into their new key groups."""
         path = self._source.savepoint.path
         for number in self._source.groups.numbers:
@@ -156,7 +160,7 @@ class _Rekeying:
                     self._put(groups, number, entry, part, becomes.get(part.key))
 
     def _put(
-        self, groups: _Spilled, number: int, entry: Entry, parts: KeyParts, becomes: tuple[int | None, bytes] | None
+        self, groups: _Spilling, number: int, entry: Entry, parts: KeyParts, becomes: tuple[int | None, bytes] | None
     ) -> None:
         """Put an entry of a key group under what its key becomes; where that is nothing, it goes."""
         if becomes is None:
@@ -180,27 +184,13 @@ class _Rekeying:
         return dict(zip(left, self._anew(left), strict=True))
 
 
-class _Spilled:
-    """Entries by their key groups, in a file for each, so that there may be more of them than the memory holds.
+class _Spilling:
+    """Puts entries into a file for each of their key groups, so that there may be more of them than the memory holds."""
 
-    Values of one key are merged as ``merges`` say, by the names of states, and those that go so are counted in ``merged``.
-    """
-
-    def __init__(
-        self, folder: str, source: KeyedSource, merges: Mapping[str, Merge], merged: Counter[StateKey]
-    ) -> None:
+    def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._source = source
-        self._states = source.parts.header.states
-        self._merges, self._merged_away = merges, merged
         self._held: dict[int, list[bytes]] = {}
         self._size = 0
-        self._files: set[int] = set()
-
-    @property
-    def numbers(self) -> Collection[int]:
-        """The key groups that are there."""
-        return self._files
 
     def add(self, group: int, entry: Entry) -> None:
         """Put an entry into a key group."""
@@ -213,23 +203,33 @@ class _Spilled:
     def flush(self) -> None:
         """Write what is held to the files."""
         for group, found in self._held.items():
-            with open(self._file(group), "ab") as file:
+            with open(os.path.join(self._folder, str(group)), "ab") as file:
                 file.writelines(found)
-        self._files |= self._held.keys()
         self._held, self._size = {}, 0
+
+
+class _Spilled:
+    """Entries by their key groups, from folders with a file for each.
+
+    Values of one key are merged as ``merges`` say, by the names of states, and those that go so are counted in ``merged``.
+    """
+
+    def __init__(
+        self, folders: Sequence[str], source: KeyedSource, merges: Mapping[str, Merge], merged: Counter[StateKey]
+    ) -> None:
+        self._folders = folders
+        self._source = source
+        self._states = source.parts.header.states
+        self._merges, self._merged_away = merges, merged
+
+    @property
+    def numbers(self) -> Collection[int]:
+        """The key groups that are there."""
+        return sorted({int(name) for folder in self._folders for name in os.listdir(folder)})
 
     def entries(self, group: int) -> Iterator[Entry]:
         """The entries of a key group, state by state. Raises NotWritten if two keys have become one."""
-        if group not in self._files:
-            return
-        with open(self._file(group), "rb") as file:
-            data = file.read()
-        found, position = [], 0
-        while position < len(data):
-            state, key, value = _HEAD.unpack_from(data, position)
-            begin = position + _HEAD.size
-            position = begin + key + value
-            found.append(Entry(state, data[begin : begin + key], data[begin + key : position]))
+        found = [entry for folder in self._folders for entry in _entries_in(os.path.join(folder, str(group)))]
         found.sort(key=lambda entry: entry.state)
         for state, members in groupby(found, lambda entry: entry.state):
             yield from self._each_once(state, members)
@@ -263,5 +263,17 @@ class _Spilled:
             raise _refused(self._source, f"the values of `{name}` do not merge: {error}") from None
         return merged
 
-    def _file(self, group: int) -> str:
-        return os.path.join(self._folder, str(group))
+
+def _entries_in(file: str) -> Iterator[Entry]:
+    """The entries in the file of a key group; none if it is not there."""
+    try:
+        with open(file, "rb") as opened:
+            data = opened.read()
+    except FileNotFoundError:
+        return
+    position = 0
+    while position < len(data):
+        state, key, value = _HEAD.unpack_from(data, position)
+        begin = position + _HEAD.size
+        position = begin + key + value
+        yield Entry(state, data[begin : begin + key], data[begin + key : position])

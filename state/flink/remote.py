@@ -274,6 +274,9 @@ class RemoteFiles:
     _sizes: dict[str, int | None] = field(default_factory=dict, repr=False)
     _ahead: OrderedDict[str, tuple[int, bytes]] = field(default_factory=OrderedDict, repr=False)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.system,)  # another process fetches for itself
+
     def resolve(self, path: str) -> str:
         """The path without ``..``; object storage has no links."""
         return posixpath.normpath(path)

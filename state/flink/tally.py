@@ -15,3 +15,9 @@ class Tally:
     written: Counter[StateKey] = field(default_factory=Counter)
     dropped: Counter[StateKey] = field(default_factory=Counter)
     merged: Counter[StateKey] = field(default_factory=Counter)
+
+    def add(self, other: Tally) -> None:
+        """Add the numbers of another one."""
+        self.written.update(other.written)
+        self.dropped.update(other.dropped)
+        self.merged.update(other.merged)

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ import pytest
 from compat.loader.inputs import LoadOptions
 from compat.migration.functions import Functions
 from compat.state.flink.forms import Unconvertible
+from compat.state.flink.processes import in_processes
 from compat.state.flink.python_functions import OfKeys, OfValues
 from compat.state.flink.python_rules import Declared
 from compat.state.flink.python_states import Apply, Array, Item
@@ -23,6 +25,7 @@ from compat.state.model.states import StateKind
 from compat.state.rows import Row
 from compat.state.types import Types
 from tests.state.flink import writer as w
+from tests.state.flink.test_processes import alive, until
 
 LONG, P = Types.LONG(), Types.PICKLED_BYTE_ARRAY()
 
@@ -56,6 +59,32 @@ def test_values_become_others_in_batches_in_one_process(stack: ExitStack, tmp_pa
     assert process != os.getpid()
     stack.close()
     assert not Path(f"/proc/{process}").exists()
+
+
+def test_each_process_that_asks_has_its_own_which_ends_with_it(stack: ExitStack, tmp_path: Path) -> None:
+    apply = through(stack, tmp_path / "f.py", "import os\ndef f(old): return old, os.getpid()\n")
+    here = read(apply(items(0)))[0]
+    there = [read(done.result)[0] for done in in_processes(apply, [items(1), items(2)], 2)]
+    assert sorted(value for value, _ in there) == [1, 2]  # type: ignore[misc]
+    pids = {pid for _, pid in (here, *there)}  # type: ignore[misc]
+    assert len(pids) == 3
+    assert [pid for pid in pids if Path(f"/proc/{pid}").exists()] == [here[1]]  # type: ignore[index]
+
+
+def test_one_that_hangs_ends_with_the_process_that_asks(stack: ExitStack, tmp_path: Path) -> None:
+    text = "import os, pathlib\ndef f(old):\n  pathlib.Path(old, str(os.getpid())).touch()\n  while True: pass\n"
+    apply = through(stack, tmp_path / "f.py", text)
+    work = in_processes(partial(_asked_once, apply, tmp_path / "seen"), [False, True], 2)
+    (tmp_path / "seen").mkdir()
+    assert next(work).task is False
+    until(lambda: bool(alive(tmp_path / "seen")))
+    work.close()
+    until(lambda: not alive(tmp_path / "seen"))
+
+
+def _asked_once(apply: Apply, seen: Path, asks: bool) -> None:
+    if asks:
+        apply(items(str(seen)))
 
 
 def test_more_than_a_pipe_holds_goes_through(stack: ExitStack, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ from compat.savepoint.names import Names
 from compat.savepoint.operators import Operators
 from compat.state.flink import entries, read_draft, read_metadata, with_references
 from compat.state.flink.remapping import unfinished
-from compat.state.flink.transfer import write_states
+from compat.state.flink.transferring import write_states
 from tests.compat.builders import operator, program, value_state
 from tests.compat.migration.conftest import JAVA, Pairs
 

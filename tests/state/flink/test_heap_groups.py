@@ -32,7 +32,8 @@ from compat.state.flink.keyed_transfer import Groups, keyed_source
 from compat.state.flink.savepoint import Savepoint
 from compat.state.flink.states import HeaderReader
 from compat.state.flink.stream_readers import PIECE, StreamReader
-from compat.state.flink.transfer import StateTarget, Transfer, TypeNames, write_states
+from compat.state.flink.transfer import StateTarget, Transfer, TypeNames
+from compat.state.flink.transferring import write_states
 from tests.state.flink import writer as w
 
 GOLDEN = Path(__file__).parents[2] / "golden"

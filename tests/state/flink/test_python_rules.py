@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from compat.state.flink.errors import SavepointError
 from compat.state.flink.forms import Unconvertible
-from compat.state.flink.python_rules import Declared, by_rules
+from compat.state.flink.python_rules import ByRules, Declared
 from compat.state.flink.python_states import Array, Item
 from compat.state.flink.transcoding import Fields
 from compat.state.model.states import StateKind
@@ -32,7 +32,7 @@ def become(
     old: tuple[StateKind, TypeInformation], new: tuple[StateKind, TypeInformation], item: Item, **more: Any
 ) -> Item:
     before, after = (Declared(kind, str(type)) for kind, type in (old, new))
-    ((found,),) = by_rules(before, after, more.pop("fields", Fields()), **more)([item])
+    ((found,),) = ByRules(before, after, more.pop("fields", Fields()), **more)([item])
     return found
 
 
@@ -95,4 +95,4 @@ def test_no_bytes_raise_anything_else(old: TypeInformation, new: TypeInformation
 
 def test_types_of_java_alone_are_refused() -> None:
     with pytest.raises(Unconvertible, match=r"GenericType<a\.B> is no type of PyFlink's"):
-        by_rules(Declared(VALUE, "GenericType<a.B>"), Declared(VALUE, str(LONG)), Fields())
+        ByRules(Declared(VALUE, "GenericType<a.B>"), Declared(VALUE, str(LONG)), Fields())

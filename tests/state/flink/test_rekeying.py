@@ -19,10 +19,11 @@ from compat.state.flink.headers import KIND
 from compat.state.flink.key_choosing import KeysChosen, KeysEqual
 from compat.state.flink.keyed_transfer import KeyedSource
 from compat.state.flink.merging import MergeByRule, Rule
-from compat.state.flink.rekeying import KeyChange, KeyConversion, regrouped
+from compat.state.flink.rekeying import KeyChange, KeyConversion, regrouped, spill
 from compat.state.flink.tally import Tally
 from compat.state.flink.transcoding import Fields, SerializerConversion
-from compat.state.flink.transfer import Transfer, write_states
+from compat.state.flink.transfer import Transfer
+from compat.state.flink.transferring import write_states
 from compat.state.flink.writing import write_text
 from compat.state.key_groups import murmur_hash
 from tests.state.flink import writer as w
@@ -216,12 +217,14 @@ def test_lengths_stand_behind_key_and_namespace_where_both_have_none_of_their_ow
     )
     text = write_text(str(key))
     with TemporaryDirectory() as there, TemporaryDirectory() as back:
-        texts = regrouped([source], KeyChange(TEXTS), there, Tally())
+        spill(source, KeyChange(TEXTS), there, Tally())
+        texts = regrouped([source], KeyChange(TEXTS), [there], Tally())
         (group,) = texts.groups.numbers
         (found,) = texts.groups.entries(group)
         assert found.key[1:] == text + bytes([len(text)]) + space + length(space)
         other = keyed_parts(w.keyed_header(meta, key=w.simple("String")), "", TypeNames(), {})
-        longs = regrouped([replace(texts, parts=other)], KeyChange(LONGS), back, Tally())
+        spill(replace(texts, parts=other), KeyChange(LONGS), back, Tally())
+        longs = regrouped([texts], KeyChange(LONGS), [back], Tally())
         (group,) = longs.groups.numbers
         assert [one.key[1:] for one in longs.groups.entries(group)] == [entry.key[1:]]
 

@@ -32,7 +32,8 @@ from compat.state.flink.header_parts import Field, StateKey, TypeNames
 from compat.state.flink.rewriting import rewrite
 from compat.state.flink.states import HeaderReader
 from compat.state.flink.table_groups import TableGroups
-from compat.state.flink.transfer import StateTarget, Transfer, Transferred, count_entries, write_states
+from compat.state.flink.transfer import StateTarget, Transfer, Transferred
+from compat.state.flink.transferring import count_entries, write_states
 from tests.state.flink import writer as w
 
 GOLDEN = Path(__file__).parents[2] / "golden"
