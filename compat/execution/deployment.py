@@ -20,7 +20,8 @@ from compat.compiler.versions import LATEST_FLINK
 from compat.execution.failures import NO_JOB, Refused
 from compat.execution.program import Run, layout_of_run, make_cluster_executor
 from compat.execution.snapshots import checker
-from compat.migration.moved_plans import digest_of, moved_plan
+from compat.migration.moved_plans import digest_of
+from compat.migration.spark_steps import moved_plan
 from compat.savepoint.operators import RequestError
 from compat.transport import ServerError
 

@@ -14,8 +14,9 @@ from compat.compiler.spark.driver.restore import RestoreRefused
 from compat.compiler.spark.driver.saved import SavedOperator
 from compat.loader.inputs import LoadOptions
 from compat.migration.functions import Functions
-from compat.migration.moved_plans import digest_of, resolved
+from compat.migration.moved_plans import digest_of
 from compat.migration.recipe import ConvertKey, ConvertState, DropKeys, Recipe
+from compat.migration.spark_steps import resolved
 from compat.savepoint.operators import RequestError
 from compat.state.flink.merging import Rule
 

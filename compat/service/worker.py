@@ -21,9 +21,10 @@ from compat.check.decision import check, with_findings
 from compat.check.findings import Finding, Level, Report
 from compat.check.undecided import Undecided
 from compat.loader.failure import Failure, Side, Undecidable
-from compat.migration.moved_plans import digest_of, moved_plan
+from compat.migration.moved_plans import digest_of
 from compat.migration.proposing import offered
 from compat.migration.recipe import Recipe
+from compat.migration.spark_steps import moved_plan
 from compat.plan.facts import Program, facts_of
 from compat.plan.own_ids import disagreement
 from compat.plan.reading import PlanError, from_plain

@@ -18,8 +18,9 @@ from compat.cluster.deployments.api import DEPLOYMENT
 from compat.cluster.gate import Candidate, GateClosed, RegistryGate
 from compat.cluster.submission import DeploymentRequest
 from compat.compiler.executiongraph.states import JobStatus
-from compat.migration.moved_plans import digest_of, moved_plan
+from compat.migration.moved_plans import digest_of
 from compat.migration.recipe import DropOperator, Recipe, RenameOperator
+from compat.migration.spark_steps import moved_plan
 from compat.service.client import Server
 from tests.compat.cluster.offline import OfflineCluster, submission
 from tests.compat.service.running import OLD, RENUMBERED, Running, plan, serve

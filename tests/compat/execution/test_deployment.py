@@ -18,8 +18,9 @@ from compat.execution import deployment
 from compat.execution.deployment import FollowingLost, Result, Wanted, deploy
 from compat.execution.failures import Refused
 from compat.execution.program import Run
-from compat.migration.moved_plans import digest_of, moved_plan
+from compat.migration.moved_plans import digest_of
 from compat.migration.recipe import Recipe, RenameOperator
+from compat.migration.spark_steps import moved_plan
 from compat.transport import ServerError
 from tests.compat.cluster.offline import submission
 from tests.compat.service.running import OLD, RENUMBERED, plan
