@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -34,3 +35,13 @@ def flink(java):
     from tests.compat.loader.jvm.support import flink_of
 
     return flink_of(FLINK)
+
+
+@pytest.fixture
+def shared_jvms():
+    """Checks are made in JVMs that the tests of a process share, as those of a project are."""
+    from compat.loader.jvm.warm import WarmJvms
+    from tests.compat.loader.jvm.support import KEPT
+
+    with patch.object(WarmJvms, "__enter__", lambda self: KEPT):
+        yield

@@ -44,7 +44,8 @@ def built(version: str, all_names: list[str], java: Any) -> Iterator[tuple[str, 
     """The pairs of a version, a few of them in each JVM."""
     from compat.loader.jvm.answers import answers_of
     from compat.loader.jvm.messages import Restore
-    from compat.loader.jvm.process import JvmOptions, build_all
+    from compat.loader.jvm.process import JvmOptions
+    from tests.compat.loader.jvm.support import build_all
 
     before, _, after = version.partition("-to-")
     after = after or before

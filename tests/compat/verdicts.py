@@ -45,7 +45,8 @@ def built(asked: Sequence[tuple[Any, Any]], flink: Any, java: Any) -> Iterator[t
     """Pairs of programs as Flink builds them, a few in each JVM, by their places; without those that are no jobs."""
     from compat.loader.jvm.answers import answers_of
     from compat.loader.jvm.messages import Restore
-    from compat.loader.jvm.process import JvmOptions, build_all
+    from compat.loader.jvm.process import JvmOptions
+    from tests.compat.loader.jvm.support import build_all
     from tests.compat.loader.jvm.support import built as build_with_restores
 
     options = JvmOptions(options={})

@@ -10,7 +10,6 @@ import tempfile
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
@@ -364,25 +363,6 @@ class JvmProcess:
         return Crash(
             type="ProcessEnded", message=f"The JVM ended before the program was done{': ' + last if last else '.'}"
         )
-
-
-def build(program: Program, flink: FlinkDistribution, java: Java, options: JvmOptions) -> JvmOutcome:
-    """Build a program in a JVM of its own and wait for it."""
-    (outcome,) = build_all([program], flink, java, options)
-    return outcome
-
-
-def build_all(
-    programs: Sequence[Program], flink: FlinkDistribution, java: Java, options: JvmOptions
-) -> list[JvmOutcome]:
-    """Build programs in as few JVMs as possible: a program that ends its JVM costs the next ones a new one."""
-    outcomes: list[JvmOutcome] = []
-    while len(outcomes) < len(programs):
-        with JvmProcess(Setup(flink, java, options)) as jvm:
-            for building in [jvm.build(program) for program in programs[len(outcomes) :]]:
-                if (outcome := building.outcome()) is not None:
-                    outcomes.append(outcome)
-    return outcomes
 
 
 def _jvm_options(java: Java) -> tuple[str, ...]:

@@ -13,7 +13,8 @@ from tests.compat.loader.jvm.golden import program
 def plans(flink, java):
     """The plans of golden pairs, old and new by name, built in one JVM."""
     from compat.loader.jvm.plans import plan_of
-    from compat.loader.jvm.process import JvmOptions, build_all
+    from compat.loader.jvm.process import JvmOptions
+    from tests.compat.loader.jvm.support import build_all
 
     asked = [(name, side) for name in {row[0] for row in TABLE} for side in ("old", "new")]
     outcomes = build_all([program("2.3.0", *one) for one in asked], flink, java, JvmOptions(options={}))

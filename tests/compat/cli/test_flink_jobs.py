@@ -16,6 +16,8 @@ from compat.cli import main
 from compat.testing import IncompatibleError, assert_compatible
 from tests.compat.loader.jvm.golden import JAVA, records
 
+pytestmark = pytest.mark.usefixtures("shared_jvms")
+
 Run = Callable[..., Result]
 
 

@@ -11,7 +11,8 @@ def plans(flink, java):
     """The plans of both versions of each pair, by name."""
     from compat.loader.jvm.messages import JarProgram
     from compat.loader.jvm.plans import plan_of
-    from compat.loader.jvm.process import JvmOptions, build_all
+    from compat.loader.jvm.process import JvmOptions
+    from tests.compat.loader.jvm.support import build_all
 
     asked = [(pair, side) for pair in JAVA_PAIRS for side in ("old", "new")]
     programs = [

@@ -10,11 +10,11 @@ from msgspec import structs
 from compat.loader.jvm.java import find_java
 from compat.loader.jvm.messages import SqlScript
 from compat.loader.jvm.plans import plan_of
-from compat.loader.jvm.process import JvmOptions, build_all
+from compat.loader.jvm.process import JvmOptions
 from compat.plan.reading import from_plain
 from compat.plan.writing import plain
 from tests.compat.loader.jvm.golden import program, records
-from tests.compat.loader.jvm.support import flink_of
+from tests.compat.loader.jvm.support import build_all, flink_of
 from tests.compat.sql.scripts import PAIRS
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "sql" / "plans.json.gz"

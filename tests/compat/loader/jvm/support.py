@@ -1,12 +1,37 @@
 """Flink, and programs that it builds, for tests."""
 
+import atexit
 import os
 import shutil
 import subprocess
 import zipfile
 
+from compat.loader.jvm.process import JvmProcess, Setup
+from compat.loader.jvm.warm import WarmJvms
 from tests import needs
 from tests.needs import Need
+
+_MOST = 4
+"""The JVMs that a worker keeps: as many as one test holds at once."""
+
+
+class KeptJvms(WarmJvms):
+    """The JVMs that the tests of a process share, the last used ones."""
+
+    def take(self, setup: Setup) -> JvmProcess:
+        jvm = super().take(setup)
+        self._jvms.remove(jvm)
+        self._jvms.append(jvm)
+        return jvm
+
+    def start(self, setup: Setup) -> JvmProcess:
+        self._drop(self._jvms[: -_MOST + 1])
+        return super().start(setup)
+
+
+KEPT = KeptJvms()
+"""They end with the process."""
+atexit.register(KEPT.__exit__, None, None, None)
 
 
 def flink_of(version):
@@ -27,18 +52,33 @@ def flink_of(version):
     return found
 
 
-def built(asked, flink, java, options):
-    """The outcomes of programs, each with restores into it, in one JVM."""
-    from compat.loader.jvm.process import JvmProcess, Setup
+def build(program, flink, java, options):
+    """The outcome of a program, in a JVM that tests share."""
+    (outcome,) = build_all([program], flink, java, options)
+    return outcome
 
-    with JvmProcess(Setup(flink, java, options)) as jvm:
-        buildings = []
-        for program, restores in asked:
-            building = jvm.build(program)
-            for wanted in restores:
-                building.restore(wanted)
-            buildings.append(building)
-        return [building.outcome() for building in buildings]
+
+def build_all(programs, flink, java, options):
+    """The outcomes of programs, in a JVM that tests share; one that ends it costs the next ones another."""
+    outcomes = []
+    while len(outcomes) < len(programs):
+        jvm = KEPT.take(Setup(flink, java, options))
+        for building in [jvm.build(program) for program in programs[len(outcomes) :]]:
+            if (outcome := building.outcome()) is not None:
+                outcomes.append(outcome)
+    return outcomes
+
+
+def built(asked, flink, java, options):
+    """The outcomes of programs, each with restores into it, in a JVM that tests share."""
+    jvm = KEPT.take(Setup(flink, java, options))
+    buildings = []
+    for program, restores in asked:
+        building = jvm.build(program)
+        for wanted in restores:
+            building.restore(wanted)
+        buildings.append(building)
+    return [building.outcome() for building in buildings]
 
 
 def jar_of(folder, sources, classpath):

@@ -113,7 +113,8 @@ def test_the_function_of_a_lambda_is_not_taken_for_another(nodes):
 
 
 def test_only_code_that_an_operator_can_come_to_decides_what_more_it_keeps(nodes, flink, java, tmp_path):
-    from compat.loader.jvm.process import JvmOptions, build
+    from compat.loader.jvm.process import JvmOptions
+    from tests.compat.loader.jvm.support import build
 
     def code(name):
         """The digests when the code of a class is another one."""

@@ -9,9 +9,10 @@ from compat.check.context import CheckOptions
 from compat.check.decision import check
 from compat.loader.jvm.messages import JarProgram
 from compat.loader.jvm.plans import plan_of
-from compat.loader.jvm.process import JvmOptions, build_all
+from compat.loader.jvm.process import JvmOptions
 from compat.plan.facts import facts_of
 from tests.compat.java_pairs.build import JARS
+from tests.compat.loader.jvm.support import build_all
 
 NAMES = {"map_in_one": "MapInOne", "parallelism_given": "ParallelismGiven"}
 """The classes of pairs, by their names."""

@@ -9,9 +9,9 @@ from compat.loader.jvm.connector_jars import connector_jars
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import failed
 from compat.loader.jvm.messages import JarProgram, SqlScript
-from compat.loader.jvm.process import JvmOptions, build, build_all
+from compat.loader.jvm.process import JvmOptions
 from tests import needs
-from tests.compat.loader.jvm.support import flink_of, jar_of
+from tests.compat.loader.jvm.support import build, build_all, flink_of, jar_of
 from tests.needs import Need
 
 pytestmark = pytest.mark.usefixtures("shared_jvms")

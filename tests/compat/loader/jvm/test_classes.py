@@ -11,7 +11,7 @@ from compat.loader.inputs import Input, InputKind
 from compat.loader.jvm.answers import answers_of
 from compat.loader.jvm.messages import JarProgram, Restore
 from compat.loader.jvm.plans import plan_of
-from compat.loader.jvm.process import JvmOptions, build_all
+from compat.loader.jvm.process import JvmOptions
 from compat.plan.facts import facts_of
 from compat.plan.reading import read
 from compat.plan.writing import dump
@@ -20,7 +20,7 @@ from compat.savepoint.names import Names, of_program
 from compat.sides import Savepoint
 from compat.state.model.job import Plan
 from tests.compat.loader.jvm.golden import CLASSES, program, records, savepoint
-from tests.compat.loader.jvm.support import built
+from tests.compat.loader.jvm.support import build_all, built
 
 ERROR, UNKNOWN, WARNING, NOTE = Level.ERROR, Level.UNKNOWN, Level.WARNING, Level.NOTE
 CASES = {

@@ -9,7 +9,7 @@ from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.maven import Artifact, fetch
 from compat.loader.jvm.messages import SqlScript
 from compat.loader.jvm.plans import plan_of
-from compat.loader.jvm.process import JvmOptions, build_all
+from compat.loader.jvm.process import JvmOptions
 from compat.state.model.connectors import (
     DeliveryGuarantee,
     KafkaOffset,
@@ -24,6 +24,7 @@ from compat.state.model.connectors import (
 from tests import needs
 from tests.compat.builders import operator
 from tests.compat.loader.jvm.golden import program
+from tests.compat.loader.jvm.support import build_all
 from tests.needs import Need
 
 _OF = "'connector'='kafka','properties.bootstrap.servers'='localhost:1','format'='csv'"

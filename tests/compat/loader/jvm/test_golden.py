@@ -9,9 +9,9 @@ from compat.loader.jvm.answers import migrations, problems
 from compat.loader.jvm.compiled import compiled
 from compat.loader.jvm.differences import differences
 from compat.loader.jvm.messages import JarProgram, Restore
-from compat.loader.jvm.process import JvmOptions, build_all
+from compat.loader.jvm.process import JvmOptions
 from tests.compat.loader.jvm.golden import JAVA, PROGRAMS, SAMPLED, program, records, savepoint
-from tests.compat.loader.jvm.support import built, flink_of
+from tests.compat.loader.jvm.support import build_all, built, flink_of
 
 OPTIONS = JvmOptions(options={})
 FIELDS = {

@@ -57,7 +57,8 @@ def classes_of(job):
 
 
 def test_it_is_one_whether_the_library_is_in_the_jar_or_on_the_class_path(flink, java, library, tmp_path):
-    from compat.loader.jvm.process import JvmOptions, build
+    from compat.loader.jvm.process import JvmOptions
+    from tests.compat.loader.jvm.support import build
 
     path = str(tmp_path / "fat.jar")
     with zipfile.ZipFile(path, "w") as made:
@@ -78,8 +79,8 @@ def test_it_is_one_whether_the_library_is_in_the_jar_or_on_the_class_path(flink,
 
 def test_an_open_that_computes_may_take_longer_than_one_that_waits(java):
     """Flink's API for Scala looks at the constructor of a case class by reflection, which takes seconds at its first use."""
-    from compat.loader.jvm.process import JvmOptions, build
-    from tests.compat.loader.jvm.support import flink_of
+    from compat.loader.jvm.process import JvmOptions
+    from tests.compat.loader.jvm.support import build, flink_of
 
     flink, language = flink_of("1.20.0"), LANGUAGES["flinkscala"]
     program = JarProgram(path=jar("flinkscala_case_class_same"), main_class=language.main_class)

@@ -28,7 +28,8 @@ def pairs(flink, java):
     """Each pair, with what NEW made of the values that OLD's program made up, and those values."""
     from compat.loader.jvm.answers import answers_of
     from compat.loader.jvm.messages import JarProgram, Restore
-    from compat.loader.jvm.process import JvmOptions, build_all
+    from compat.loader.jvm.process import JvmOptions
+    from tests.compat.loader.jvm.support import build_all
 
     classes = {one.name: f"pairs.{one.class_name}" for one in JAVA_PAIRS if one.name in EXPECTED}
 
@@ -77,7 +78,8 @@ INSERT INTO sums SELECT k, fold(v) FROM numbers GROUP BY k;
 
 def test_functions_on_the_class_path_are_the_programs(flink, java):
     from compat.loader.jvm.messages import SqlScript
-    from compat.loader.jvm.process import JvmOptions, build
+    from compat.loader.jvm.process import JvmOptions
+    from tests.compat.loader.jvm.support import build
 
     called = []
     for side in ("old", "new"):

@@ -5,11 +5,12 @@ import pytest
 from compat.compiler.errors import ProgramError
 from compat.loader.jvm.messages import Crash, JavaFrame
 from compat.loader.jvm.plans import plan_of, refused_by, refused_of
-from compat.loader.jvm.process import JvmOptions, build_all
+from compat.loader.jvm.process import JvmOptions
 from compat.plan.reading import read
 from compat.plan.writing import dump
 from compat.state.model.states import StateKind, StateScope
 from tests.compat.loader.jvm.golden import program, records
+from tests.compat.loader.jvm.support import build_all
 
 NAMES = ("ttl_enabled", "oplist_type", "win_count_trigger_n", "q_agg_added")
 

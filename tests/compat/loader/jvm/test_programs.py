@@ -8,8 +8,9 @@ import pytest
 from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import check_jar, failed
 from compat.loader.jvm.messages import JarProgram, SqlScript
-from compat.loader.jvm.process import JvmOptions, build, build_all
+from compat.loader.jvm.process import JvmOptions
 from tests.compat.loader.jvm.golden import PROGRAMS
+from tests.compat.loader.jvm.support import build, build_all
 
 OPTIONS = JvmOptions(options={}, timeout=60, open_timeout=3)
 IN_ONE_JVM = (

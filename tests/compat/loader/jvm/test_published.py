@@ -14,10 +14,10 @@ from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import failed
 from compat.loader.jvm.maven import Artifact, fetch
 from compat.loader.jvm.messages import JarProgram, SqlScript
-from compat.loader.jvm.process import JvmOptions, build, build_all
+from compat.loader.jvm.process import JvmOptions
 from tests import needs
 from tests.compat.loader.jvm.golden import JAVA
-from tests.compat.loader.jvm.support import flink_of
+from tests.compat.loader.jvm.support import build, build_all, flink_of
 from tests.compat.loader.jvm.test_surroundings import JAR as UNCONNECTED
 from tests.needs import Need
 

@@ -5,12 +5,12 @@ import zipfile
 import pytest
 
 from compat.loader.jvm.messages import JarProgram, Limit, Restore
-from compat.loader.jvm.process import JvmOptions, build_all
+from compat.loader.jvm.process import JvmOptions
 from compat.state.flink.contents import Entry, group_of, places, read_groups
 from compat.state.flink.handles import InlineBytes, KeyGroups
 from compat.state.flink.metadata import read_metadata
 from tests.compat.loader.jvm.golden import JAVA, program, savepoint
-from tests.compat.loader.jvm.support import built
+from tests.compat.loader.jvm.support import build_all, built
 from tests.state.flink import writer
 
 OPTIONS = JvmOptions(options={})

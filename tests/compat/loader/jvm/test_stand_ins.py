@@ -15,6 +15,8 @@ from tests import needs
 from tests.compat.loader.jvm.support import flink_of, jar_of
 from tests.needs import Need
 
+pytestmark = pytest.mark.usefixtures("shared_jvms")
+
 VERSION = "1.20.0"
 HEAD = """
 package shop;

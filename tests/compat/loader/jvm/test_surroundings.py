@@ -11,10 +11,11 @@ from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.failures import failed
 from compat.loader.jvm.maven import Artifact, fetch
 from compat.loader.jvm.messages import JarProgram
-from compat.loader.jvm.process import JvmOptions, build
+from compat.loader.jvm.process import JvmOptions
 from compat.loader.jvm.runtime_properties import folder_for
 from tests import needs
 from tests.compat.loader.jvm.golden import JAVA
+from tests.compat.loader.jvm.support import build
 from tests.compat.loader.jvm.test_unconnected import kafka as kafka
 from tests.needs import Need
 

@@ -10,11 +10,13 @@ from compat.loader.jvm.errors import JvmError
 from compat.loader.jvm.maven import Artifact, fetch
 from compat.loader.jvm.messages import JarProgram, Restore, SqlScript
 from compat.loader.jvm.plans import plan_of
-from compat.loader.jvm.process import JvmOptions, build
+from compat.loader.jvm.process import JvmOptions
 from tests import needs
 from tests.compat.loader.jvm.golden import JAVA
-from tests.compat.loader.jvm.support import built, flink_of
+from tests.compat.loader.jvm.support import build, built, flink_of
 from tests.needs import Need
+
+pytestmark = pytest.mark.usefixtures("shared_jvms")
 
 JAR = str(JAVA / "unconnected" / "unconnected.jar")
 NOWHERE = "broker.invalid:9092"

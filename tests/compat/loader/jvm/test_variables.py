@@ -6,9 +6,9 @@ from compat.loader.failure import Side, Undecidable
 from compat.loader.inputs import FlinkJars, LoadOptions, load, opened
 from compat.loader.jvm.failures import failed
 from compat.loader.jvm.messages import JarProgram
-from compat.loader.jvm.process import JvmOptions, build_all
+from compat.loader.jvm.process import JvmOptions, JvmProcess, Setup
 from compat.state.model.job import Assumed
-from tests.compat.loader.jvm.support import jar_of
+from tests.compat.loader.jvm.support import build_all, jar_of
 
 OPTIONS = JvmOptions(options={})
 JOB = """
@@ -101,7 +101,11 @@ def test_the_one_that_is_given_is_not_named_again(flink, java, jar):
 
 def test_a_jar_gets_variables_and_the_next_one_does_not(flink, java, jar, monkeypatch):
     monkeypatch.setenv("SHOP_TOPIC", "orders")
-    given, other = build_all([program(jar, SHOP_NAME="a", SHOP_REGION="east"), program(jar)], flink, java, OPTIONS)
+    programs = [program(jar, SHOP_NAME="a", SHOP_REGION="east"), program(jar)]
+    with JvmProcess(Setup(flink, java, OPTIONS)) as jvm:  # one that has this process's variables
+        given, other = (one.outcome() for one in [jvm.build(one) for one in programs])
+    assert given is not None
+    assert other is not None
     assert given.jobs[0].name == "east aorders"
     assert other.crash is not None
     assert list(other.missed) == ["SHOP_NAME"]

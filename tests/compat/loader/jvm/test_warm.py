@@ -19,10 +19,11 @@ from compat.loader.inputs import FlinkJars, Input, InputKind, LoadOptions
 from compat.loader.jvm import process
 from compat.loader.jvm.loading import begin
 from compat.loader.jvm.messages import Restore
-from compat.loader.jvm.process import JvmOptions, JvmProcess, build_all
+from compat.loader.jvm.process import JvmOptions, JvmProcess
 from compat.loader.jvm.warm import WarmJvms
 from compat.state.model.job import Plan
 from tests.compat.loader.jvm.golden import PROGRAMS, SAMPLED, program
+from tests.compat.loader.jvm.support import build_all
 from tests.repositories import committed
 
 

@@ -23,8 +23,9 @@ def build(pyflink, java):
     """Builds programs, each given by its path, one after the other in as few JVMs as they let."""
     from compat.loader.jvm.distribution import FlinkPlaces, flink_version
     from compat.loader.jvm.messages import PyFlinkProgram
-    from compat.loader.jvm.process import JvmOptions, build_all
+    from compat.loader.jvm.process import JvmOptions
     from compat.loader.jvm.pyflink.installed import flink_of
+    from tests.compat.loader.jvm.support import build_all
 
     flink = flink_of(pyflink, FlinkPlaces())
     if not flink_version(flink.jars).startswith("2.3"):
