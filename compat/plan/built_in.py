@@ -1,7 +1,6 @@
 """The states of Java sources and sinks that a Python program uses, by their classes.
 
-Read from the classes of Flink and its connectors: those that are named with each. A class that is not listed may keep
-anything.
+Each entry names the class of Flink or of a connector that it comes from. A class that is not listed may keep any state.
 """
 
 from __future__ import annotations

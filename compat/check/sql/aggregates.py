@@ -162,8 +162,8 @@ class Sums(Struct, frozen=True):
     def _anew(self, new: Sums) -> set[Traced]:
         """What of NEW's is distinct with values that are not those that OLD kept, as each aggregate has marked its own.
 
-        The marks are bits, by the places of the aggregates with the same arguments (Flink: ``DistinctAggCodeGen``): those of
-        two without a difference in their FILTER are alike. Where rows are taken back there are as many counts.
+        The marks are bits, by the places of the aggregates with the same arguments (Flink: ``DistinctAggCodeGen``): two
+        aggregates with the same FILTER share their marks. If rows can be retracted, there is a count for each mark.
         """
         old = self._distinct
         return {
@@ -242,8 +242,8 @@ def sums_of(
 ) -> Sums:
     """The sums of aggregates, of which those that are ``retracting`` can take rows back.
 
-    ``together`` are the calls that one result is made of. ``counted`` tells that all rows are counted besides, which a
-    ``COUNT(*)`` of the query does as well (Flink: ``AggregateInfoList``).
+    ``together`` are the calls that make one result. ``counted`` says that all rows are counted, too; a ``COUNT(*)`` of the
+    query is that count (Flink: ``AggregateInfoList``).
     """
     star = Aggregate("COUNT", False, False, traced(rows, lambda _: (_ALL,)), "COUNT")
     kinds = [*zip(calls, retracting, strict=False), *([(star, True)] if counted and star not in calls else ())]

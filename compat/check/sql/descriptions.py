@@ -1,7 +1,7 @@
 """What Flink's descriptions tell, where there is no compiled plan: ``GroupAggregate(groupBy=[k], select=[k, SUM(v) AS s])``.
 
-Names in a description are those of the operator before; what a projection computes is put in their place, so that another
-alias is no difference. What is different then is not taken apart further.
+Names in a description are those of the operator before. They are replaced by the expressions of the projection, so that another
+alias is no difference. Any other difference is reported as a whole.
 """
 
 from __future__ import annotations

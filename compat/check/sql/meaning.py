@@ -17,9 +17,8 @@ class Difference(Struct, frozen=True):
     """A difference between OLD and NEW, in words.
 
     ``holds`` is why OLD's state is wrong under NEW's meaning; empty if it is right, and only the output before the
-    restore follows OLD (``since`` says so). ``output`` says that other rows come out after the restore, which matters
-    to operators that keep them. ``parts`` are there where what is kept could be rewritten for NEW, one thing beside the
-    other.
+    restore follows OLD (``since`` says so). ``output`` says that the operator emits other rows after the restore, which matters
+    to operators that keep them. ``parts`` is set if the kept things could be rewritten for NEW.
     """
 
     aspect: Aspect
@@ -106,8 +105,8 @@ def keys(old: Traced, new: Traced, words: Words, what: str) -> Iterator[Differen
 class Stored(Struct, frozen=True):
     """The rows that are kept as a whole: ``states`` hold them, None if that is not told.
 
-    ``found`` tells that a row is found by its key or its time, and not by being equal to the one that takes it back; ``marks``
-    that no row is kept, but that there was one, how many, or what they add up to.
+    ``found`` says that a row is found by its key or its time, not by equality with the row that retracts it. ``marks`` says
+    that no row is kept, only a mark that there was one, or their number, or their sum.
     """
 
     rows: Rows

@@ -73,10 +73,10 @@ class Setup(msgspec.Struct, frozen=True):
 class JvmOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a program: the jobs it submitted, in order, and how it failed, if it did.
 
-    ``timed_out`` tells that it did not end in time; ``stuck`` are the lines where it stood then, ``waits`` is the call that it
-    waited for. ``restored`` are the answers to restores, in order: fewer than were asked for where one of them took too long or
-    ended the JVM. ``said`` is the end of what it printed as errors, ``missed`` are the variables of the environment that it
-    asked for in vain, with the lines. ``absent`` and ``former`` are those of :class:`compat.loader.jvm.messages.Ended`.
+    ``timed_out`` says that it did not end in time; ``stuck`` are the lines that it was in then, ``waits`` is the call that it
+    waited for. ``restored`` are the answers to restores, in order; there are fewer than requests if a restore took too long or
+    ended the JVM. ``said`` is the end of its error output; ``missed`` are the missing environment variables that it asked for,
+    with the lines. ``absent`` and ``former`` are those of :class:`compat.loader.jvm.messages.Ended`.
     """
 
     jobs: tuple[Job, ...]
@@ -138,8 +138,8 @@ class _Asked(msgspec.Struct, frozen=True):
 class JvmProcess:
     """A child process with one JVM that holds one Flink. It takes programs until it is closed, or until one ends it.
 
-    ``builds`` counts the programs that it was told to build; ``first`` is the outcome of the first of them.
-    Flink's classes put files that they want for a while into a folder that goes with the process.
+    ``builds`` counts the requested builds of programs; ``first`` is the outcome of the first. Temporary files of Flink's
+    classes are in a folder that is removed with the process.
     """
 
     def __init__(self, setup: Setup) -> None:

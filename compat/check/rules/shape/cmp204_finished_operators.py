@@ -1,8 +1,9 @@
 """Chains of NEW that mix finished and running operators, and finished ones that read from others.
 
-Flink: ``VertexFinishedStateChecker``. An operator that is new counts as running. Two programs do not tell what will have
-finished when the snapshot is taken. What ends beside others that do not is finished in all snapshots but the first ones;
-where all sources end, one may do so before another, or a part of the subtasks of one, and a warning says what that means.
+Flink: ``VertexFinishedStateChecker``. An operator that is new counts as running. Two programs do not show which operators will
+have finished when the snapshot is taken. A source that ends beside others that do not is finished in all snapshots but the
+first ones. If all sources end, one may end before another, or some of its subtasks before the rest; a warning says what that
+means.
 """
 
 from __future__ import annotations

@@ -84,9 +84,9 @@ def _finding(check: Check, pair: Pair, level: Level, *, left_out: bool) -> Findi
 def _level(pair: Pair, snapshot: Snapshot) -> Level | None:
     """How sure it is that timers go missing; None if OLD had none, or nothing is known of any.
 
-    A window, and each function that can set timers, has a queue of them from its start on, be it empty
-    (`KeyedProcessOperator.open`): where there is none, it was kept on the heap, or OLD's function was of another sort.
-    Those that were set since RocksDB's files were materialized are in a changelog.
+    A window, and each function that can set timers, has a queue of timers from its start on, even an empty one
+    (`KeyedProcessOperator.open`). If a snapshot has no queue, it was kept on the heap, or OLD's function was of another sort.
+    Timers that were set after RocksDB's files were materialized are in a changelog.
     """
     in_log = snapshot.formats.get(pair.old.id) is KeyedFormat.CHANGELOG_FILES
     if _ends_by_timers(pair.new):

@@ -94,8 +94,9 @@ def _owner(state: State) -> str:
 def _stranded(pair: Pair, check: Check) -> str | None:
     """Why open windows never end in NEW, if so.
 
-    A merging assigner only knows windows of its own set, and the others look for contents under the window itself, while
-    merged windows keep them under one that they were made of. A timer of the other clock is not for the new trigger.
+    A merging assigner only knows the windows of its own set. Other assigners look for contents under the window itself, while a
+    merged window keeps them under one of the windows that it was merged from. The new trigger ignores timers of the other
+    clock.
     """
     merged, merges = (operator.detail.get("window_merging") for operator in (pair.old, pair.new))
     if None not in (merged, merges) and merged != merges:
