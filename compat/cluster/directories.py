@@ -56,7 +56,7 @@ class Directories(Struct, frozen=True, kw_only=True):
 def refuse_unseen(directories: Directories, folder: Path, master: str) -> str | None:
     """Raise a ProgramError if the machines of a master do not see the files that jobs write.
 
-    ``folder`` is the cluster's. If that is unknown, gives a warning: the workers of a standalone cluster may be on this
+    ``folder`` is the cluster's. If nobody can know it, gives a warning: the workers of a standalone cluster may be on this
     machine, too.
     """
     if not is_elsewhere(master):

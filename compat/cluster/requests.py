@@ -31,7 +31,7 @@ _MOST = 16
 class Requests:
     """Passes the requests in the registry on to JobMasters.
 
-    ``lock`` is the dispatcher's. ``rests`` tells a job whose process has ended, ``forget`` has its attempts followed no more,
+    ``lock`` is the dispatcher's. ``rests`` says whether a job's process has ended; ``forget`` stops the watch on its attempts;
     ``answered`` is called when there is an outcome.
     """
 

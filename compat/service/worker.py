@@ -316,8 +316,8 @@ def _side(reference: Reference, side: Side) -> _Given:
 def _packed(text: bytes, where: str) -> tuple[PackedPlan, JobPlan | Refused | PlanError]:
     """A plan ready to be kept, as it was sent, and as a record, or what is wrong with a value in it.
 
-    Raises RefusedBody for what does not have the shape of a plan, and for one whose ids do not follow from its own graph: it
-    may have been made by hand.
+    Raises RefusedBody for anything without the shape of a plan, and for a plan whose ids do not follow from its graph: it may
+    have been made by hand.
     """
     plan: JobPlan | Refused | PlanError
     sent = read_json(text, _Worker.settings.max_depth)

@@ -43,7 +43,7 @@ class KeyConversion(Struct, frozen=True):
     """The keys of an operator as another serializer of Flink's writes them: its snapshot, as `writeVersionedSnapshot` gives
     it, and what happens to the fields of records: of keys of PyFlink, ``within`` the only field of a row.
 
-    ``classes`` tell hash codes that are not known here. ``apply`` gives the keys where a function makes them.
+    ``classes`` give hash codes that are not known here. ``apply`` gives the new keys if a function makes them.
     """
 
     serializer: bytes
@@ -93,8 +93,8 @@ def _applied(apply: Apply, keys: Sequence[bytes]) -> list[bytes]:
 class KeyChange(Struct, frozen=True):
     """What happens to the keys of an operator: some go, the others become those of ``conversion``, or stay.
 
-    ``windows`` are those that open windows become part of. ``merges`` say, by the names of states, what happens to values whose
-    keys become one.
+    ``windows`` are the longer windows that take in the open ones. ``merges`` say, by the names of states, what happens to
+    values whose keys become equal.
     """
 
     conversion: KeyConversion | None = None
@@ -107,7 +107,7 @@ def regrouped(sources: Sequence[KeyedSource], change: KeyChange, folder: str, ta
     """The keyed state of an operator under other keys, in files of a folder that is there; counts entries that go, and those
     that were merged into others.
 
-    Raises NotWritten for keys that do not become others, and for two of which one would become the other.
+    Raises NotWritten for keys that cannot be converted, and for two keys that would become equal.
     """
     first = sources[0]
     groups = _Spilled(folder, first, change.merges, tally.merged)

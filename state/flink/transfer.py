@@ -4,7 +4,7 @@
     transferred = write_states(savepoint, transfer, folder)                   # the state files that are new
     made = with_references(read_draft(savepoint), transferred.changes)        # the metadata that names them
 
-Keys and values stay byte for byte. An operator that keeps its states as they are is not read: only its headers are, where types
+Keys and values stay byte for byte. The state of an operator that keeps its states is not read; only its headers are, if types
 have other names. State is read and written key group by key group, entry by entry, so that it may be larger than the memory.
 """
 
@@ -52,10 +52,10 @@ class StateTarget(NamedTuple):
 class Transfer(Struct, frozen=True, kw_only=True):
     """The changes to a savepoint. Operators have the ids of the savepoint; all changes are made at once.
 
-    ``states`` has None for a state that is dropped; what is not named stays. ``added`` are operators that are not there and
-    are given states, by their ids. ``converted`` are states whose values another serializer is to read,
-    ``keys`` operators whose keys become others, or go, ``coordinators`` what those of operators keep. With ``canonical``
-    operators whose keyed state is in a backend's own format are written anew, too: all that is written is canonical.
+    ``states`` has None for a dropped state; states that it does not name stay. ``added`` are new operators that get states, by
+    their ids. ``converted`` are states whose values are converted for another serializer, ``keys`` operators whose keys are
+    converted or dropped, ``coordinators`` the new state of operators' coordinators. With ``canonical``, operators with keyed
+    state in a backend's own format are written anew, too; all written state is canonical.
     """
 
     ids: Mapping[str, NewId] = {}
@@ -93,8 +93,8 @@ class Transferred(Struct, frozen=True):
 def write_states(savepoint: Savepoint, transfer: Transfer, folder: str) -> Transferred:
     """Write the state files of the operators whose states change into a folder that is there.
 
-    Raises `UnknownOperator` for an operator that is not there, `NotWritten` for state that cannot be rewritten, and other
-    `SavepointError` for what cannot be read.
+    Raises `UnknownOperator` for a missing operator, `NotWritten` for state that cannot be rewritten, and other `SavepointError`
+    for state that cannot be read.
     """
     with writing(folder), TemporaryDirectory(dir=folder) as aside:
         return _Writing(savepoint, transfer, folder, aside).run()

@@ -163,7 +163,8 @@ class Sums(Struct, frozen=True):
         """What of NEW's is distinct with values that are not those that OLD kept, as each aggregate has marked its own.
 
         The marks are bits, by the places of the aggregates with the same arguments (Flink: ``DistinctAggCodeGen``): two
-        aggregates with the same FILTER share their marks. If rows can be retracted, there is a count for each mark.
+        aggregates with the same FILTER share their marks. If rows can be retracted, there is a count for each aggregate
+        instead.
         """
         old = self._distinct
         return {

@@ -333,9 +333,9 @@ class SparkExecutor:
     ) -> tuple[RunOptions, JobEntry | None]:
         """How to run, and the job to go on with: the one of the same program that failed, or whose driver died before its end.
 
-        If the program was edited since, so that its operators or states are others, its last checkpoint is restored as a
-        savepoint would be: checked, into a new job. That a program was edited is told either way. Where its driver died between
-        the job's end and saying so, that is made up for, and nothing is run.
+        If an edit changed the program's operators or states, its last checkpoint is restored like a savepoint: checked, into a
+        new job. An edit is reported in any case. If the driver died after the job's end, but before it recorded that, the
+        record is completed and nothing runs.
         """
         if options.assigned is not None:
             return options, self._begun(options.assigned, made)

@@ -59,8 +59,9 @@ def state_of(directory: Place) -> Place:
 def prove_not_behind(directory: Place, log: SnapshotLog | None) -> None:
     """Raise a StoreError if the log of the job of a directory lacks checkpoints whose records were published.
 
-    Their commits are gone or empty: from what is left, the job would publish the same records again. A table that somebody
-    restored to an earlier version has had those checkpoints, and is what it is meant to be. None is a log that is not there.
+    If their commits are missing or empty, the job would go on from an earlier checkpoint, and publish the same records again. A
+    table that
+    somebody restored to an earlier version has had those checkpoints, and is correct. None stands for a missing log.
     """
     told = _published(directory)
     if told <= _reached(log):

@@ -1,7 +1,7 @@
 """The driver of a job: epoch after epoch, until the input ends or someone stops it.
 
-Its parts share a job as they have it (``driven``), and use one another in this order: what sinks write (``output``), states and
-the entry in the store (``life_cycle``), what is asked for (``requests``), failures (``recovery``), epochs (``epoch_loop``).
+Its parts share the running job (``driven``), and use one another in this order: the output of sinks (``output``), states and
+the entry in the store (``life_cycle``), requests (``requests``), failures (``recovery``), epochs (``epoch_loop``).
 Flink: ``JobMaster``, ``DefaultScheduler``.
 """
 
@@ -64,7 +64,7 @@ class Hearers(Struct, frozen=True):
 class JobMaster:
     """Runs one job.
 
-    ``before`` is the job to go on with, whose driver died; ``dependencies`` are shipped with the job; ``made_again`` is called
+    ``before`` is the job to continue, whose driver died; ``dependencies`` are shipped with the job; ``made_again`` is called
     for a cached stream whose records are damaged. ``superseded`` is True once another process drives the job.
     """
 

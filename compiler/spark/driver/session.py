@@ -77,10 +77,10 @@ class MissingJava(StoreError):
 class Spark:
     """A SparkContext with Python workers on this interpreter, which find the modules in ``folders`` too.
 
-    ``master`` is local by default, with a core for each subtask of the plan, but no more than there are. Options of the
-    plan that begin with ``spark.`` are handed to Spark. What Spark says goes to the file ``log``. ``pool`` is the fair
-    pool that the jobs go to. With ``ship``, the workers' interpreter is sent along, with this package and all that the program
-    has imported: nothing of it need be where they run. ``early`` is a JVM that was started before, for what it may want.
+    ``master`` is local by default, with a core for each subtask of the plan, up to the machine's cores. Spark gets the plan's
+    options that begin with ``spark.``. Spark's output goes to the file ``log``. ``pool`` is the fair pool of the jobs. With
+    ``ship``, the workers' interpreter is sent along, with this package and all modules that the program has imported, so the
+    machines need none of it. ``early`` is a JVM that was started earlier.
     """
 
     extra: Mapping[str, str] = {}

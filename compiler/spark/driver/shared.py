@@ -1,7 +1,7 @@
 """One Spark application for the jobs of many processes: the one that starts it keeps it, the others attach to it.
 
-PySpark speaks to the JVM through a socket of the JVM's. Another process that knows the port and the secret speaks to the same
-JVM, and makes a SparkContext of the one that is there. So a job starts without Spark's own start.
+PySpark talks to the JVM through a socket of the JVM. Another process that knows the port and the secret can talk to the same
+JVM, and use its SparkContext. So a job starts without waiting for Spark's start.
 """
 
 from __future__ import annotations

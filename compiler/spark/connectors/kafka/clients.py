@@ -1,7 +1,7 @@
 """Kafka's properties as programs write them, for the client library librdkafka, which tasks and driver use.
 
-Programs are written for Kafka's Java client. Most properties have the same names in librdkafka; some have other names, some
-mean nothing outside of a Java client, and a few cannot be had: those are refused before a job starts.
+Programs are written for Kafka's Java client. Most properties have the same names in librdkafka. Some have other names, some
+mean nothing outside of a Java client, and a few are not supported: these are refused before a job starts.
 """
 
 from __future__ import annotations
