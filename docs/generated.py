@@ -208,6 +208,8 @@ def _help(text: str) -> str:
         if said.startswith(("Example:", "Examples:")):
             examples = "\n".join(lines).partition(":")[2].strip()
             parts.append(_block(re.sub(r"\n(?!compat)", " ", examples)))
+        elif part.lstrip(" ").startswith("\b"):
+            parts.append(_block("\n".join(lines)))
         else:
             parts.append(_escaped(said))
     return "\n\n".join(parts)

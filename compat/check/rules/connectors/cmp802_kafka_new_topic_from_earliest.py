@@ -46,8 +46,8 @@ RULE = Rule(
     level=Level.WARNING,
     fate=Fate.RESTORED,
     summary="A Kafka topic that NEW adds is read from the earliest offset, whatever the starting offsets are.",
-    why="Starting offsets hold for the partitions of a source's first start. Those that it finds later are new to it and read "
-    "from the earliest offset, so that nothing is missed (connector 3.1 and later).",
+    why="Starting offsets apply to the partitions of a source's first start. Partitions that it finds later are read "
+    "from the earliest offset, so that no record is missed (connector 3.1 and later).",
     old='KafkaSource.builder().set_topics("orders").set_starting_offsets(KafkaOffsetsInitializer.latest())',
     new='KafkaSource.builder().set_topics("orders", "returns").set_starting_offsets(KafkaOffsetsInitializer.latest())',
     fix="Read the new topics with another source, or skip their old records in the program.",

@@ -54,8 +54,8 @@ RULE = Rule(
     level=Level.WARNING,
     fate=Fate.RESTORED,
     summary="Another consumer group or other starting offsets do not move a restored Kafka source.",
-    why="A KafkaSource keeps the offset of every partition in its state. Kafka's committed offsets and the starting offsets "
-    "are for partitions of which the state has none.",
+    why="A KafkaSource keeps the offset of every partition in its state. Kafka's committed offsets and the starting "
+    "offsets apply only to partitions without an offset in the state.",
     old='KafkaSource.builder().set_group_id("counts")',
     new='KafkaSource.builder().set_group_id("counts-again")',
     fix="To read from elsewhere, start the source under another uid and restore with -n.",

@@ -50,11 +50,11 @@ RULE = Rule(
     name="kafka-end-restored",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning where NEW has an end, and OLD had another one or none",
+    when="warning if NEW has an end, and OLD had another one or none",
     fate=Fate.UNKNOWN,
     summary="The partitions of a restored Kafka source end where OLD was to end.",
-    why="A split has the offset at which its reading ends, and is restored with it. New stopping offsets are for partitions "
-    "that no state knows.",
+    why="A split has its stopping offset, and is restored with it. New stopping offsets apply only to partitions that "
+    "are not in the state.",
     old="KafkaSource.builder().set_bounded(KafkaOffsetsInitializer.latest())",
     new="KafkaSource.builder()    # reads for ever",
     fix="Start the source under another uid, from the offsets that its group committed last, and restore with -n.",

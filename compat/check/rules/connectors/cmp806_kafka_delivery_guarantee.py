@@ -86,10 +86,10 @@ RULE = Rule(
     level=Level.WARNING,
     fate=Fate.RESTORED,
     summary="A Kafka sink has another delivery guarantee.",
-    why="Only an exactly-once writer aborts the transactions of the run before it, and only such a sink commits what a "
-    "savepoint holds ready (connector 4.0.1 and later). Going over from it leaves both undone.",
+    why="Only an exactly-once writer aborts the transactions of the run before it, and only such a sink commits the "
+    "prepared transactions of a savepoint (connector 4.0.1 and later). With another guarantee, both stay undone.",
     old="KafkaSink.builder().set_delivery_guarantee(DeliveryGuarantee.EXACTLY_ONCE)",
     new="KafkaSink.builder().set_delivery_guarantee(DeliveryGuarantee.AT_LEAST_ONCE)",
-    fix="Stop OLD with a savepoint, and see that nothing is left to commit.",
+    fix="Stop OLD with a savepoint, so that nothing is left to commit.",
     find=_find,
 )

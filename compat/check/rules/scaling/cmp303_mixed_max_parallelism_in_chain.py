@@ -47,9 +47,9 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.REFUSED,
     summary="Operators of one vertex with keyed state recorded different max parallelism.",
-    why="A vertex has one max parallelism for all its operators. Released Flink up to 2.3.0 then takes one of the "
-    "recorded values for all (FLINK-40113), be it that of an operator without state, and cuts the key groups of the "
-    "others wrongly: Flink restores this without an error.",
+    why="A vertex has one max parallelism for all its operators. Flink up to 2.3.0 then takes one of the recorded "
+    "values for all (FLINK-40113), even that of an operator without state, and cuts the key groups of the others "
+    "wrongly: Flink restores this without an error.",
     old='a.process(F()).uid("f").set_max_parallelism(64)\nb.process(G()).uid("g").set_max_parallelism(128)',
     new='both keyed operators "f" and "g" in one chain',
     fix="Keep operators with different recorded max parallelism in different chains: .start_new_chain() on the second.",

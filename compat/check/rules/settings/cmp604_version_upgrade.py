@@ -121,14 +121,13 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.REFUSED,
     summary="The upgrade from OLD's version of Flink to NEW's breaks the restore.",
-    why="Flink 2 replaced Kryo 2 by Kryo 5, so that nothing that Kryo wrote under Flink 1 can be read, the "
-    "collections in POJOs included. Sources and sinks of the old kind were removed. And no version reads the "
-    "metadata of later ones.",
+    why="Flink 2 replaced Kryo 2 with Kryo 5, which reads nothing that Kryo wrote under Flink 1, including the "
+    "collections in POJOs. Flink 2 has no sources and sinks of the old kind. And no version reads the metadata of "
+    "later ones.",
     old="FlinkKafkaConsumer('orders', schema, properties)   # --old-flink 1.20",
     new="FlinkKafkaConsumer('orders', schema, properties)   # --flink 2.3",
-    fix="Rewrite what Kryo wrote (compat migrate), or copy it into states of types that Flink knows, under Flink 1; "
-    "take sources and sinks of the new kind; "
-    "go back with a savepoint of before the upgrade.",
+    fix="Rewrite Kryo's values with compat migrate, or copy them under Flink 1 into states of types that Flink knows. "
+    "Use sources and sinks of the new kind. To go back, use a savepoint from before the upgrade.",
     only_in_flink=True,
     find=_find,
 )

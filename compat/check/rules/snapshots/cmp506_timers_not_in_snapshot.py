@@ -130,13 +130,13 @@ RULE = Rule(
     name="timers-not-in-snapshot",
     level=Level.ERROR,
     other_levels=(Level.WARNING, Level.UNKNOWN),
-    when="unknown where OLD may have registered none, warning for two programs, which do not tell which savepoint is taken",
+    when="unknown if OLD may have registered none; warning for two programs, which do not show which savepoint is taken",
     fate=Fate.LOST,
     summary="Timers on the heap beside RocksDB do not survive a native savepoint.",
-    why="RocksDB's native savepoints are copies of its files. Timers that are kept on the heap are written into canonical "
-    "savepoints and, apart, into checkpoints; into native savepoints they are not, nor into what a changelog materializes, nor "
-    "does a job that keeps them on the heap "
-    "find those in RocksDB's files. Seen in Flink 2.3: the state came back, no timer fired, and there was no error.",
+    why="RocksDB's native savepoints are copies of its files. Timers on the heap are in canonical savepoints and, "
+    "separately, in checkpoints. They are neither in native savepoints nor in a changelog's materialized part. And "
+    "a job with timers on the heap does not find timers in RocksDB's files. Seen in Flink 2.3: the state came back, "
+    "no timer fired, and there was no error.",
     old=f"{_FACTORY}: HEAP   (savepoint --type native)",
     new="# any version of the job",
     fix="Take the savepoint with --type canonical.",

@@ -78,11 +78,12 @@ RULE = Rule(
     name="sql-source-exchanged",
     level=Level.ERROR,
     other_levels=(Level.UNKNOWN,),
-    when="unknown where there is no compiled plan that tells whether it is the same table under another name",
+    when="unknown if no compiled plan shows whether it is the same table under another name",
     fate=Fate.WRONG_HANDS,
-    summary="A source of a query has the id, and so the position and the state behind it, of another table's source.",
-    why="Generated ids know where a source stands in the plan, not which table it reads. When the sides of a join or two "
-    "statements change places, their sources and all that is kept behind them do too.",
+    summary="A source of a query has the id of another table's source, and so its position and the state of the "
+    "operators after it.",
+    why="Generated ids depend on the place of a source in the plan, not on its table. If the sides of a join or two "
+    "statements change places, so do their sources and the state of the operators after them.",
     old="FROM orders o JOIN payments p ON o.id = p.id",
     new="FROM payments p JOIN orders o ON o.id = p.id",
     fix="Write the tables in the old order, or run the compiled plan of the old version.",

@@ -59,8 +59,8 @@ RULE = Rule(
     level=Level.ERROR,
     fate=Fate.WRONG_HANDS,
     summary="Operators of queries exchanged their ids: each would go on with the state of the other.",
-    why="Operators are numbered statement by statement. Two INSERTs of a statement set that change places exchange the ids of "
-    "their operators, and so their sums.",
+    why="Operators are numbered statement by statement. If two INSERTs of a statement set change places, they exchange "
+    "the ids of their operators, and so their sums.",
     old="INSERT INTO a SELECT k, SUM(v) …;\nINSERT INTO b SELECT k, SUM(w) …;",
     new="INSERT INTO b SELECT k, SUM(w) …;\nINSERT INTO a SELECT k, SUM(v) …;",
     fix="Keep the order of the statements, or run the compiled plan of the old version.",

@@ -81,12 +81,12 @@ RULE = Rule(
     name="sql-option-changed",
     level=Level.WARNING,
     other_levels=(Level.UNKNOWN,),
-    when="unknown where a time zone is that of the cluster, where no plan tells which expressions depend on the option, and "
-    "for options that are not known",
+    when="unknown if a time zone is that of the cluster, if no plan shows which expressions depend on the option, and "
+    "for unknown options",
     fate=Fate.UNKNOWN,
     summary="An option of the planner differs between OLD and NEW: ids have moved, or expressions mean something else.",
-    why="Mini-batches, aggregation in two phases and the generation of uids put other operators into the plan, or name them "
-    "otherwise. Ids of operators behind them move.",
+    why="Mini-batches, aggregation in two phases and the generation of uids add or rename operators in the plan. The "
+    "ids of the operators after them move.",
     old="SET 'table.optimizer.agg-phase-strategy' = 'ONE_PHASE';",
     new="SET 'table.optimizer.agg-phase-strategy' = 'TWO_PHASE';",
     fix="Set the option as it was when the state was written.",

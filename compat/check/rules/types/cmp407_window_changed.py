@@ -126,13 +126,13 @@ RULE = Rule(
     name="window-changed",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="error also from merging (session) windows to others and back, and between event and processing time: open "
-    "windows never end; and for a state of one window that all windows of a key share now, or the other way; warning if only "
-    "the size, slide or gap changed: open windows of the old size end beside the new",
+    when="error also from merging (session) windows to others and back, and between event and processing time, as open "
+    "windows never end; error for a state of one window that all windows of a key now share, or the other way; "
+    "warning if only the size, slide or gap changed, as open windows of the old size end beside the new ones",
     fate=Fate.REFUSED,
     summary="The window assigner makes windows of another type.",
-    why="Each window's state lies under the window itself. Time windows, count windows and the global window are "
-    "written differently, so the old windows cannot be read.",
+    why="The window is a part of the state's address. Time windows, count windows and the global window have different "
+    "bytes, so the old windows cannot be read.",
     old="keyed.window(TumblingEventTimeWindows.of(Time.minutes(5)))",
     new="keyed.count_window(100)",
     fix="Give the new window another uid, and let the old one run out first if its results matter.",

@@ -102,11 +102,11 @@ RULE = Rule(
     name="key-hash-changed",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning where only the code is another one and tried values hash as before, or where only equals is another one",
+    when="warning if only the code changed and tried values hash as before, or if only equals changed",
     fate=Fate.LOST,
     summary="A class in the key of an operator has another hashCode or equals.",
-    why="A key's hash code says in which key group its state lies. State stays in the group it was written to, and is looked "
-    "for in that of the new hash.",
+    why="A key's hash code decides the key group of its state. State stays in its old group, but Flink looks for it in "
+    "the group of the new hash.",
     old="public int hashCode() { return Objects.hash(user, shop); }",
     new="public int hashCode() { return 31 * user.hashCode() + shop.hashCode(); }",
     fix="Keep the hash of a key's class for as long as its state is needed.",

@@ -60,9 +60,9 @@ RULE = Rule(
     name="fold-changed",
     level=Level.WARNING,
     fate=Fate.RESTORED,
-    summary="A ReduceFunction or AggregateFunction over a state is another one, over accumulators of the same type.",
-    why="A reducing or aggregating state holds what its function made of the values so far. Another function goes on from "
-    "there, whatever it means to it.",
+    summary="A state has another ReduceFunction or AggregateFunction, with accumulators of the same type.",
+    why="A reducing or aggregating state holds the result of its function for the values so far. Another function goes "
+    "on from this result, even if it means something else.",
     old='new ReducingStateDescriptor<>("total", (a, b) -> a + b, Long.class)',
     new='new ReducingStateDescriptor<>("total", (a, b) -> Math.max(a, b), Long.class)',
     fix="Give the state another name if the old values mean nothing to the new function.",

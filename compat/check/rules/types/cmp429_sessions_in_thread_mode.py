@@ -31,9 +31,9 @@ RULE = Rule(
     name="sessions-in-thread-mode",
     level=Level.WARNING,
     fate=Fate.RESTORED,
-    summary="Session windows in PyFlink's thread mode: no checkpoint and no savepoint of them can be taken.",
-    why="Seen in Flink 1.20 and 2.3, whatever the window's function is: the state of merging windows is kept under another "
-    "kind of namespace than it is declared with, and writing it fails. The next version of the job will find no state.",
+    summary="Session windows in PyFlink's thread mode make every checkpoint and savepoint fail.",
+    why="Seen in Flink 1.20 and 2.3, with any function of the window. The state of merging windows has another kind of "
+    "namespace than declared, and writing it fails. The next version of the job will find no state.",
     old="keyed.window(TumblingProcessingTimeWindows.of(Time.minutes(5)))   # python.execution-mode: thread",
     new="keyed.window(ProcessingTimeSessionWindows.with_gap(Time.minutes(5)))",
     fix="Run the job in process mode.",

@@ -86,12 +86,13 @@ RULE = Rule(
     name="pickled-class-gone",
     level=Level.ERROR,
     other_levels=(Level.UNKNOWN,),
-    when="error where pickles in a savepoint name such a class, or OLD's code puts its objects into the state; unknown where "
+    when="error if pickles in a savepoint name such a class, or OLD's code puts its objects into the state; unknown if "
     "the code only mentions it",
     fate=Fate.REFUSED,
     summary="A class of the program, whose objects are in a pickled state, is gone, renamed, or fails on the old ones.",
-    why="Types.PICKLED_BYTE_ARRAY writes objects as pickles, which have the module and the name of their class and not the "
-    "class itself. If NEW has no class of that name, the old values cannot be loaded: Flink sees bytes only and restores them.",
+    why="Types.PICKLED_BYTE_ARRAY writes objects as pickles, which have the module and the name of their class, but not "
+    "the class. If NEW has no class of that name, the old values cannot be loaded. Flink sees only bytes, and "
+    "restores them.",
     old='class Account: …\nself.account.update(Account(value))   # ValueStateDescriptor("account", Types.PICKLED_BYTE_ARRAY())',
     new="class Customer: …\nself.account.update(Customer(value))",
     fix="Keep the old name in its module, as another name of the new class.",

@@ -116,12 +116,12 @@ RULE = Rule(
     name="field-values-lost",
     level=Level.ERROR,
     other_levels=(Level.WARNING,),
-    when="warning where the field is gone and no new one has its type",
+    when="warning if the field is gone and no new one has its type",
     fate=Fate.LOST,
     summary="A field of a POJO or record has another name, is declared by another class, or is gone: its values are lost.",
-    why="Flink finds fields by the class that declares them and their names. What old values have in a field that it does not "
-    "find is passed over, and a field that is new has what the constructor puts there. A field gone beside a new one of the "
-    "same type is a rename until somebody says otherwise.",
+    why="Flink finds fields by their names and the class that declares them. It skips old values of fields that it does "
+    "not find, and a new field gets its value from the constructor. If a field is gone and a new one has its type, "
+    "the check assumes a rename until you say otherwise.",
     old="public class Spent { public String user; public long total; }",
     new="public class Spent { public String user; public long amount; }",
     fix="Keep the name, and the class that declares it; or keep the old field until all values are copied into the new one.",
