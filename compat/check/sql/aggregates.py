@@ -38,7 +38,7 @@ from compat.check.sql.rows import Branch, Lineage, Rows, Traced, at, picked, tra
 from compat.check.sql.windows import Window, Windowing, group_window, window_changes
 from compat.state.model.operators import Operator
 
-_WRONG = "What it added up so far goes on under the new meaning"
+_WRONG = "Its sums so far go on with the new meaning"
 _STAR = {"COUNT"}
 
 
@@ -490,12 +490,12 @@ class Over(Struct, frozen=True):
         was, now = (", ".join(map(str, one.ranges)) for one in (self, new))
         title = f"it looked at {was} and looks at {now}"
         if self.only_sums and new.only_sums and all(one.is_all for one in (*self.ranges, *new.ranges)):
-            since = "It kept the sums of all rows so far; rows of one time now have one result each, or one together"
+            since = "It kept the sums of all rows so far; rows of the same time now have separate results, or one common result"
             return Difference(Aspect.WINDOW, title, "", since)
         if _is_narrower(self.ranges, new.ranges):
             since = "It kept more rows than it needs, and drops them with the next one"
             return Difference(Aspect.WINDOW, title, "", since)
-        return Difference(Aspect.WINDOW, title, "It kept the rows of the old range only, and its sums are over that")
+        return Difference(Aspect.WINDOW, title, "It kept only the rows of the old range, and its sums cover that range")
 
 
 def _is_narrower(old: tuple[Range, ...], new: tuple[Range, ...]) -> bool:

@@ -154,7 +154,7 @@ class _Compared:
         if old is None or new is None:
             old, new = self._olds.described(pair.old), self._news.described(pair.new)
         if old is None or new is None:
-            untold = Difference(Aspect.UNKNOWN, "nothing tells what it computes", _UNTOLD)
+            untold = Difference(Aspect.UNKNOWN, "it is unknown what it computes", _UNTOLD)
             return None if recorded(pair.old) else MeaningChange(pair, (untold,))
         differences = tuple(_differences(old, new, self.words))
         return MeaningChange(pair, differences) if differences else None
@@ -252,12 +252,12 @@ def _before(operator: Operator, program: Program) -> set[str]:
 
 _COLLECTS = "CollectSinkOperator"
 """Keeps rows that a query has found and nobody has fetched yet, as they are."""
-_UNTOLD = "It is no operator of a compiled plan, and Flink does not describe it"
+_UNTOLD = "It is not an operator of a compiled plan, and Flink does not describe it"
 
 
 def _differences(old: Meaning, new: Meaning, words: Words) -> Iterator[Difference]:
     if type(old) is not type(new):
-        yield Difference(Aspect.UNKNOWN, "it became another kind of operator", "What it kept is of another kind")
+        yield Difference(Aspect.UNKNOWN, "it became another kind of operator", "Its state is of another kind")
     else:
         yield from old.differences(new, words)
 

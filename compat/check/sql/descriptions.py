@@ -36,7 +36,7 @@ class Described(Struct, frozen=True):
         if self.text != new.text:
             title = f"Flink described it as {_short(self.text)} and describes it as {_short(new.text)}"
             yield Difference(
-                Aspect.UNKNOWN, title, "Only descriptions can be compared, for Flink can write no plan of it"
+                Aspect.UNKNOWN, title, "Only descriptions can be compared, as Flink cannot write a plan of it"
             )
 
 

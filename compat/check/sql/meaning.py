@@ -66,7 +66,7 @@ def conditions(old: Rows, new: Rows, words: Words) -> Iterator[Difference]:
         yield Difference(
             Aspect.ROWS,
             "its rows come from another part of the query",
-            "What it kept is of the rows that it read before",
+            "Its state comes from the rows that it read before",
         )
         return
     before, after = (traced(rows, lambda branch: sorted(branch.conditions, key=repr)) for rows in (old, new))
@@ -79,8 +79,8 @@ def conditions(old: Rows, new: Rows, words: Words) -> Iterator[Difference]:
     elif gone and come:
         title = f"the rows that it reads were WHERE {gone} and are WHERE {come}"
     else:
-        title = f"its rows no longer have to meet {gone}" if gone else f"its rows have to meet {come} now"
-    yield Difference(Aspect.ROWS, title, "What it kept is of the rows that the old condition let through")
+        title = f"its rows no longer have to meet {gone}" if gone else f"its rows now have to meet {come}"
+    yield Difference(Aspect.ROWS, title, "Its state comes from the rows that met the old condition")
 
 
 def _where(conditions: set[Expression], lineage: Lineage) -> str:
@@ -98,7 +98,7 @@ def keys(old: Traced, new: Traced, words: Words, what: str) -> Iterator[Differen
         yield Difference(
             Aspect.KEYS,
             _moved(what, was, now),
-            "What it kept for a value of the old key goes on for the same value of the new key",
+            "The state of a value of the old key goes on for the same value of the new key",
         )
 
 
@@ -123,7 +123,7 @@ def kept(old: Stored, new: Stored, words: Words, which: str = "the rows") -> Ite
     yield Difference(
         Aspect.ROWS,
         _columns_moved(f"{which} that it keeps", before, after, words),
-        "The rows that it kept have the old columns, and are taken for the new ones",
+        "Its rows have the old columns, and are read as the new ones",
         parts=parts_of_rows(old, new, words),
     )
 
@@ -171,7 +171,7 @@ def watermarks(old: Rows, new: Rows, words: Words) -> Iterator[Difference]:
             Aspect.WINDOW,
             _moved("the watermark", was, now),
             "",
-            "What waits for the time to pass goes on; rows count as late by the new watermark from now on",
+            "Waiting rows go on waiting; from now on the new watermark decides which rows are late",
             output=False,
         )
 

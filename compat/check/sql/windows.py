@@ -106,7 +106,7 @@ def window_changes(
         yield Difference(
             Aspect.WINDOW,
             f"its windows went by {was} and go by {now}",
-            "The windows that were open at the savepoint hold rows by the old time",
+            "Windows that are open at the savepoint hold rows by the old time",
         )
     if (old.kind, old.sizes, old.event_time, old.under) == (new.kind, new.sizes, new.event_time, new.under):
         return
@@ -125,7 +125,7 @@ def window_changes(
         yield Difference(Aspect.WINDOW, title, _SLICES)
 
 
-_SLICES = "The windows that were open at the savepoint were filled by the old rule, and are read by the new one"
+_SLICES = "Windows that are open at the savepoint were filled by the old rule, and are read by the new one"
 
 
 def _fewer_slices(old: Window, new: Window) -> bool:

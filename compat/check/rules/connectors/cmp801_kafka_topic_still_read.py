@@ -24,11 +24,12 @@ def _find(check: Check) -> Iterator[Finding]:
             RULE,
             f"{pair.new.label} no longer names {what}, but keeps reading it",
             level=Level.ERROR if gone.certain else Level.WARNING,
-            consequence="Flink restores this without an error: the readers take all partitions of the savepoint up again, "
-            "those of the dropped topics as well. Where a topic was deleted, the job runs on without it, and reads it when "
-            "somebody creates it anew: from the restored offset, or as auto.offset.reset says where that is not there.",
-            reason="A KafkaSource only ever adds partitions: what is read is in its state, and topics and patterns are asked "
-            "for new ones alone.",
+            consequence="Flink restores this without an error: the readers take all partitions of the savepoint up "
+            "again, those of the dropped topics as well. If a topic was deleted, the job runs on without "
+            "it. If it is created again, the job reads it from the restored offset, or as auto.offset.reset "
+            "says if that offset is missing.",
+            reason="A KafkaSource only ever adds partitions: its state has those that it reads, and topics and patterns "
+            "only name new ones.",
             old=pair.old,
             new=pair.new,
             fixes=(

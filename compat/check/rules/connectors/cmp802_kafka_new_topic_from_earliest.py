@@ -31,8 +31,8 @@ def _find(check: Check) -> Iterator[Finding]:
             new=pair.new,
             fixes=(
                 Fix(
-                    text="Read the new topics with a source of their own, which then starts as it says; nothing, if they "
-                    "are to be read whole.",
+                    text="Read the new topics with a separate source, which then starts at its own offsets. Nothing, if "
+                    "all of their records should be read.",
                     code=f"KafkaSource.builder().set_topics({', '.join(map(repr, added.certain)) or '…'})",
                 ),
             ),

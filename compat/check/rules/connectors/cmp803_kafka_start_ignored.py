@@ -43,8 +43,8 @@ def _finding(check: Check, pair: Pair, subject: str, was: str, now: str, consequ
 
 
 _GROUP = (
-    "Reading goes on at the offsets of the savepoint. Monitoring of the old group sees it stand still; the new one has "
-    "offsets from the first checkpoint on, and needs its rights."
+    "Reading goes on at the offsets of the savepoint. Monitoring shows no progress of the old group; the new group has "
+    "offsets from the first checkpoint on, and needs its own access rights."
 )
 _START = "Reading goes on at the offsets of the savepoint, not where the new starting offsets say."
 

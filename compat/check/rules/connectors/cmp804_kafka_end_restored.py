@@ -19,7 +19,7 @@ def _find(check: Check) -> Iterator[Finding]:
             continue
         if new.stopping is None:
             title = f"{pair.new.label} has no end any more, but still stops at {old.stopping}"
-            consequence = "The partitions of the savepoint end where OLD was to end: nothing behind that is read."
+            consequence = "The partitions of the savepoint end where OLD was to end: later records are not read."
         elif old.stopping is None:
             title = f"{pair.new.label} is to end at {new.stopping}, but does not"
             consequence = "The partitions of the savepoint have no end: the job does not finish by itself."
@@ -31,7 +31,7 @@ def _find(check: Check) -> Iterator[Finding]:
             title,
             level=Level.ERROR if new.stopping is None else Level.WARNING,
             consequence=f"Flink restores this without an error. {consequence}",
-            reason="Each partition is restored with the end that it had, which is a part of its split.",
+            reason="Each partition is restored with its old end, which is a part of its split.",
             old=pair.old,
             new=pair.new,
             fixes=(

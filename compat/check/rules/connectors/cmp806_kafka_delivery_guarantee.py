@@ -41,9 +41,10 @@ def _consequence(old: DeliveryGuarantee, new: DeliveryGuarantee, *, checkpoints:
     """The consequence of a change; None if it only makes a promise stronger."""
     if old is _EXACTLY_ONCE:
         return (
-            "Transactions that OLD left open are not aborted, and readers of committed data wait for them before they see what "
-            "NEW writes; what the savepoint holds ready to commit is not committed by connector 4.0.1 and later, and so lost, "
-            "unless OLD did it: it does when it is stopped with the savepoint, and not when it is cancelled after it."
+            "OLD's open transactions are not aborted, and readers of committed data wait for them before they see NEW's "
+            "records. Connector 4.0.1 and later does not commit the prepared transactions of the savepoint: their "
+            "records are lost, unless OLD committed them. It does if it is stopped with the savepoint, but not if it is "
+            "cancelled after it."
             + (
                 " From now on restarts write records twice."
                 if new is _AT_LEAST_ONCE

@@ -46,7 +46,7 @@ def _dropped(check: Check, why: str) -> Iterator[Finding]:
                 Fix(
                     text="Give the sink its uid again. Or let it publish all first: "
                     + (
-                        "stop OLD with the savepoint, which commits; a savepoint that OLD is cancelled after does not."
+                        "stop OLD with the savepoint, which commits; a savepoint before a cancel does not."
                         if kafka
                         else "stop OLD with --drain."
                     ),

@@ -27,7 +27,8 @@ def _find(check: Check) -> Iterator[Finding]:
             f"{pair.new.label} does not read {', '.join(map(repr, added))}, which OLD did not name",
             consequence="Flink restores this without an error. The source reads what it had found and not read, under the "
             "paths of OLD, and then ends.",
-            reason="A source that reads once looks for files when it first starts, and after a restore goes by what it found.",
+            reason="A source that reads once looks for files only at its first start; after a restore it uses the files that "
+            "it found.",
             old=pair.old,
             new=pair.new,
             fixes=(

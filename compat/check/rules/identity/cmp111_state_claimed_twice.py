@@ -28,8 +28,8 @@ def _finding(pairs: tuple[Pair, ...], check: Check) -> Finding:
     return check.finding(
         RULE,
         f"{names} claim the state of {old.label}",
-        consequence="Flink restores this without an error: one of them gets the state, it is left to chance "
-        "which one, and the others start without it.",
+        consequence="Flink restores this without an error: chance decides which of them gets the state, and the others "
+        "start without it.",
         reason=f"All of them name {old.id}: {_ways(pairs)}. Flink hands an operator's state out once, to the first that asks.",
         old=old,
         new=others[0],

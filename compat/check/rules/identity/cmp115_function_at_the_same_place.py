@@ -24,7 +24,7 @@ def _find(check: Check) -> Iterator[Finding]:
         yield check.finding(
             RULE,
             f"{pair.new.label} runs {after}, and its state was written by {before}",
-            consequence=f"Flink restores this without an error; {after} goes on from what {before} kept.",
+            consequence=f"Flink restores this without an error; {after} goes on with the state of {before}.",
             reason=f"Both have the generated id {pair.old.id}, which says where an operator stands, and not what it does.",
             old=pair.old,
             new=pair.new,

@@ -31,9 +31,9 @@ def _consequence(each: Beyond) -> str:
         case "built":
             return f"With PyFlink the program ends with {error} there, and submits no job: no state is restored."
         case "run":
-            return f"With PyFlink the job fails with {error} whenever it comes there."
+            return f"With PyFlink the job fails with {error} whenever it gets there."
         case "ended":
-            return f"With PyFlink the program ends with {error} there, behind its last job, as one that failed."
+            return f"With PyFlink the program fails with {error} there, after its last job."
 
 
 _FIX = Fix(

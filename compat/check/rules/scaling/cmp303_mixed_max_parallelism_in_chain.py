@@ -24,8 +24,8 @@ def _find(check: Check) -> Iterator[Finding]:
             f"the chain of {keyed.new.label} joins operators of {' and '.join(map(str, recorded))} key groups",
             consequence="Flink up to 2.3.0 restores this without an error and puts keys into the wrong key groups "
             "(FLINK-40113).",
-            reason="All operators of a chain run with one max parallelism, which is that of whichever of them, with state or "
-            f"without; the keyed state of {keyed.new.label} was divided by {keyed.old.max_parallelism}.",
+            reason="All operators of a chain run with one max parallelism, which may be that of any of them, with state "
+            f"or without; the keyed state of {keyed.new.label} was divided by {keyed.old.max_parallelism}.",
             old=keyed.old,
             new=keyed.new,
             fixes=(

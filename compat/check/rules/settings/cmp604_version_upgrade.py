@@ -74,8 +74,8 @@ def _global_windows(check: Check) -> Iterator[Finding]:
 def _rewrite(pair: Pair, names: Sequence[str]) -> Fix:
     state = next((state for state in pair.new.states or () if state.name in names), None)
     return Fix(
-        text="Under Flink 1, copy the values into a state of another name whose type Flink knows (a POJO, a tuple, Avro), take "
-        "a savepoint then, and go over with that one.",
+        text="Under Flink 1, copy the values into a state of another name whose type Flink knows (a POJO, a tuple, "
+        "Avro), take a savepoint, and start NEW from it.",
         code=None if state is None else code_suggestions.under_another_name(state),
     )
 

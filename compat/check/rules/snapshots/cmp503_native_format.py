@@ -98,7 +98,7 @@ _WHY = {
     KeyedFormat.UNTOLD: "Native savepoints and checkpoints hold files of a backend's own, too few to show "
     "which backend wrote them.",
     KeyedFormat.FILES: "RocksDB and ForSt write files of one form, and read each other's; hashmap reads none.",
-    KeyedFormat.ASYNCHRONOUS: "ForSt writes the states of asynchronous operators in a form that is its own.",
+    KeyedFormat.ASYNCHRONOUS: "ForSt writes the states of asynchronous operators in its own form.",
 }
 
 

@@ -46,7 +46,7 @@ def _of_programs(check: Check) -> Iterator[Finding]:
             RULE,
             "timers are on the heap beside RocksDB: a native savepoint does not carry them over",
             level=Level.WARNING,
-            consequence="Restored from one, the job has its state, and no timer of OLD's fires. Flink gives no error.",
+            consequence="Restored from one, the job has its state, but OLD's timers never fire. Flink gives no error.",
             reason=_REASON,
             old=first.old,
             new=first.new,
@@ -63,9 +63,9 @@ def _finding(check: Check, pair: Pair, level: Level, *, left_out: bool) -> Findi
     if level is Level.UNKNOWN:
         consequence = "If OLD had set any, they never fire."
     elif pair.new.kind == "window":
-        consequence = "The windows have their contents, and those that are open never end."
+        consequence = "The windows have their contents, but open ones never end."
     else:
-        consequence = "The state is there, and no timer of OLD's fires."
+        consequence = "The state is there, but OLD's timers never fire."
     return check.finding(
         RULE,
         title,

@@ -11,8 +11,8 @@ from compat.check.sql.aspects import Aspect
 from compat.check.sql.findings import findings
 
 _KEEP = (
-    "Keep the WHERE and the columns before this operator as they were; a condition or an expression "
-    "behind it changes nothing that is kept."
+    "Keep the WHERE and the columns before this operator as they were; a condition or an expression after it does not "
+    "change the state."
 )
 
 

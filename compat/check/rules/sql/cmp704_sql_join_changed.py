@@ -10,9 +10,7 @@ from compat.check.rule import Rule
 from compat.check.sql.aspects import Aspect
 from compat.check.sql.findings import findings
 
-_KEEP = (
-    "Keep the kind of the join and its condition; a condition in a WHERE behind the join changes nothing that is kept."
-)
+_KEEP = "Keep the kind of the join and its condition; a condition in a WHERE after the join does not change the state."
 
 
 def _find(check: Check) -> Iterator[Finding]:

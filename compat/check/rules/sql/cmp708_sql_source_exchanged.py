@@ -38,8 +38,8 @@ def _exchanged(changes: list[TableChange], check: Check) -> Finding:
     return check.finding(
         RULE,
         f"the sources {', '.join(one.old.short for one in changes)} changed places: {moves}",
-        consequence="Flink restores this without an error: each source goes on from the other's position, and what operators "
-        "behind them kept of the one table is taken for the other's.",
+        consequence="Flink restores this without an error: each source goes on from the other's position, and operators "
+        "after them read the state of one table as that of the other.",
         reason="A source's id comes from its place in the query, not from its table.",
         old=first.pair.old,
         new=first.pair.new,
@@ -58,7 +58,7 @@ def _replaced(change: TableChange, check: Check) -> Finding:
         f"the source of {change.old.short} reads {change.new.short} now",
         level=None if told else Level.UNKNOWN,
         consequence=f"Flink restores this without an error: {change.new.short} is read from the position in "
-        f"{change.old.short}, and what operators behind it kept goes on with the rows of another table.",
+        f"{change.old.short}, and the state of the operators after it goes on with the rows of another table.",
         reason="A source's id comes from its place in the query, not from its table.",
         old=change.pair.old,
         new=change.pair.new,

@@ -27,8 +27,8 @@ def _finding(exchange: Exchange, check: Check) -> Finding:
     return check.finding(
         RULE,
         f"operators changed places: {names}",
-        consequence="Flink restores this without an error: each goes on with what another one kept, and the results of all are "
-        "wrong.",
+        consequence="Flink restores this without an error: each goes on with the state of another one, and the results "
+        "of all are wrong.",
         reason="; ".join(
             f"{pair.new.name} has the id of OLD's {pair.old.name} and does the work of OLD's {work.name}"
             + (f" ({work.source})" if work.source is not None else "")
@@ -39,8 +39,8 @@ def _finding(exchange: Exchange, check: Check) -> Finding:
         new=first.new,
         fixes=(
             Fix(
-                text="Put the statements back into their old order; a new one belongs behind them. Or run the plan that OLD "
-                "was compiled to.",
+                text="Put the statements back into their old order, and add new ones at the end. Or run the plan that "
+                "OLD was compiled to.",
                 code="COMPILE PLAN 'job.json' FOR STATEMENT SET BEGIN …; END;  -- in the old order\nEXECUTE PLAN 'job.json';",
             ),
             *code_suggestions.migrate(check),

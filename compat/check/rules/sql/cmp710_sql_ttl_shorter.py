@@ -24,7 +24,7 @@ def _find(check: Check) -> Iterator[Finding]:
         yield check.finding(
             RULE,
             f"{pair.new.name} kept its state for {_shown(before)} and keeps it for {_shown(after)}",
-            consequence=f"What was not used for {_shown(after)} is gone at the restore; its key starts anew.",
+            consequence=f"State that was not used for {_shown(after)} is gone at the restore; its key starts anew.",
             reason="The time of the last use is kept with the state, and the new time to live counts from it.",
             old=pair.old,
             new=pair.new,

@@ -28,8 +28,8 @@ def _find(check: Check) -> Iterator[Finding]:
             consequence = "The planner makes other operators of the same query, and their ids move."
             yield _finding(check, option, consequence, "Ids of operators come from the plan.")
         elif what is None and kept:
-            consequence = "What is kept may mean something else."
-            reason = "It is no option of a planner that this version of the check knows."
+            consequence = "The kept state may mean something else."
+            reason = "This version of the check does not know this option."
             yield _finding(check, option, consequence, reason, Level.UNKNOWN)
 
 
@@ -42,10 +42,10 @@ def _of_meaning(check: Check, option: str, before: Mapping[str, str], after: Map
     if values[0] == values[1] or not touched:
         return
     untold = None in values or any(one.exec_node is None for one in touched)
-    consequence = "Expressions mean something else: keys and values that were kept are of the old meaning."
-    reason = "What is kept was computed under the old option, and what comes is computed under the new one."
+    consequence = "Expressions mean something else: kept keys and values have the old meaning."
+    reason = "Kept values were computed with the old option; new values are computed with the new one."
     if None in values:
-        reason = "Where it is not set, it is the time zone of the cluster, which may be the same."
+        reason = "If it is not set, it is the cluster's time zone, which may be the same."
     yield _finding(check, option, consequence, reason, Level.UNKNOWN if untold else None)
 
 

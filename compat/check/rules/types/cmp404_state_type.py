@@ -71,7 +71,7 @@ def _other_connectors(check: Check) -> Iterator[Finding]:
             RULE,
             f"{pair.new.label} was a {before} and is a {after}",
             consequence=f"The task fails when it starts: a {after} does not read what a {before} keeps.",
-            reason=f"What is in {state.name!r} is written by the connector itself.",
+            reason=f"The connector itself writes {state.name!r}.",
             old=pair.old,
             new=pair.new,
             state=state.name,

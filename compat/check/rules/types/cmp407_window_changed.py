@@ -35,8 +35,8 @@ def _find(check: Check) -> Iterator[Finding]:
             consequence = f"Flink restores this without an error, but {stranded}: what they hold is lost."
         else:
             consequence = (
-                "Windows that are open at the savepoint end as they began; new ones follow the new rule, and the first of "
-                "them lack the records in those."
+                "Windows that are open at the savepoint end as they began; new ones follow the new rule, and the first "
+                "of them lack the records of the old ones."
             )
         heir = None if refused or stranded else longer_windows(before, after)
         yield check.finding(
@@ -105,7 +105,7 @@ def _stranded(pair: Pair, check: Check) -> str | None:
     if "python" not in pair.new.detail and recorded(pair.old):
         was = _clock(pair.old)
     if None not in (was, now) and was != now:
-        return f"windows that are open at the savepoint wait for {was}, and NEW looks at {now} only"
+        return f"windows that are open at the savepoint wait for {was}, but NEW looks only at {now}"
     return None
 
 

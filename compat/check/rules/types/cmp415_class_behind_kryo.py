@@ -76,7 +76,7 @@ def _guessed(check: Check, pair: Pair, state: State | None, changes: Sequence[Cl
         f"{what} of {pair.new.label} may hold values of a class that changed",
         level=Level.UNKNOWN,
         consequence="If there are such values, reading them fails or gives wrong values.",
-        reason="No type tells of which classes all values are, and of those that code puts there: "
+        reason="No type gives the classes of all values. About the classes whose values code puts there: "
         + " ".join(dict.fromkeys(_sentence(change.says) for change in changes)),
         old=pair.old,
         new=pair.new,
@@ -124,7 +124,7 @@ def _not_told(check: Check, pair: Pair, state: State, refused: Sequence[str]) ->
             f"the state {state.name!r} of {pair.new.label} holds values of classes that cannot be compared",
             level=Level.UNKNOWN,
             consequence="If fields or constants of these classes changed, values are read as something else, without an error.",
-            reason=f"Savepoints do not tell of what {', '.join(names)} consisted when the values were written.",
+            reason=f"Savepoints do not record which fields or constants {', '.join(names)} had when the values were written.",
             old=pair.old,
             new=pair.new,
             state=state.name,
@@ -145,7 +145,7 @@ def _open(check: Check, pair: Pair, state: State, classes: Sequence[WrittenClass
                 RULE,
                 f"the state {state.name!r} of {pair.new.label} holds values whose class is known at run time only",
                 level=Level.NOTE,
-                consequence="Whether the classes of these values are as they were cannot be told.",
+                consequence="It is unknown whether the classes of these values changed.",
                 reason=f"{short(one.name)} is declared, and no class in the job's jar is known to be written for it.",
                 old=pair.old,
                 new=pair.new,

@@ -14,8 +14,8 @@ from compat.check.rule import Rule
 from compat.state.model.code import HashCode
 
 _LOST = (
-    "Flink restores this without an error. Keys whose hash falls into another key group are not found any more: their state "
-    "is lost, silently."
+    "Flink restores this without an error. Keys whose hash gives another key group are no longer found: their state is "
+    "lost without an error."
 )
 
 
@@ -63,7 +63,7 @@ def _changes(check: Check, pair: Pair, old: HashCode, new: HashCode) -> Iterator
     measured = old.samples is not None and new.samples is not None
     if old.digest != new.digest and measured and old.samples == new.samples:
         reason = "The code of hashCode is another one; for the values that were tried it gives what it gave before."
-        consequence = "Flink restores this without an error. A key whose hash is another one is not found any more."
+        consequence = "Flink restores this without an error. A key with another hash is no longer found."
         yield _finding(check, pair, new, "has another hashCode", consequence, reason, Level.WARNING)
     elif old.digest != new.digest:
         reason = "The code of hashCode is another one" + (", and gives other values." if measured else ".")
@@ -72,7 +72,7 @@ def _changes(check: Check, pair: Pair, old: HashCode, new: HashCode) -> Iterator
         reason = "Its code is the same, and gave other values for the same keys in another process."
         yield _finding(check, pair, new, "has other hash codes", _LOST, reason, Level.ERROR)
     if old.equals != new.equals:
-        consequence = "Flink restores this without an error. Keys that were two may be one now, or the other way round."
+        consequence = "Flink restores this without an error. Two keys may now be equal, or one key may be two."
         yield _finding(
             check, pair, new, "has another equals", consequence, "The code of equals is another one.", Level.WARNING
         )

@@ -51,7 +51,7 @@ def _find(check: Check) -> Iterator[Finding]:
             reason=f"{kind}: {problem.failure.message}{cause}",
             old=pair.old,
             new=pair.new,
-            fixes=(Fix(text="Keep what the operator keeps in its state as it was, or give it a uid of its own."),),
+            fixes=(Fix(text="Keep the contents of the operator's state as they were, or give it its own uid."),),
         )
 
 

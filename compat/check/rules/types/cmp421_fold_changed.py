@@ -41,14 +41,14 @@ def _changes(
     yield check.finding(
         RULE,
         f"another function goes on with {what} of {new.label}",
-        consequence="Flink restores this without an error, and new values are folded into what the old function made.",
-        reason=f"{how}, and the type of what it makes is the same.",
+        consequence="Flink restores this without an error, and new values are added to the old function's results.",
+        reason=f"{how}, and the type of its result is the same.",
         old=old,
         new=new,
         state=state,
         fixes=(
             Fix(
-                text="Nothing, if what the old function made is what the new one would have made; else another name or uid."
+                text="Nothing, if the new function would have made the same results; otherwise use another name or uid."
             ),
         ),
         silent=True,

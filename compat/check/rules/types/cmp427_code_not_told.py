@@ -22,8 +22,8 @@ def _find(check: Check) -> Iterator[Finding]:
         yield check.finding(
             RULE,
             f"{check.old.name} does not record what the code that wrote it did with its state",
-            consequence="Ids, names and types are compared. That inputs, two states of one type or a trigger changed places "
-            "cannot be seen.",
+            consequence="Ids, names and types are compared. The check cannot see whether inputs or states of the same "
+            "type changed places, or a trigger changed.",
             reason="A savepoint has the bytes of a state, but not the code that uses them.",
             new=pair.new,
             fixes=(

@@ -19,7 +19,7 @@ def _find(check: Check) -> Iterator[Finding]:
             f"no checkpoint or savepoint of {new.label} can be taken in thread mode",
             consequence="The job starts and runs. Each checkpoint and savepoint fails once there is a session, with a "
             "ClassCastException (VoidNamespace cannot be cast to TimeWindow): a failure of the job loses all since its start.",
-            reason="PyFlink keeps which windows melted together under no window, in a state that Flink writes by window.",
+            reason="PyFlink keeps the record of merged windows under no window, but Flink writes that state by window.",
             old=next((pair.old for pair in check.mapping.pairs if pair.new is new), None),
             new=new,
             fixes=(Fix(text="Run the job in process mode."),),

@@ -33,7 +33,7 @@ def _find(check: Check) -> Iterator[Finding]:
                 consequence=f"Flink restores this without an error; {_FAILS}"
                 if certain
                 else f"If such an object is in it, {_FAILS}",
-                reason="A pickle has the names of classes, and finds them by these when it is loaded.",
+                reason="A pickle has only the names of classes, and looks them up when it is loaded.",
                 old=change.pair.old,
                 new=change.pair.new,
                 state=old.name,
@@ -58,11 +58,11 @@ def _broken(check: Check, pair: Pair, state: State) -> Iterator[Finding]:
                 RULE,
                 f"the pickled state {state.name!r} of {pair.new.label} holds objects of {short}, which {why}",
                 consequence=f"Flink restores this without an error; {_FAILS}",
-                reason="A pickle has the values of an object, and its class makes the object of these when it is loaded.",
+                reason="A pickle has the values of an object; its class makes the object from them when it is loaded.",
                 old=pair.old,
                 new=pair.new,
                 state=state.name,
-                fixes=(Fix(text=f"Keep what {short} was made of, and give what is new in it a default value."),),
+                fixes=(Fix(text=f"Keep the fields of {short}, and give new ones a default value."),),
                 silent=True,
             )
 

@@ -78,7 +78,7 @@ def _lost(old: SerializerSnapshot, new: SerializerSnapshot, not_found: frozenset
 
 def _finding(check: Check, pair: Pair, state: str, lost: _Lost) -> Finding:
     field = f"{short(lost.cls)}.{lost.name}"
-    consequence = f"Flink restores this without an error, and drops what old values have in {lost.name}."
+    consequence = f"Flink restores this without an error, and drops the old values of {lost.name}."
     if lost.moved:
         reason = f"Another class declares {lost.name} now, which makes it another field: it has {_DEFAULT}."
         text = f"Let the class declare {lost.name} that declared it before, under the name that this class had."
@@ -89,7 +89,7 @@ def _finding(check: Check, pair: Pair, state: str, lost: _Lost) -> Finding:
             f"may go, and is not {_listed(lost.twins)}, ignore {RULE.id}."
         )
     else:
-        reason = "NEW's class does not have it, and no new field of its type."
+        reason = "NEW's class has neither it nor a new field of its type."
         text = "Nothing, if it is not needed; keep the field if it is."
     return check.finding(
         RULE,
