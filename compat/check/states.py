@@ -46,7 +46,7 @@ def changes(check: Check) -> Iterator[StateChange]:
     found = list(_by_operator(check))
     takers = _takers(check, found)
     for change in found:
-        if change.pair.new.more is not None:  # it may ask for what it does not declare
+        if change.pair.new.more is not None:  # it may ask for undeclared states
             yield change
             continue
         moved = tuple((state, takers[_place(state)]) for state in change.gone if _place(state) in takers)

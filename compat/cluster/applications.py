@@ -151,7 +151,7 @@ class Applications:
         told: JobEntry | None = None
         began = time.monotonic()
         while True:
-            ended = process.poll() is not None  # before the look: what it wrote last is there then
+            ended = process.poll() is not None  # before the look, which then finds its last output
             entry = self._store.entry(job)
             if entry is not None and (entry.over or entry.status == JobStatus.FAILED.value):
                 yield end_event(entry), entry.status

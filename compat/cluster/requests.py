@@ -84,7 +84,7 @@ class Requests:
                         self._cancel_waiting(job)
                         return None, None
                     return None, f"Job {job.id} has not begun: there is nothing to save. It can be cancelled."
-                if request.action is Action.CANCEL and self._rests(job.id):  # nobody would hear of it, for long perhaps
+                if request.action is Action.CANCEL and self._rests(job.id):  # perhaps no process would get it for long
                     self._cancel_waiting(job)
                     self._forget(job.id)
                     return None, None

@@ -35,7 +35,7 @@ def is_steady(main: CodeType, modules: Iterable[ModuleType]) -> bool:
 
 def _steady_module(module: ModuleType) -> bool:
     if module.__name__.partition(".")[0] in sys.stdlib_module_names:
-        return True  # what is unsteady in there is so by the names through which the program reaches it
+        return True  # unsteady parts are found by the names that the program uses
     try:
         code = module.__spec__.loader.get_code(module.__name__)  # type: ignore[union-attr]
     except Exception:

@@ -29,8 +29,8 @@ _OLD_KIND: dict[str, tuple[State, ...]] = {
     # TwoPhaseCommitSinkFunction and FlinkKafkaProducer; StreamingFileSinkHelper
     "FlinkKafkaProducer": _TWO_PHASES,
     "StreamingFileSink": (_list(framework.BUCKETS), _list(framework.PART_COUNTER, StateScope.UNION)),
-    # GenericJdbcSinkFunction and the sinks of RabbitMQ and Cassandra write what they hold at a checkpoint, and keep nothing;
-    # with a log of its own (GenericWriteAheadSink) the last one does.
+    # GenericJdbcSinkFunction and the sinks of RabbitMQ and Cassandra write their buffers at a checkpoint, and keep no state;
+    # with its own log (GenericWriteAheadSink) the last one keeps some.
     "JdbcSink": (),
     "RMQSink": (),
     "_CassandraFunction": (),

@@ -98,7 +98,7 @@ def _mode(recorded: Recorded, new: Program) -> str | None:
     if any(state.name.startswith(framework.PYTHON_PREFIX) for _, state in states):
         return PROCESS
     python = any(is_python(operator) for operator in new.operators)
-    # In thread mode the program's own states stand under their own names, in operators whose keys are rows.
+    # In thread mode the program's own states have their own names, in operators whose keys are rows.
     own = any(
         state.scope is StateScope.BROADCAST
         or (state.scope is StateScope.KEYED and operator.key is not None and operator.key.name == "Row")

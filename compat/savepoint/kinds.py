@@ -58,7 +58,7 @@ def may_be(recorded: RecordedOperator, candidate: Operator) -> bool:
     marks = _marks(recorded)
     if marks:
         return sort in {FAMILIES.get(kind, kind) for kind in marks}
-    if not recorded.states or recorded.unreadable:  # what was not read might tell of another sort
+    if not recorded.states or recorded.unreadable:  # unread states might show another sort
         return True
     if of_query(candidate) and candidate.states:
         return bool({state.name for state in recorded.states} & {state.name for state in candidate.states})

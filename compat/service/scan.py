@@ -23,7 +23,7 @@ async def keep_scanning(parts: Service) -> None:
     while parts.settings.folders:
         try:
             await scan(parts)
-        except Exception as error:  # the next look may find what this one stumbled over gone
+        except Exception as error:  # the cause may be gone at the next look
             log("scan", level="error", error=f"{type(error).__name__}: {error}"[:1000])
         await asyncio.sleep(parts.settings.scan_interval)
 

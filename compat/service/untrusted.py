@@ -75,7 +75,7 @@ def read_json(body: bytes, max_depth: int) -> Any:
     if most_values(body) > MOST_VALUES:
         raise RefusedBody(f"The body holds more than {MOST_VALUES} values.")
     try:
-        _RAW.decode(body)  # visits all and makes nothing: what is nested absurdly deep ends here
+        _RAW.decode(body)  # visits all values without making objects; absurd depth fails here
         if nesting(body) > max_depth:
             raise _too_deep(max_depth)
         value = msgspec.json.decode(body)
@@ -113,7 +113,7 @@ def nesting(body: bytes) -> int:
 
 def _not_json(body: bytes, error: ValueError) -> RefusedBody:
     try:
-        body.decode("utf-8")  # what the reader of JSON raises for that differs from version to version
+        body.decode("utf-8")  # the error of the JSON reader differs from version to version
     except UnicodeDecodeError as wrong:
         return RefusedBody(f"The body is not UTF-8 text: {wrong.reason}.")
     if _ODD_ESCAPE.search(body) and "surrogate" in f"{error} {_told(body)}":

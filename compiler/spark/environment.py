@@ -85,7 +85,7 @@ class Shipped(Struct, frozen=True, kw_only=True):
 
     def _found(self, place: Path) -> Environment:
         home = place / "working"
-        # Python's modules and what was unpacked are in the folder of a file
+        # Python's modules and unpacked files are in the folder of a file
         files = [place / "files" / name for name in self.files]
         paths = [str(f.parent if f.name.endswith((".py", ".zip")) and not f.is_dir() else f) for f in files]
         for pattern in _PACKAGES if self.requirements is not None else ():

@@ -214,7 +214,7 @@ class SnapshotLog(SnapshotHistory):
             there = [entry.name for entry in self.place.list() if entry.name.endswith(".parquet")]
         if not there:
             return
-        self.refresh()  # behind the look: what was committed until now has its name
+        self.refresh()  # after the look, so that earlier commits have their names
         named = {file.path for file in self.files()}
         with self._reading():
             named |= named_files(self.place, self._named)

@@ -65,6 +65,6 @@ def _plain_format(savepoint: Savepoint, handle: Keyed, headers: HeaderReader) ->
 def _asynchronous(handle: Incremental, headers: HeaderReader) -> bool:
     try:
         header = headers.keyed(handle)
-    except SavepointError:  # told of where the states are read
+    except SavepointError:  # the reader of the states reports it
         return False
     return header is not None and any(state.type == "KEY_VALUE_V2" for state in header.states)

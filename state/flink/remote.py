@@ -68,7 +68,7 @@ def _names(system: Any, folder: str) -> list[str]:
     """The names in a folder; none if there is none, or the storage does not tell."""
     try:
         return [posixpath.basename(str(name).rstrip("/")) for name in system.ls(folder, detail=False)]
-    except Exception:  # each storage has errors of its own, and why the folder itself is no savepoint is told
+    except Exception:  # each storage has its own errors; the reason about the folder itself is kept
         return []
 
 
@@ -110,7 +110,7 @@ def _whole(path: str) -> Iterator[tuple[Any, Callable[[str], str]]]:
         yield system, place
     except BaseException:
         for file in written:
-            with suppress(Exception):  # each storage has errors of its own, and the first one is told
+            with suppress(Exception):  # each storage has its own errors; the first one is reported
                 system.rm_file(file)
         raise
 

@@ -50,5 +50,5 @@ def _of_handle(savepoint: Savepoint, handle: KeyGroups, headers: HeaderReader) -
                 if len(values) < SAMPLES:
                     values.append(data[value:end])
     except (OtherLayout, struct.error, IndexError):
-        pass  # the window ends within an entry, or this is not what it seems; what was found before is whole
+        pass  # the window ends within an entry, or has another form; earlier entries are complete
     return {name: tuple(values) for name, values in found.items()}

@@ -124,7 +124,7 @@ def stored_states(savepoint: Savepoint, headers: HeaderReader | None = None) -> 
             for state in _of_subtask(savepoint, operator, subtask, headers):
                 key = (state.operator_id, state.name, state.kind.keyed)
                 before = found.get(key)
-                # A subtask's problem is the state's: half of a state is none.
+                # A problem of one subtask is one of the state: half of a state is useless.
                 if before is None or (before.problem is None and state.problem is not None):
                     found[key] = state
     return tuple(found.values())

@@ -259,7 +259,7 @@ def sums_of(
         )
         distinct = dict.fromkeys(one.arguments for one in calls if one.distinct)
         values = (Aggregate(_VALUES, True, False, one, _VALUES) for one in distinct)
-        # Values are in a state of their own: what stands for them in the row is not read.
+        # Values are in a separate state: their place in the row is not read.
         start = Start.UNTOLD if any(retracting) else Start.NULL
         fields = (*of_calls, *(_Field(one, 0, 1, start, values_of(place)) for place, one in enumerate(values)))
     return Sums(calls, state, fields, views_in(operator), together)
@@ -380,7 +380,7 @@ def grouped(operator: Operator, text: str, lineage: Lineage) -> Meaning:
         window = node.windowing.over(rows)
     counted = node.need_retraction or (window is not None and window.sliced and window.kind == "HOP")
     retracting = node.agg_call_need_retractions or (node.need_retraction,) * len(calls)
-    # Where DISTINCT is computed in parts, what is kept is not one thing for each aggregate.
+    # If DISTINCT is computed in parts, the state has more than one value for each aggregate.
     state = None if node.partial_original_agg_calls else sums_in(operator)
     together = lineage.together(operator, len(node.grouping), len(calls))
     sums = sums_of(calls_of(calls, rows), retracting, rows, operator, state, together, counted=counted)

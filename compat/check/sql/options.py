@@ -97,7 +97,7 @@ class Marks(msgspec.Struct, frozen=True):
         try:
             return msgspec.json.encode(self._marked(msgspec.json.decode(node))).decode()
         except msgspec.MsgspecError:
-            return node  # whoever reads it finds that it is none
+            return node  # its reader finds the error
 
     def _marked(self, given: Any) -> Any:
         if isinstance(given, list):

@@ -410,7 +410,7 @@ class Deploying:
         submission = self.folder.submission(id)
         if deployment.savepoint is not None:
             submission = msgspec.structs.replace(submission, savepoint=deployment.savepoint, claim=False, fresh=False)
-            if id == deployment.back:  # what it once began with was moved then
+            if id == deployment.back:  # its first state was moved then
                 submission = msgspec.structs.replace(submission, recipe=None, checked=None)
             self.folder.keep(id, submission.encoded())
         self.jobs.add(

@@ -248,14 +248,16 @@ class JvmProcess:
             seconds += command.limit.seconds
         with self._changed:
             if not self._asked:
-                self._until = max(self._ready, time.monotonic()) + seconds  # what the start takes is not the program's
+                self._until = (
+                    max(self._ready, time.monotonic()) + seconds
+                )  # the start does not count as the program's time
             self._asked.append(_Asked(building, isinstance(command, Build), seconds))
         self._write(command)
 
     def _wait(self, building: Building) -> JvmOutcome | None:
         with self._changed:
             self._changed.wait_for(lambda: self._gone or all(one.building is not building for one in self._asked))
-            # Of what was still asked for when the process ended, it had come to the first at most.
+            # When the process ended, it had begun at most the first of the open requests.
             begun = bool(self._asked) and self._asked[0].building is building
         jobs, restored = tuple(building.jobs), tuple(building.restored)
         if building.ended is not None:
@@ -284,7 +286,7 @@ class JvmProcess:
             selector.register(result, selectors.EVENT_READ)
             selector.register(errors, selectors.EVENT_READ)
             while result in selector.get_map() and not self._is_late(len(pending)):
-                # What a program says is there before its end is told.
+                # A program's output is there before its end is reported.
                 for key, _ in sorted(selector.select(_PULSE), key=lambda one: one[0].fd == result):
                     chunk = os.read(key.fd, 1 << 20)
                     if not chunk:
@@ -324,7 +326,7 @@ class JvmProcess:
                 return
             building, is_build = self._asked[0].building, self._asked[0].is_build
             if building.stuck is not None:
-                return  # its process is being ended: what it says of that is no answer
+                return  # its process is being ended: its last words are no answer
             match message:
                 case Submitted(job=job) if is_build:
                     building.jobs.append(job)

@@ -223,7 +223,7 @@ class SparkExecutor:
             options, before = self._resumed(options, made, compilation)
             assigned = options.assigned.job_id if options.assigned is not None else None
             job_id = assigned or (uuid.uuid4().hex if before is None else before.job_id)
-            if assigned is None:  # of a job that was assigned, who submitted it was told
+            if assigned is None:  # the sender of an assigned job was told
                 self._notes.tell(job, job_id)
             made, written = writing(made, self.caches.begun(job_id), anew=before is None)
 
@@ -243,7 +243,7 @@ class SparkExecutor:
 
             client = RunningJob(job, make, alone)
         self.clients.append(client)
-        if before is not None or options.savepoint is None:  # what the snapshot's job wrote is not in it
+        if before is not None or options.savepoint is None:  # the snapshot does not have its job's output
             self.caches.written(job_id, written, lambda: client.master.job.has_read_all)
         self.caches.read(read, lambda: client.over)
         return client

@@ -125,7 +125,7 @@ def read_entry(directory: Place) -> JobEntry:
     if told.pop(_DIGEST, None) not in (None, _digest_of(told)):  # those of former versions have none
         raise ValueError("it is not what was written")
     entry = JobEntry.read(told)
-    JobStatus(entry.status)  # raises ValueError: one that nobody knows would end whoever follows the job
+    JobStatus(entry.status)  # raises ValueError: an unknown one would end the job's followers
     return entry
 
 

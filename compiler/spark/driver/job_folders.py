@@ -214,7 +214,7 @@ class JobFolders:
         try:
             if place.local:
                 with open(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o644), "wb", buffering=0) as file:
-                    file.write(text)  # over what was there: a driver that is killed leaves one or the other
+                    file.write(text)  # over the old one: a killed driver leaves one or the other
             else:
                 place.write(text)
         except OSError as error:

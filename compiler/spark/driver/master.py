@@ -232,7 +232,7 @@ class JobMaster:
                 raise
             except (StoreError, SourceFailure, EpochLost, AttemptFailed) as error:
                 failure = failure_of(error)
-            if failure is not None:  # behind the handler, so that what failed is not kept
+            if failure is not None:  # after the handler, so that the failed objects are not kept
                 self._recovery.recover(failure)
 
     def _step(self) -> bool:
@@ -269,7 +269,7 @@ class JobMaster:
     def _look(self) -> None:
         """Hear what the job is asked for; give an epoch up that nobody waits for any more, or that has taken too long."""
         if self.job.lease.lost:
-            return  # what is asked for is asked of who has the job now
+            return  # requests go to the present driver of the job
         self._life.write_changes()
         self._requests.hear()
         self._epochs.give_up_late()

@@ -147,7 +147,7 @@ def _distributions(names: Iterable[str]) -> dict[str, metadata.Distribution]:
         try:
             found[name] = metadata.distribution(name)
         except metadata.PackageNotFoundError:
-            continue  # one for another system, or of an extra that nobody installed
+            continue  # one for another system, or of an extra that is not installed
         extras = [each.strip() for each in (parts["extras"] or "").split(",") if each.strip()]
         waiting += _required(found[name].requires or (), extras)
     return found

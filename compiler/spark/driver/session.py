@@ -315,7 +315,7 @@ def silence_py4j() -> None:
 
     A program that gave py4j's loggers a level of their own wants to read them.
     """
-    logging.getLogger().addFilter(_not_py4j)  # what it logs by the root logger itself
+    logging.getLogger().addFilter(_not_py4j)  # its own logs by the root logger
     logger = logging.getLogger("py4j")
     if logger.level == logging.NOTSET:
         logger.setLevel(logging.CRITICAL + 1)
@@ -351,7 +351,7 @@ def _forget(context: Any, patience: float) -> None:
     """Stop a context and its JVM, whether or not they still answer."""
     from pyspark import SparkContext
 
-    # It ends within a second, for which nobody need wait: no job has accumulators.
+    # It ends within a second, and nobody need wait for it: no job has accumulators.
     server, context._accumulatorServer = context._accumulatorServer, None
     if server is not None:
         threading.Thread(target=server.shutdown, name="accumulators-end", daemon=True).start()

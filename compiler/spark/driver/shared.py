@@ -260,9 +260,7 @@ def _attach(gateway: Gateway) -> Any:
     conf = SparkConf(_jvm=java.jvm, _jconf=existing.getConf())
     os.environ["PYSPARK_PYTHON"] = conf.get(PYTHON_OF_TASKS, sys.executable)  # where tasks run, it may have been sent
     context = SparkContext(conf=conf, gateway=java, jsc=existing)
-    if not conf.contains(
-        PYTHON_OF_TASKS
-    ):  # its keeper may be of another version, whose modules stay for jobs of that one
+    if not conf.contains(PYTHON_OF_TASKS):  # its keeper may have another version, whose modules stay for its jobs
         context.environment["PYTHONPATH"] = module_paths(())
     _leave_accumulators(context, gateway)
     return context

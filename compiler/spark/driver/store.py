@@ -42,7 +42,7 @@ class JobStore(JobEntries):
         driver has it, or the store cannot be written.
         """
 
-        def leader() -> int:  # of a job whose leases were not kept, as of one that was brought from elsewhere
+        def leader() -> int:  # a job whose leases were not kept, such as a copied one
             log = self.log(job_id)
             return 0 if log is None else log.leader
 

@@ -551,7 +551,7 @@ class Subtasks:
                 report.rows = changes.all_rows()
             report.busy = time.monotonic() - began
         except BaseException:
-            replica.discard()  # it may be what it read that it failed on
+            replica.discard()  # its input may have caused the failure
             raise
         replica.close()
         return report

@@ -59,7 +59,7 @@ class Gateway(NamedTuple):
         """Send a message; if it is too long, or the driver does not take it, it is dropped."""
         try:
             body = msgspec.msgpack.encode(message)
-        except UnicodeEncodeError:  # an error may quote what is no text
+        except UnicodeEncodeError:  # an error may quote bytes that are no text
             return
         if _SIGNATURE + len(body) > LONGEST:
             return

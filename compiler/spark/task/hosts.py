@@ -445,7 +445,7 @@ def serve(listening: socket.socket, subtasks: Subtasks, alive: Callable[[float],
                 with guard.working_for(connection):
                     answer: Any = _answer(subtasks, request)
             except (EOFError, OSError):
-                continue  # the worker was killed: what it asked for is nobody's any more
+                continue  # the worker was killed: nobody waits for its request
             with suppress(OSError):
                 connection.send_bytes(answer)
 
@@ -531,7 +531,7 @@ def _serve_load(load: HostLoad, listening: socket.socket, parent: int) -> None:
 
 
 if __name__ == "__main__":
-    # Under its real name, so that what a worker pickled is found again.
+    # Under its real name, so that a worker's pickles find it again.
     from compat.compiler.spark.task import hosts
 
     hosts.main(sys.argv[1:])

@@ -19,7 +19,7 @@ def _find(check: Check) -> Iterator[Finding]:
         if not added or new.starting.rule is OffsetRule.EARLIEST:
             continue
         if recorded(pair.old) and not added.certain:
-            continue  # a savepoint has what was found, and not by which pattern
+            continue  # a savepoint has the topics, but not the pattern
         what = kafka.listed(added.certain) if added.certain else f"what only {added.by_pattern!r} stands for"
         yield check.finding(
             RULE,

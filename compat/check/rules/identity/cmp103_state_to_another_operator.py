@@ -41,7 +41,7 @@ def _finding(pair: Pair, rightful: Operator | None, pinned: set[str], cause: str
             # Two operators that claim one state would leave it to chance which of them gets it.
             freed = free_id(new, old, check)
             remapped = any(fix.code == code_suggestions.REMAP for fix in fixes)
-            # An edit alone would leave the state to nobody: it is for whoever changes the savepoint, too.
+            # After the edit alone, no operator takes the state: the savepoint has to change, too.
             fixes += tuple(replace(fix, call=None, code=fix.call or fix.code) for fix in freed) if remapped else freed
         fixes += code_suggestions.migrate_ids(check)
     elif pair.by == BY_GENERATED_ID:

@@ -21,7 +21,7 @@ _NOTHING_LEFT = (
 def _find(check: Check) -> Iterator[Finding]:
     for change in changes(check):
         if explained(change.pair, check) or change.pair.new.more is not None:
-            continue  # what NEW may still ask for is not known, which another rule tells
+            continue  # NEW may still ask for unknown states, which another rule reports
         level, consequence = Level.WARNING, _CARRIED
         if check.new.built_by_flink and not any(map(_holds, change.pair.new.states or ())):
             level, consequence = _level(check), _NOTHING_LEFT

@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 
 if __name__ == "__main__":
-    sys.path.pop(0)  # the folder of this file, whose modules have names of others
+    sys.path.pop(0)  # this file's folder: its modules hide others of the same names
 
 import functools
 import importlib

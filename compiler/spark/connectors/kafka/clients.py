@@ -43,7 +43,7 @@ _OF_PEM_STORES = {
 }
 _LOGIN = re.compile(r"""(username|password)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]+))""")
 _COMMON = {
-    # Errors come with the calls that meet them; what the library logs besides goes to nobody's eyes.
+    # Calls raise their errors; nobody reads the library's further logs.
     "log_level": "0",
     "client.id": "compat",
 }
@@ -103,7 +103,7 @@ def consumer_settings(properties: Mapping[str, str]) -> dict[str, Any]:
     return {
         "group.id": "compat",
         "isolation.level": "read_uncommitted",
-        # The end of what there is to read is known: nobody waits at it.
+        # The end of the range is known, so nobody waits for more.
         "fetch.wait.max.ms": "10",
         "fetch.queue.backoff.ms": "5",
         **client_settings(properties),
